@@ -1,0 +1,74 @@
+"""discreet: local privacy, with estimates and exact statements of how well each person is protected."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.core.domain import Domain
+    from discreet.core.estimate import Estimate
+    from discreet.core.guarantee import Guarantee
+    from discreet.core.random import SecureRandom, SeededRandom
+    from discreet.core.reports import Reports
+    from discreet.core.tally import Tally
+    from discreet.estimators import METHODS, estimate
+    from discreet.io.plan import Plan
+    from discreet.mechanisms import (
+        Channel,
+        HadamardResponse,
+        LocalHashing,
+        RandomizedResponse,
+        SubsetSelection,
+        UnaryEncoding,
+    )
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Channel": "discreet.mechanisms",
+    "Domain": "discreet.core.domain",
+    "Estimate": "discreet.core.estimate",
+    "Guarantee": "discreet.core.guarantee",
+    "HadamardResponse": "discreet.mechanisms",
+    "LocalHashing": "discreet.mechanisms",
+    "METHODS": "discreet.estimators",
+    "Plan": "discreet.io.plan",
+    "RandomizedResponse": "discreet.mechanisms",
+    "Reports": "discreet.core.reports",
+    "SecureRandom": "discreet.core.random",
+    "SeededRandom": "discreet.core.random",
+    "SubsetSelection": "discreet.mechanisms",
+    "Tally": "discreet.core.tally",
+    "UnaryEncoding": "discreet.mechanisms",
+    "estimate": "discreet.estimators",
+}
+
+__all__ = [
+    "METHODS",
+    "Channel",
+    "Domain",
+    "Estimate",
+    "Guarantee",
+    "HadamardResponse",
+    "LocalHashing",
+    "Plan",
+    "RandomizedResponse",
+    "Reports",
+    "SecureRandom",
+    "SeededRandom",
+    "SubsetSelection",
+    "Tally",
+    "UnaryEncoding",
+    "estimate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

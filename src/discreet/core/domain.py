@@ -1,0 +1,218 @@
+"""The values that a collection is about, and which of them are sensitive."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from discreet.core import columns, labels
+from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
+from discreet.core.columns import MISSING, OUTSIDE
+from discreet.core.sensitivity import sensitive_mask
+from discreet.errors import DataError, ParameterError
+
+_LARGEST = 1 << 31
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Domain:
+    """Categories with labels, codes 0..|X| - 1, and the sensitive subset X_S.
+
+    Integers, products and grids are never spelled out, so |X| may be ten million.
+
+    Args:
+        labels: integers (a range costs nothing) or text, all different.
+        sensitive: what needs protection: labels, a ``(|X|,)`` boolean mask, a predicate on labels, or for products
+            one pattern or a list of patterns; None means every value (plain LDP).
+        allow_unprotected: accept that no value is sensitive, so that everything is reported in clear.
+
+    Attributes:
+        space: the label space.
+        size: |X|.
+
+    Raises:
+        ParameterError: if there are no labels, some repeat, something sensitive is not among them, or nothing is
+            sensitive and that was not allowed by name.
+    """
+
+    space: labels.LabelSpace
+    size: int
+    _mask: BoolArray | None = field()
+
+    def __init__(self, labels_: Any, *, sensitive: Any = None, allow_unprotected: bool = False) -> None:
+        self._set(labels.flat(labels_), sensitive, allow_unprotected)
+
+    def _set(self, space: labels.LabelSpace, sensitive: Any, allow_unprotected: bool) -> None:
+        if space.size >= _LARGEST:
+            raise ParameterError(f"a domain must have fewer than {_LARGEST} values, got {space.size}.")
+        mask = sensitive_mask(space, sensitive)
+        if mask is not None and not mask.any() and not allow_unprotected:
+            raise ParameterError(
+                "sensitive must name at least one value: otherwise nobody is protected; "
+                "pass allow_unprotected=True if that is what you want."
+            )
+        object.__setattr__(self, "space", space)
+        object.__setattr__(self, "size", space.size)
+        object.__setattr__(self, "_mask", mask)
+
+    @classmethod
+    def _of(cls, space: labels.LabelSpace, sensitive: Any, allow_unprotected: bool) -> Self:
+        domain = cls.__new__(cls)
+        domain._set(space, sensitive, allow_unprotected)
+        return domain
+
+    @classmethod
+    def product(
+        cls, attributes: Mapping[str, Any], *, sensitive: Any = None, allow_unprotected: bool = False
+    ) -> Self:
+        """Make a domain of every combination of the attributes' labels.
+
+        Args:
+            attributes: name of each attribute and its labels; the last one varies fastest in the codes.
+            sensitive: as for `Domain`; a pattern such as ``{"marital": "divorced", "age": ["30s", "40s"]}`` stands
+                for all the combinations that fit it.
+            allow_unprotected: as for `Domain`.
+        """
+        if not attributes:
+            raise ParameterError("attributes must name at least one attribute, got none.")
+        parts = {str(name): labels.flat(given, f"labels of {name!r}") for name, given in attributes.items()}
+        return cls._of(labels.Product(parts), sensitive, allow_unprotected)
+
+    @classmethod
+    def grid(
+        cls,
+        *,
+        lat: tuple[float, float],
+        lon: tuple[float, float],
+        rows: int,
+        cols: int,
+        sensitive: Any = None,
+        allow_unprotected: bool = False,
+    ) -> Self:
+        """Make a domain of the rectangular regions of a map.
+
+        Args:
+            lat: lowest and highest latitude, in degrees.
+            lon: lowest and highest longitude, in degrees.
+            rows: how many regions along the latitude.
+            cols: how many regions along the longitude.
+            sensitive: as for `Domain`; labels are (lat, lon) points, each standing for its region.
+            allow_unprotected: as for `Domain`.
+        """
+        borders = [(float(low), float(high)) for low, high in (lat, lon)]
+        return cls._of(labels.Grid(borders[0], borders[1], rows, cols), sensitive, allow_unprotected)
+
+    def __repr__(self) -> str:
+        return f"Domain({self.size} values, {self.sensitive_count} sensitive)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Domain) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    @cached_property
+    def sensitive_count(self) -> int:
+        """|X_S|."""
+        return self.size if self._mask is None else int(np.count_nonzero(self._mask))
+
+    @property
+    def clear_count(self) -> int:
+        """|X_N|, the number of values that may go in clear."""
+        return self.size - self.sensitive_count
+
+    @cached_property
+    def sensitive(self) -> BoolArray:
+        """``(|X|,)`` booleans: which values are sensitive."""
+        return frozen(np.ones(self.size, dtype=np.bool_) if self._mask is None else self._mask)
+
+    @cached_property
+    def sensitive_codes(self) -> IntArray:
+        """``(|X_S|,)`` codes of the sensitive values, ascending."""
+        return frozen(np.flatnonzero(self.sensitive))
+
+    @cached_property
+    def clear_codes(self) -> IntArray:
+        """``(|X_N|,)`` codes of the other values, ascending."""
+        return frozen(np.flatnonzero(~self.sensitive))
+
+    @cached_property
+    def slots(self) -> AnyArray | None:
+        """``(|X|,)`` int32: rank among the sensitive values, or ~rank among the others; None if all are sensitive."""
+        if self._mask is None:
+            return None
+        slots = np.empty(self.size, dtype=np.int32)
+        slots[self.sensitive_codes] = np.arange(self.sensitive_count, dtype=np.int32)
+        slots[self.clear_codes] = ~np.arange(self.clear_count, dtype=np.int32)
+        return frozen(slots)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of the labels and of what is sensitive."""
+        mask = "all" if self._mask is None else hashlib.sha256(np.packbits(self._mask).tobytes()).hexdigest()
+        spelled = json.dumps([self.space.describe(), mask], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(spelled.encode()).hexdigest()
+
+    def encode(self, values: Any) -> IntArray:
+        """Return the codes of a column of values.
+
+        Args:
+            values: ``(n,)`` values in NumPy, pandas, polars, Arrow or a plain sequence; for products a table with a
+                column per attribute or a sequence of tuples; for grids (lat, lon) pairs or a table with both.
+
+        Returns:
+            ``(n,)`` int64 codes.
+
+        Raises:
+            DataError: if some are missing, not in the domain or of the wrong kind; it says how many and where.
+        """
+        codes = self.space.encode(values)
+        if len(codes) and codes.min() < 0:
+            missing, outside = np.flatnonzero(codes == MISSING), np.flatnonzero(codes == OUTSIDE)
+            if len(missing):
+                raise DataError(columns.missing_message(len(missing), len(codes), int(missing[0])))
+            raise DataError(
+                f"{len(outside)} of {len(codes)} values are not in the domain (first at row {outside[0]}); "
+                "extend the domain or filter them out."
+            )
+        return codes
+
+    def check_codes(self, codes: Any) -> IntArray:
+        """Return ``codes`` as ``(n,)`` integers if all are in 0..|X| - 1.
+
+        Raises:
+            DataError: otherwise.
+        """
+        checked = codes if isinstance(codes, np.ndarray) and codes.dtype.kind in "iu" else columns.integers(codes, "codes")
+        if checked.ndim != 1:
+            raise DataError(f"codes must be one column, got an array of shape {checked.shape}.")
+        if len(checked) and (checked.min() < 0 or checked.max() >= self.size):
+            wrong = np.flatnonzero((checked < 0) | (checked >= self.size))
+            raise DataError(
+                f"codes must lie in 0..{self.size - 1}; {len(wrong)} of {len(checked)} do not (first at row {wrong[0]})."
+            )
+        return checked
+
+    def table(self, codes: IntArray | None = None) -> dict[str, AnyArray]:
+        """Return named label columns for ``codes`` (every value if None)."""
+        return self.space.table(np.arange(self.size) if codes is None else codes)
+
+    def names(self, codes: IntArray | None = None) -> list[str]:
+        """Return one readable name per code (every value if None)."""
+        spelled = [column.tolist() for column in self.table(codes).values()]
+        return [", ".join(str(part) for part in row) for row in zip(*spelled, strict=True)]
+
+    def check_distribution(self, p: Any) -> FloatArray:
+        """Return ``p`` as a ``(|X|,)`` probability distribution over the domain.
+
+        Raises:
+            ParameterError: if it is not one (entries at least 0 that sum to 1 within 1e-6).
+        """
+        array = np.asarray(p, dtype=np.float64)
+        if array.shape != (self.size,) or not np.isfinite(array).all() or array.min() < 0 or abs(array.sum() - 1) > 1e-6:
+            raise ParameterError(f"p must be {self.size} probabilities that sum to 1, got shape {array.shape}.")
+        return array

@@ -1,0 +1,69 @@
+"""Exact arithmetic at the one place where a promise becomes integers.
+
+The truth-or-noise law meets epsilon with equality when s / (1 - s) = pi (e^eps - 1) [ULDP; DESIGN section 1]. A sampler
+works with integers over 2^64, so s is rounded *down*: what is realised is at most what was promised, and it is the
+logarithm of an exact fraction.
+"""
+
+from decimal import ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from math import isfinite
+from numbers import Real
+
+from discreet.core.random import WORD_RANGE
+from discreet.errors import ParameterError
+
+_DIGITS = 120
+_LARGEST_EPSILON = 200.0
+
+
+def checked_epsilon(epsilon: object) -> float:
+    """Return ``epsilon`` as a float, or refuse it.
+
+    Raises:
+        ParameterError: if it is not a finite number above 0, or so large that it protects nothing.
+    """
+    number = float(epsilon) if isinstance(epsilon, Real) and not isinstance(epsilon, bool) else float("nan")
+    if not isfinite(number) or number <= 0:
+        raise ParameterError(f"epsilon must be a finite number > 0, got epsilon={epsilon!r}.")
+    if number > _LARGEST_EPSILON:
+        raise ParameterError(f"epsilon must be at most {_LARGEST_EPSILON:g}, got epsilon={epsilon!r}: that protects nothing.")
+    return number
+
+
+def exponential_below(epsilon: float) -> Fraction:
+    """Return a fraction just below e^epsilon, right to about a hundred digits."""
+    with localcontext() as context:
+        context.prec = _DIGITS
+        value = Decimal(epsilon).exp()
+        context.rounding = ROUND_FLOOR
+        return Fraction(value * (1 - Decimal(10) ** (2 - _DIGITS)))
+
+
+def truth_threshold(epsilon: float, inclusion: Fraction) -> int:
+    """Return the largest S such that telling the truth with probability S / 2^64 keeps the promise.
+
+    Args:
+        epsilon: the promise, in nats.
+        inclusion: pi, the probability that a noise block contains a given sensitive value.
+
+    Raises:
+        ParameterError: if S is 0, so that reports would say nothing.
+    """
+    odds = inclusion * (exponential_below(epsilon) - 1)
+    threshold = int(WORD_RANGE * odds / (1 + odds))
+    if threshold == 0:
+        raise ParameterError(f"epsilon={epsilon!r} is so small that the truth would never be told; choose a larger one.")
+    return min(threshold, WORD_RANGE - 1)
+
+
+def likelihood_ratio(threshold: int, inclusion: Fraction) -> Fraction:
+    """Return e^eps as realised by the sampler: 1 + s / ((1 - s) pi), exactly."""
+    return 1 + Fraction(threshold, WORD_RANGE - threshold) / inclusion
+
+
+def logarithm(ratio: Fraction) -> float:
+    """Return ln(ratio), rounded once, from an exact fraction of any size."""
+    with localcontext() as context:
+        context.prec = _DIGITS
+        return float((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())

@@ -1,0 +1,40 @@
+"""What a mechanism promises, in a form that can be printed and checked."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """A privacy guarantee.
+
+    Attributes:
+        notion: ``"LDP"`` (every value is sensitive), ``"ULDP"`` (utility-optimized: only X_S is protected) or
+            ``"none"``.
+        sensitive_count: |X_S|.
+        size: |X|.
+        promised: epsilon asked for, in nats; None if nothing was promised (an explicit channel).
+        realised: epsilon of the integers that the sampler uses, in nats; never above ``promised``.
+    """
+
+    notion: str
+    sensitive_count: int
+    size: int
+    promised: float | None
+    realised: float
+
+    def __str__(self) -> str:
+        if self.notion == "none":
+            return "No protection: every value is reported in clear."
+        kept = "" if self.promised is None else f", promised {self.promised:g}"
+        realised = f"realised epsilon {self.realised:.12g}{kept}"
+        if self.notion == "LDP":
+            return (
+                f"epsilon-LDP for all {self.size} values ({realised}): whatever a report says, "
+                f"no value is more than e^epsilon times likelier than another to have caused it."
+            )
+        return (
+            f"(X_S, epsilon)-ULDP for {self.sensitive_count} sensitive of {self.size} values ({realised}): "
+            f"a report that could come from a sensitive value could come from any other value, with likelihoods at "
+            f"most a factor e^epsilon apart. The other {self.size - self.sensitive_count} values are not protected: "
+            f"they may be reported in clear."
+        )

@@ -1,0 +1,323 @@
+"""Label spaces: how values are named, and how a column of values becomes a column of codes.
+
+A label space knows its size, encodes values to codes 0..size - 1 (``OUTSIDE`` and ``MISSING`` mark the others), and
+names codes. Flat ones are integers or text; products and grids are built from smaller spaces and never spell
+themselves out.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreet.core import columns
+from discreet.core.arrays import AnyArray, FloatArray, IntArray
+from discreet.core.columns import MISSING, OUTSIDE
+from discreet.errors import DataError, ParameterError
+
+
+class LabelSpace(Protocol):
+    """What a domain needs to know of its labels."""
+
+    @property
+    def size(self) -> int:
+        """How many labels there are."""
+        ...
+
+    def encode(self, values: Any) -> IntArray:
+        """Return ``(n,)`` codes; OUTSIDE or MISSING where there is none."""
+        ...
+
+    def table(self, codes: IntArray) -> dict[str, AnyArray]:
+        """Return named columns, each ``(n,)``, that spell the codes out."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Return a JSON-ready description that determines the space."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntegerRange:
+    """The integers start..start + size - 1, kept as two numbers."""
+
+    start: int
+    size: int
+
+    def encode(self, values: Any) -> IntArray:
+        """Return ``(n,)`` codes."""
+        codes = columns.integers(values) - self.start
+        outside = (codes < 0) | (codes >= self.size)
+        return np.where(outside, OUTSIDE, codes) if outside.any() else codes
+
+    def table(self, codes: IntArray) -> dict[str, AnyArray]:
+        """Return the integers."""
+        return {"value": codes + self.start}
+
+    def describe(self) -> dict[str, Any]:
+        """Return the two numbers."""
+        return {"range": [self.start, self.start + self.size]}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Integers:
+    """A list of integer labels in the order given."""
+
+    labels: IntArray
+    order: IntArray
+
+    @property
+    def size(self) -> int:
+        """How many labels there are."""
+        return len(self.labels)
+
+    def encode(self, values: Any) -> IntArray:
+        """Return ``(n,)`` codes."""
+        wanted = columns.integers(values)
+        place = np.searchsorted(self.labels, wanted, sorter=self.order)
+        codes = self.order[np.minimum(place, self.size - 1)]
+        return np.where(self.labels[codes] == wanted, codes, OUTSIDE)
+
+    def table(self, codes: IntArray) -> dict[str, AnyArray]:
+        """Return the labels."""
+        return {"value": self.labels[codes]}
+
+    def describe(self) -> dict[str, Any]:
+        """Return a digest of the labels."""
+        return {"integers": hashlib.sha256(self.labels.astype("<i8").tobytes()).hexdigest(), "size": self.size}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """A list of text labels in the order given; an array of variable-length strings."""
+
+    labels: AnyArray
+
+    @property
+    def size(self) -> int:
+        """How many labels there are."""
+        return len(self.labels)
+
+    def encode(self, values: Any) -> IntArray:
+        """Return ``(n,)`` codes."""
+        import pyarrow as pa
+
+        column = columns.text(values)
+        known = pa.array(self.labels.tolist(), type=pa.large_string())
+        if pa.types.is_dictionary(column.type):
+            of_dictionary = _index_in(column.dictionary.cast(pa.large_string()), known)
+            indices = np.asarray(column.indices.fill_null(0), dtype=np.int64)
+            codes = of_dictionary[indices] if len(of_dictionary) else np.full(len(column), OUTSIDE, dtype=np.int64)
+        else:
+            codes = _index_in(column, known)
+        if column.null_count:
+            codes = np.where(np.asarray(column.is_null()), MISSING, codes)
+        return codes
+
+    def table(self, codes: IntArray) -> dict[str, AnyArray]:
+        """Return the labels."""
+        return {"value": self.labels[codes]}
+
+    def describe(self) -> dict[str, Any]:
+        """Return a digest of the labels."""
+        spelled = json.dumps(self.labels.tolist(), ensure_ascii=False).encode()
+        return {"texts": hashlib.sha256(spelled).hexdigest(), "size": self.size}
+
+
+def _index_in(column: Any, known: Any) -> IntArray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.index_in(column, options=pc.SetLookupOptions(value_set=known))
+    found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    return np.asarray(found.fill_null(OUTSIDE), dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Product:
+    """Every combination of the attributes' labels; the last attribute varies fastest."""
+
+    attributes: dict[str, LabelSpace]
+
+    @property
+    def size(self) -> int:
+        """How many combinations there are."""
+        size = 1
+        for space in self.attributes.values():
+            size *= space.size
+        return size
+
+    def encode(self, values: Any) -> IntArray:
+        """Return ``(n,)`` codes of a table with a column for every attribute, or of a list of tuples or mappings."""
+        codes = np.zeros(1, dtype=np.int64)
+        outside: Any = False
+        missing: Any = False
+        for name, column in self._columns(values).items():
+            space = self.attributes[name]
+            own = space.encode(column)
+            outside, missing = outside | (own == OUTSIDE), missing | (own == MISSING)
+            codes = codes * space.size + own
+        return np.where(missing, MISSING, np.where(outside, OUTSIDE, codes))
+
+    def _columns(self, values: Any) -> dict[str, Any]:
+        names = list(self.attributes)
+        if isinstance(values, list | tuple):
+            return self._transposed(values)
+        found = {}
+        for name in names:
+            try:
+                found[name] = values[name]
+            except (KeyError, IndexError, TypeError, ValueError):
+                raise DataError(f"values must have the columns {names}; {name!r} is not there.") from None
+            except Exception as error:
+                if type(error).__name__ != "ColumnNotFoundError":  # polars has an exception class of its own
+                    raise
+                raise DataError(f"values must have the columns {names}; {name!r} is not there.") from None
+        lengths = {len(column) for column in found.values()}
+        if len(lengths) > 1:
+            raise DataError(f"the columns of values must be of one length, got lengths {sorted(lengths)}.")
+        return found
+
+    def _transposed(self, rows: Any) -> dict[str, Any]:
+        names = list(self.attributes)
+        whole = [tuple(row.get(name) for name in names) if isinstance(row, Mapping) else row for row in rows]
+        if not all(isinstance(row, tuple | list) and len(row) == len(names) for row in whole):
+            raise DataError(f"every value must give {len(names)} attributes: {names}.")
+        return {name: [row[place] for row in whole] for place, name in enumerate(names)}
+
+    def table(self, codes: IntArray) -> dict[str, AnyArray]:
+        """Return a column for every attribute."""
+        found: dict[str, AnyArray] = {}
+        rest = np.asarray(codes)
+        for name, space in reversed(self.attributes.items()):
+            rest, own = np.divmod(rest, space.size)
+            found[name] = next(iter(space.table(own).values()))
+        return dict(reversed(found.items()))
+
+    def describe(self) -> dict[str, Any]:
+        """Return the attributes' descriptions, in order."""
+        return {"product": [[name, space.describe()] for name, space in self.attributes.items()]}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """Regions of a map: rows x columns cells between two latitudes and two longitudes, in degrees.
+
+    Cells are numbered row by row from the lowest latitude and longitude; the upper borders belong to the last cells.
+    """
+
+    lat: tuple[float, float]
+    lon: tuple[float, float]
+    rows: int
+    cols: int
+
+    def __post_init__(self) -> None:
+        """Refuse a map without extent."""
+        for name, (low, high) in {"lat": self.lat, "lon": self.lon}.items():
+            if not (np.isfinite(low) and np.isfinite(high) and low < high):
+                raise ParameterError(f"{name} must be two finite numbers, low < high, got {name}=({low!r}, {high!r}).")
+        if self.rows < 1 or self.cols < 1:
+            raise ParameterError(f"rows and cols must be at least 1, got rows={self.rows!r}, cols={self.cols!r}.")
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return self.rows * self.cols
+
+    def encode(self, values: Any) -> IntArray:
+        """Return ``(n,)`` codes of an ``(n, 2)`` array of (lat, lon), or of a table with columns lat and lon."""
+        lat, lon = self._coordinates(values)
+        row, col = _cell(lat, self.lat, self.rows), _cell(lon, self.lon, self.cols)
+        codes = row * self.cols + col
+        codes[(row < 0) | (col < 0)] = OUTSIDE
+        codes[np.isnan(lat) | np.isnan(lon)] = MISSING
+        return codes
+
+    def _coordinates(self, values: Any) -> tuple[FloatArray, FloatArray]:
+        if isinstance(values, list | tuple):
+            values = np.asarray(values, dtype=object).reshape(len(values), -1)
+        if isinstance(values, np.ndarray) and values.dtype.names is None:
+            if values.ndim != 2 or values.shape[1] != 2:
+                raise DataError(f"values must be (n, 2): latitude and longitude, got shape {values.shape}.")
+            return columns.numbers(values[:, 0]), columns.numbers(values[:, 1])
+        pair = Product({"lat": IntegerRange(0, 1), "lon": IntegerRange(0, 1)})._columns(values)
+        return columns.numbers(pair["lat"]), columns.numbers(pair["lon"])
+
+    def table(self, codes: IntArray) -> dict[str, AnyArray]:
+        """Return row and column of each cell with the coordinates of its centre."""
+        row, col = np.divmod(np.asarray(codes), self.cols)
+        lat = self.lat[0] + (row + 0.5) * (self.lat[1] - self.lat[0]) / self.rows
+        lon = self.lon[0] + (col + 0.5) * (self.lon[1] - self.lon[0]) / self.cols
+        return {"row": row, "col": col, "lat": lat, "lon": lon}
+
+    def describe(self) -> dict[str, Any]:
+        """Return the borders and the counts."""
+        return {"grid": [list(self.lat), list(self.lon), self.rows, self.cols]}
+
+
+def _cell(coordinate: FloatArray, border: tuple[float, float], count: int) -> IntArray:
+    low, high = border
+    inside = (coordinate >= low) & (coordinate <= high)
+    scaled = np.where(inside, (coordinate - low) / (high - low) * count, 0.0)
+    return np.where(inside, np.minimum(scaled.astype(np.int64), count - 1), OUTSIDE)
+
+
+def flat(labels: Any, wanted: str = "labels") -> LabelSpace:
+    """Make a flat label space of integers or text.
+
+    Raises:
+        ParameterError: if labels are empty, repeated, of mixed kinds, or neither integers nor text.
+    """
+    if isinstance(labels, range) and labels.step == 1:
+        return IntegerRange(labels.start, _at_least_one(len(labels), wanted))
+    if not isinstance(labels, Iterable) or isinstance(labels, str | bytes | Mapping):
+        raise ParameterError(f"{wanted} must be a sequence of integers or text, got {type(labels).__name__}.")
+    if isinstance(labels, set | frozenset):
+        raise ParameterError(f"{wanted} must have an order, so that codes do not change; got a set: sort it into a list.")
+    try:
+        spelled = columns.text(labels, wanted) if _looks_like_text(labels) else columns.integers(labels, wanted)
+    except DataError as error:
+        raise ParameterError(str(error)) from None
+    _at_least_one(len(spelled), wanted)
+    return _integers(spelled, wanted) if isinstance(spelled, np.ndarray) else _texts(spelled, wanted)
+
+
+def _looks_like_text(labels: Any) -> bool:
+    if isinstance(labels, list | tuple):
+        return any(isinstance(label, str) for label in labels)
+    kind = getattr(getattr(labels, "dtype", None), "kind", None)
+    if isinstance(labels, range) or (kind is not None and kind in "iufb"):
+        return False
+    sample = np.asarray(labels[:1] if hasattr(labels, "__getitem__") else list(labels)[:1])
+    return sample.dtype.kind in "UTO"
+
+
+def _at_least_one(count: int, wanted: str) -> int:
+    if count < 1:
+        raise ParameterError(f"{wanted} must hold at least one value, got none.")
+    return count
+
+
+def _integers(labels: IntArray, wanted: str) -> LabelSpace:
+    steps = np.diff(labels)
+    if (steps == 1).all():
+        return IntegerRange(int(labels[0]), len(labels))
+    order = np.argsort(labels, kind="stable")
+    _refuse_repeated(len(labels) - 1 - np.count_nonzero(np.diff(labels[order])), wanted)
+    return Integers(labels.copy(), order)
+
+
+def _texts(labels: Any, wanted: str) -> LabelSpace:
+    if labels.null_count:
+        raise ParameterError(f"{wanted} must not hold missing values, got {labels.null_count}.")
+    names = labels.to_pylist()
+    _refuse_repeated(len(names) - len(set(names)), wanted)
+    return Texts(np.array(names, dtype=np.dtypes.StringDType()))
+
+
+def _refuse_repeated(count: int, wanted: str) -> None:
+    if count:
+        raise ParameterError(f"{wanted} must be different from each other, got {count} repeated.")

@@ -1,0 +1,124 @@
+"""Where randomness comes from: 64-bit words of AES-256 in counter mode.
+
+A mechanism is handed a `RandomSource` and turns its words into coins by comparing integers, so that every probability
+is an exact fraction. The secure source takes its key from the operating system; the seeded one, for simulation only,
+runs the very same path and marks what it makes.
+"""
+
+import hashlib
+import os
+import threading
+from typing import Protocol
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
+
+from discreet.core.arrays import BoolArray, IntArray, WordArray
+from discreet.errors import ParameterError
+
+WORD_BITS = 64
+WORD_RANGE = 1 << WORD_BITS
+
+_ZEROS = bytes(1 << 19)
+
+
+class RandomSource(Protocol):
+    """Hands out words, independent and uniform over 0..2^64 - 1."""
+
+    @property
+    def secure(self) -> bool:
+        """Whether nobody can predict the words; False for seeded simulation."""
+        ...
+
+    def words(self, n: int) -> WordArray:
+        """Return ``(n,)`` fresh words."""
+        ...
+
+
+def _stream(key: bytes) -> CipherContext:
+    return Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+
+
+def _next_words(stream: CipherContext, n: int) -> WordArray:
+    words = np.empty(n, dtype="<u8")
+    if n:
+        target = memoryview(words).cast("B")
+        for start in range(0, len(target), len(_ZEROS)):
+            part = target[start : start + len(_ZEROS)]
+            stream.update_into(memoryview(_ZEROS)[: len(part)], part)
+    return words
+
+
+class SecureRandom:
+    """Unpredictable words, keyed from the operating system.
+
+    Every thread has a stream of its own, and a process that was forked takes a new key before its first word: two
+    processes never share noise.
+    """
+
+    secure = True
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def words(self, n: int) -> WordArray:
+        """Return ``(n,)`` fresh words."""
+        local = self._local
+        if getattr(local, "process", None) != os.getpid():
+            local.stream = _stream(os.urandom(32))
+            local.process = os.getpid()
+        return _next_words(local.stream, n)
+
+
+class SeededRandom:
+    """Reproducible words for simulations and tests; never for people's reports.
+
+    Args:
+        seed: any integer; the same seed gives the same words on every machine.
+    """
+
+    secure = False
+
+    def __init__(self, seed: int) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+            raise ParameterError(f"seed must be an integer, got {type(seed).__name__}.")
+        self._stream = _stream(hashlib.sha256(f"discreet simulation {int(seed)}".encode()).digest())
+
+    def words(self, n: int) -> WordArray:
+        """Return ``(n,)`` fresh words."""
+        return _next_words(self._stream, n)
+
+
+def toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
+    """Toss ``n`` coins that land True with probability ``threshold / 2^64`` exactly.
+
+    Args:
+        n: how many.
+        threshold: 0..2^64; the coin is certain, and takes no word, at either end.
+        random: the words.
+
+    Returns:
+        ``(n,)`` booleans.
+    """
+    if threshold >= WORD_RANGE:
+        return np.ones(n, dtype=np.bool_)
+    return random.words(n) < np.uint64(threshold)
+
+
+def uniform_below(bound: int, n: int, random: RandomSource) -> WordArray:
+    """Draw ``n`` integers uniform on 0..bound - 1, exactly.
+
+    Words beyond the last multiple of ``bound`` are thrown away and drawn again, so there is no bias at all. What is
+    thrown away depends on nothing but the words.
+
+    Returns:
+        ``(n,)`` integers.
+    """
+    if bound == 1:
+        return np.zeros(n, dtype=np.uint64)
+    width = np.uint64(WORD_RANGE // bound)
+    drawn: WordArray = random.words(n) // width
+    while n and drawn.max() >= bound:
+        again: IntArray = np.flatnonzero(drawn >= bound)
+        drawn[again] = random.words(len(again)) // width
+    return drawn

@@ -1,0 +1,144 @@
+"""Batches of reports: what leaves the devices."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Self, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from discreet.core.arrays import AnyArray, BoolArray, IntArray, frozen
+from discreet.errors import DataError, MismatchError
+
+Blocks: TypeAlias = Mapping[str, AnyArray]
+"""The columns of a batch of blocks, each ``(m,)`` or ``(m, width)``; a block law says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How one column of a block is written down.
+
+    Attributes:
+        name: the field's name on the wire.
+        dtype: an unsigned NumPy integer type; ``uint8`` with a width is a string of bytes.
+        width: entries per block; None for a plain number.
+        bound: every entry is below it.
+    """
+
+    name: str
+    dtype: DTypeLike
+    width: int | None = None
+    bound: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Size of one block in this column, in bytes."""
+        return np.dtype(self.dtype).itemsize * (1 if self.width is None else self.width)
+
+
+def smallest_unsigned(bound: int) -> np.dtype[AnyArray]:  # type: ignore[type-var]
+    """Return the smallest unsigned type that holds 0..bound - 1."""
+    return np.min_scalar_type(max(bound - 1, 0))  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Reports:
+    """A batch of reports of one mechanism, in columns; row i is the report of the i-th value.
+
+    Attributes:
+        fingerprint: marks the plan they belong to.
+        n: how many reports.
+        in_clear: ``(n,)`` booleans, which reports give a value in clear; None if none does.
+        clear: those values' codes, in the order of the rows.
+        blocks: columns of the blocks, in the order of the rows that carry one.
+        simulated: whether a seeded source made them, so that they protect nobody.
+    """
+
+    fingerprint: str
+    n: int
+    in_clear: BoolArray | None
+    clear: IntArray
+    blocks: Blocks
+    simulated: bool = False
+
+    def __post_init__(self) -> None:
+        """Make the columns read-only."""
+        sealed = MappingProxyType({name: frozen(column) for name, column in self.blocks.items()})
+        object.__setattr__(self, "blocks", sealed)
+        object.__setattr__(self, "clear", frozen(self.clear))
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        marks = ", simulated" if self.simulated else ""
+        return f"Reports(n={self.n}, in_clear={len(self.clear)}, plan={self.fingerprint[:12]}{marks})"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the columns take."""
+        mask = 0 if self.in_clear is None else self.in_clear.nbytes
+        return self.clear.nbytes + mask + sum(column.nbytes for column in self.blocks.values())
+
+    @property
+    def block_count(self) -> int:
+        """How many rows carry a block."""
+        return block_count(self.blocks)
+
+    def part(self, start: int, stop: int) -> Self:
+        """Return the reports of rows start..stop - 1 as a batch of their own."""
+        start, stop, _ = slice(start, stop).indices(self.n)
+        stop = max(start, stop)
+        if self.in_clear is None:
+            return self._with(stop - start, None, self.clear, slice(start, stop))
+        before = np.count_nonzero(self.in_clear[:start])
+        inside = np.count_nonzero(self.in_clear[start:stop])
+        every_row = self.block_count == self.n
+        rows = slice(start, stop) if every_row else slice(start - before, stop - before - inside)
+        return self._with(stop - start, self.in_clear[start:stop], self.clear[before : before + inside], rows)
+
+    def _with(self, n: int, in_clear: BoolArray | None, clear: IntArray, rows: slice) -> Self:
+        blocks = {name: column[rows] for name, column in self.blocks.items()}
+        return type(self)(self.fingerprint, n, in_clear, clear, blocks, self.simulated)
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[Self]) -> Self:
+        """Return all the reports of ``parts``, in order.
+
+        Raises:
+            DataError: if there are no parts.
+            MismatchError: if they belong to different plans.
+        """
+        batches = list(parts)
+        if not batches:
+            raise DataError("at least one batch of reports is needed, got none.")
+        first = batches[0]
+        refuse_strangers({batch.fingerprint for batch in batches})
+        if len(batches) == 1:
+            return first
+        masks = [np.zeros(batch.n, dtype=np.bool_) if batch.in_clear is None else batch.in_clear for batch in batches]
+        return cls(
+            first.fingerprint,
+            sum(batch.n for batch in batches),
+            None if all(batch.in_clear is None for batch in batches) else np.concatenate(masks),
+            np.concatenate([batch.clear for batch in batches]),
+            {name: np.concatenate([batch.blocks[name] for batch in batches]) for name in first.blocks},
+            any(batch.simulated for batch in batches),
+        )
+
+
+def block_count(blocks: Blocks) -> int:
+    """Return how many blocks the columns hold."""
+    return len(next(iter(blocks.values())))
+
+
+def refuse_strangers(fingerprints: set[str]) -> None:
+    """Refuse to put together what belongs to different plans.
+
+    Raises:
+        MismatchError: if there is more than one fingerprint.
+    """
+    if len(fingerprints) > 1:
+        shown = ", ".join(sorted(mark[:12] for mark in fingerprints))
+        raise MismatchError(f"reports, tallies and mechanism must belong to one plan, got plans {shown}.")

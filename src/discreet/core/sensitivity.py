@@ -1,0 +1,125 @@
+"""Which values are sensitive: turns what a user says into one boolean per code."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet.core.arrays import AnyArray, BoolArray, IntArray
+from discreet.core.labels import LabelSpace, Product
+from discreet.errors import DataError, ParameterError
+
+Sensitivity: TypeAlias = "Sequence[Any] | AnyArray | Callable[..., bool] | Mapping[str, Any] | None"
+"""Labels, a boolean mask, a predicate, or for products one pattern or a list of them; None means every value."""
+
+
+def sensitive_mask(space: LabelSpace, sensitive: Any) -> BoolArray | None:
+    """Resolve a statement of sensitivity.
+
+    Args:
+        space: the labels.
+        sensitive: see `Sensitivity`. A predicate is called with a label (for products and grids, with a mapping
+            from attribute to label) and a pattern maps attributes to a label or a list of labels.
+
+    Returns:
+        ``(|X|,)`` booleans, or None if every value is sensitive.
+
+    Raises:
+        ParameterError: if it names what is not in the domain.
+    """
+    if sensitive is None:
+        return None
+    mask = _resolve(space, sensitive)
+    return None if mask.all() else mask
+
+
+def _resolve(space: LabelSpace, sensitive: Any) -> BoolArray:
+    if callable(sensitive):
+        return _by_predicate(space, sensitive)
+    if isinstance(sensitive, Mapping):
+        sensitive = [sensitive]
+    if isinstance(sensitive, list | tuple) and sensitive and all(isinstance(item, Mapping) for item in sensitive):
+        return _by_patterns(space, sensitive)
+    if isinstance(sensitive, str | bytes):
+        raise ParameterError("sensitive must be a list of labels, not a single text; put it in a list.")
+    if _is_mask(sensitive):
+        return _by_mask(space, np.asarray(sensitive, dtype=np.bool_))
+    return _by_labels(space, sensitive)
+
+
+def _is_mask(sensitive: Any) -> bool:
+    if isinstance(sensitive, list | tuple):
+        return bool(sensitive) and all(isinstance(item, bool | np.bool_) for item in sensitive)
+    if isinstance(sensitive, set | frozenset | range):
+        return False
+    return str(getattr(sensitive, "dtype", getattr(sensitive, "type", ""))).lower() in ("bool", "boolean")
+
+
+def _by_mask(space: LabelSpace, mask: BoolArray) -> BoolArray:
+    if mask.shape != (space.size,):
+        raise ParameterError(f"a sensitive mask must have one entry per value ({space.size}), got shape {mask.shape}.")
+    return mask.copy()
+
+
+def _by_labels(space: LabelSpace, labels: Any) -> BoolArray:
+    mask = np.zeros(space.size, dtype=np.bool_)
+    listed = sorted(labels) if isinstance(labels, set | frozenset) else labels
+    if len(listed) == 0:
+        return mask
+    try:
+        codes = space.encode(listed)
+    except DataError as error:
+        raise ParameterError(f"sensitive: {error}") from None
+    unknown = np.flatnonzero(codes < 0)
+    if len(unknown):
+        raise ParameterError(
+            f"sensitive must name values of the domain; {len(unknown)} of {len(codes)} are not in it "
+            f"(first at position {unknown[0]})."
+        )
+    mask[codes] = True
+    return mask
+
+
+def _by_predicate(space: LabelSpace, predicate: Callable[..., bool]) -> BoolArray:
+    table = space.table(np.arange(space.size))
+    names, spelled = list(table), [column.tolist() for column in table.values()]
+    if names == ["value"]:
+        return np.array([bool(predicate(label)) for label in spelled[0]], dtype=np.bool_)
+    rows = zip(*spelled, strict=True)
+    return np.array([bool(predicate(dict(zip(names, row, strict=True)))) for row in rows], dtype=np.bool_)
+
+
+def _by_patterns(space: LabelSpace, patterns: Sequence[Mapping[str, Any]]) -> BoolArray:
+    if not isinstance(space, Product):
+        raise ParameterError("sensitive patterns need a product domain; list the sensitive labels instead.")
+    mask = np.zeros(tuple(part.size for part in space.attributes.values()), dtype=np.bool_)
+    for place, pattern in enumerate(patterns):
+        mask[np.ix_(*_selection(space, pattern, place))] = True
+    return mask.reshape(-1)
+
+
+def _selection(space: Product, pattern: Mapping[str, Any], place: int) -> list[IntArray]:
+    unknown = [name for name in pattern if name not in space.attributes]
+    if unknown or not pattern:
+        raise ParameterError(
+            f"sensitive pattern {place} must name attributes among {list(space.attributes)}, got {list(pattern)}."
+        )
+    chosen = []
+    for name, part in space.attributes.items():
+        if name not in pattern:
+            chosen.append(np.arange(part.size))
+            continue
+        wanted = pattern[name]
+        wanted = list(wanted) if isinstance(wanted, list | tuple | set | np.ndarray) else [wanted]
+        chosen.append(_codes(part, wanted, f"sensitive pattern {place}, attribute {name!r}"))
+    return chosen
+
+
+def _codes(part: LabelSpace, wanted: list[Any], where: str) -> IntArray:
+    try:
+        codes = part.encode(wanted)
+    except DataError as error:
+        raise ParameterError(f"{where}: {error}") from None
+    if (codes < 0).any() or not len(codes):
+        raise ParameterError(f"{where} must name its labels, got {wanted!r}.")
+    return codes

@@ -1,0 +1,28 @@
+"""What can go wrong, by whose doing: every error discreet raises on purpose is one of these.
+
+Messages quote parameters and positions, never a person's value.
+"""
+
+
+class DiscreetError(Exception):
+    """Base of every error that discreet raises on purpose."""
+
+
+class ParameterError(DiscreetError, ValueError):
+    """A parameter of a domain, mechanism, plan or estimator is not usable."""
+
+
+class DataError(DiscreetError, ValueError):
+    """Values, reports or tallies are malformed or outside the domain."""
+
+
+class MismatchError(DataError):
+    """Reports, tallies or mechanisms of different plans were put together."""
+
+
+class OutputExistsError(DiscreetError, FileExistsError):
+    """The output file is already there and was not to be overwritten."""
+
+
+class MissingExtraError(DiscreetError, ImportError):
+    """An optional dependency is not installed."""

@@ -1,0 +1,324 @@
+"""Maximum likelihood for any block law, with a certificate.
+
+One step per pass over the reports (a product with the membership matrix and one with its transpose, the cost of one EM
+iteration): the best step of a quadratic model on the simplex (:mod:`discreet.estimators.quadratic`), then a line search that needs
+no pass, because the rows' likelihoods are linear in the step. Every step climbs. The diagonal of the model is the
+curvature of blocks whose members are independent,
+
+    a = s2 psi (1 - psi),  s2 = (1/n) sum(m z^2),  psi = (1/n) B'(m z^2) / s2,
+
+taken anew when the rows' likelihoods have moved by more than a few percent. Passes run in single precision where that pays:
+they carry *changes*, whose rounding fades with the steps. What is returned was certified in double precision from the start.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.core.arrays import FloatArray
+from discreet.errors import DataError, ParameterError
+from discreet.estimators.likelihood import BlockLikelihood, Products, RowState
+from discreet.estimators.quadratic import Curvature, Face, best_step, inner
+
+Progress = Callable[[float, float], None]
+
+# Below this many entries of B, single precision saves nothing that could be noticed.
+_SINGLE_ENTRIES = 1 << 22
+# Squares of z must fit into single precision sums.
+_SINGLE_CONTRAST = 1e15
+# The diagonal is stale once the rows' likelihoods have moved by this much, relatively (root mean square, added up).
+_STALE = 0.05
+# The step is near enough to the best on its line when the slope there is this part of the slope at its start.
+_FLAT = 0.1
+# Zero frequencies hide how much their blocks bend the likelihood: start with a little of everything.
+_SPREAD = 0.05
+# A gap that has not improved in this many steps will not by more of the same.
+_PATIENCE = 4
+# A value that is in all blocks has no curvature of its own, but its step must stay finite.
+_LEAST_SPREAD = 1e-2
+_SPREAD_CONTRAST = 10.0
+_MOST_TRIALS = 60
+# At most this much longer from one trial length to the next.
+_GROWTH = 10.0
+# point . gradient is 1 but for rounding; more says that rows and point have drifted apart.
+DEBUG=False
+_DRIFT = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """A maximum likelihood estimate and how good it is.
+
+    Attributes:
+        frequencies: Of the sensitive values, shape ``(v,)``.
+        rest: The frequency of all values that are not sensitive together; 0 if there are none.
+        gap: The log-likelihood is at most this far from its maximum, in nats per report; computed in double precision.
+        passes: Passes over the reports, of one product and one transposed product each; halves occur.
+        information: Minus the diagonal of the Hessian per report on the simplex, approximately: shape ``(v,)``, or ``(v + 1,)`` with
+            the rest last.
+        converged: Whether the gap is within the tolerance.
+    """
+
+    frequencies: FloatArray
+    rest: float
+    gap: float
+    passes: float
+    information: FloatArray
+    converged: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Start:
+    """Where to start: a linear estimate, not necessarily a distribution.
+
+    Attributes:
+        values: Shape ``(v,)``, or ``(v + 1,)`` with the rest last if there is one.
+        precision: Inverse variances, > 0, same shape; None if all are the same.
+    """
+
+    values: FloatArray
+    precision: FloatArray | None = None
+
+
+def maximize(
+    likelihood: BlockLikelihood,
+    start: Start,
+    *,
+    tolerance: float = 1e-4,
+    most_passes: float = 1000,
+    progress: Progress | None = None,
+) -> Solution:
+    """Maximise the likelihood of blocks and values in clear.
+
+    Args:
+        likelihood: What was reported.
+        start: The linear estimate; it is projected onto the simplex.
+        tolerance: Stop at this gap, in nats per report; > 0. A gap of 1e-4 leaves the estimate within a thousandth
+            (total variation) of the optimum in the cases that were measured.
+        most_passes: Give up after this many passes; the best that was certified is returned, with ``converged`` false.
+        progress: Called with passes and gap after each step.
+
+    Returns:
+        The estimate, with the gap that was reached.
+
+    Raises:
+        ParameterError: If the tolerance is not positive.
+        DataError: If the start is not as described.
+    """
+    if not tolerance > 0:
+        raise ParameterError(f"tolerance must be > 0, got tolerance={tolerance}.")
+    ascent = _Ascent(likelihood, start)
+    while True:
+        if progress is not None:
+            progress(ascent.products.passes, ascent.gap)
+        finished = ascent.products.passes >= most_passes or ascent.exhausted
+        if ascent.gap <= tolerance or finished or ascent.stalled:
+            if not ascent.certified:
+                ascent.certify()
+                continue
+            if ascent.gap <= tolerance or finished:
+                return ascent.solution(tolerance)
+        ascent.step()
+
+
+class _Ascent:
+    """The state of the ascent: a point, its rows, its gradient, the model's curvature."""
+
+    def __init__(self, likelihood: BlockLikelihood, start: Start) -> None:
+        self._likelihood = likelihood
+        self._clear = likelihood.clear or 0
+        self._size = likelihood.membership.size
+        self._reports = likelihood.reports
+        self.products = Products(likelihood.membership)
+        self._face = self._find_face()
+        self._point = self._first_point(start)
+        self._curvature: Curvature | None = None
+        self._moved = 0.0
+        self.certify()
+        self.products.single = self._single_pays()
+
+    def _find_face(self) -> Face:
+        # Without reports in clear a rest only loses likelihood: it is left out. With them it has at least their share at
+        # the optimum (its gradient is 1), which keeps ln(rest) away from its pole.
+        floor = np.zeros(self._size + (self._clear > 0))
+        if self._clear > 0:
+            floor[-1] = self._clear / self._reports
+        return Face(floor)
+
+    def _first_point(self, start: Start) -> FloatArray:
+        values, precision = _checked(start, self._likelihood.length)
+        length = self._face.floor.size
+        nearest = self._face.project(values[:length], precision[:length])
+        even = self._face.project(np.zeros(length), np.ones(length))
+        spread = _SPREAD * min(1.0, self._likelihood.contrast / _SPREAD_CONTRAST)
+        return nearest + spread * (even - nearest)
+
+    def _single_pays(self) -> bool:
+        membership = self._likelihood.membership
+        large = membership.rows * membership.size >= _SINGLE_ENTRIES
+        return large and self._likelihood.contrast < _SINGLE_CONTRAST
+
+    @property
+    def gap(self) -> float:
+        """How much log-likelihood may be missing, in nats per report."""
+        return max(float(self._gradient.max()) - 1.0, 0.0)
+
+    @property
+    def stalled(self) -> bool:
+        """Whether single precision has stopped to improve the gap."""
+        return self.products.single and self._idle >= _PATIENCE
+
+    def certify(self) -> None:
+        """Compute rows and gradient from the point, in double precision, and stay there."""
+        self.products.single = False
+        self._point /= np.add.reduce(self._point)
+        self._rows = RowState(self._likelihood, self.products.dot(self._point[: self._size]))
+        self._gradient = self._fresh_gradient()
+        self.certified, self.exhausted = True, False
+        self._least, self._idle = self.gap, 0
+
+    def _fresh_gradient(self) -> FloatArray:
+        gradient = self._from_weights(self._rows.weights())
+        if self._clear > 0:
+            gradient[-1] += self._clear / (self._reports * self._point[-1])
+        return gradient
+
+    def _from_weights(self, weights: FloatArray) -> FloatArray:
+        """What blocks of these weights (or changes of weights) add to the gradient."""
+        contrast, reports = self._likelihood.contrast, self._reports
+        everywhere = float(np.add.reduce(weights)) / (reports * contrast)
+        gradient = np.full(self._point.size, everywhere)
+        gradient[: self._size] += self.products.transpose_dot(weights) / reports
+        return gradient
+
+    def step(self) -> None:
+        """Climb once: one pass, and half a pass more if the diagonal of the model is stale."""
+        if self._curvature is None:
+            self._curvature = Curvature(self._diagonal())
+        elif self._moved > _STALE:
+            self._curvature.replace(self._diagonal())
+        step = best_step(self._point, self._gradient - 1.0, self._curvature, self._face)
+        if not inner(self._gradient, step) > 0:
+            self._curvature.forget()
+            step = best_step(self._point, self._gradient - 1.0, self._curvature, self._face)
+        self._follow(step, self._curvature)
+        self._watch()
+
+    def _diagonal(self) -> FloatArray:
+        self._moved = 0.0
+        weights, unit = self._rows.curvature_weights()
+        mean = float(np.add.reduce(weights))
+        share = self.products.transpose_dot(weights) / mean if mean > 0 else np.zeros(self._size)
+        np.clip(share, 0.0, 1.0, out=share)
+        mean *= unit / self._reports
+        diagonal = mean * share * np.maximum(1.0 - share, _LEAST_SPREAD)
+        bent = diagonal[diagonal > 0]
+        diagonal[diagonal <= 0] = bent.min() if bent.size else 1.0
+        if self._clear > 0:
+            rest = self._clear / (self._reports * self._point[-1] ** 2)
+            diagonal = np.append(diagonal, rest + mean * float(np.median(share)) ** 2)
+        return diagonal
+
+    def _follow(self, step: FloatArray, curvature: Curvature) -> None:
+        slope = inner(self._gradient - 1.0, step)
+        if not slope > 0:
+            self.exhausted, self.certified = True, not self.products.single
+            return
+        line = _Line(self._rows, self._rows.scale(self.products.dot(step[: self._size])))
+        if self._clear > 0:
+            line.clear, line.clear_ratio = self._clear, float(step[-1] / self._point[-1])
+        length, bend = line.search(slope * self._reports, _longest(self._point, step, self._face))
+        if DEBUG: print('   slope',slope,'len',length,'bend',bend/self._reports,'longest',_longest(self._point, step, self._face),len(curvature._steps),np.argmax(self._gradient),step[np.argmax(self._gradient)],step[-1],self._point[-1]-self._face.floor[-1],curvature.diagonal)
+        self._moved += length * float(np.sqrt(bend / self._reports))
+        before = self._gradient
+        self._advance(length, step, line)
+        curvature.learn(length * step, before - self._gradient)
+
+    def _advance(self, length: float, step: FloatArray, line: "_Line") -> None:
+        old = self._point
+        self._point = np.maximum(old + length * step, self._face.floor)
+        change = self._rows.move(line.ratios, length)
+        if self.products.single:
+            self._gradient = self._gradient + self._from_weights(change)
+            if self._clear > 0:
+                self._gradient[-1] += (self._clear / self._reports) * (
+                    1 / self._point[-1] - 1 / old[-1]
+                )
+        else:
+            self._gradient = self._fresh_gradient()
+        drift = abs(inner(self._point, self._gradient) - 1.0)
+        drift += abs(float(np.add.reduce(self._point)) - 1.0)
+        self.certified = not self.products.single and drift < _DRIFT
+
+    def _watch(self) -> None:
+        if self.gap < self._least:
+            self._least, self._idle = self.gap, 0
+        else:
+            self._idle += 1
+
+    def solution(self, tolerance: float) -> Solution:
+        """The estimate at the present point."""
+        point, gap = self._point, self.gap
+        diagonal = self._curvature.diagonal if self._curvature is not None else self._diagonal()
+        return Solution(
+            frequencies=point[: self._size].copy(),
+            rest=float(point[-1]) if self._clear > 0 else 0.0,
+            gap=gap,
+            passes=self.products.passes,
+            information=diagonal,
+            converged=gap <= tolerance,
+        )
+
+
+@dataclass(slots=True, eq=False)
+class _Line:
+    """The log-likelihood along a step, from the rows' relative changes per unit of it."""
+
+    rows: RowState
+    ratios: FloatArray
+    clear: int = 0
+    clear_ratio: float = 0.0
+
+    def slope(self, length: float) -> tuple[float, float]:
+        """The first derivative, and minus the second, summed over reports."""
+        first, second = self.rows.slope(self.ratios, length)
+        if self.clear > 0:
+            relative = self.clear_ratio / (1.0 + length * self.clear_ratio)
+            first += self.clear * relative
+            second += self.clear * relative * relative
+        return first, second
+
+    def search(self, slope: float, longest: float) -> tuple[float, float]:
+        """Find about where the slope vanishes, at most at ``longest``: the length and minus the second derivative."""
+        low, high, length = 0.0, np.inf, min(1.0, longest)
+        for _ in range(_MOST_TRIALS):
+            here, bend = self.slope(length)
+            if abs(here) <= _FLAT * slope or (here > 0 and length >= longest):
+                break
+            low, high = (length, high) if here > 0 else (low, length)
+            newton = length + here / bend if bend > 0 else np.inf
+            if not low < newton < high:
+                # Newton's method leaves the bracket only where the bend changes fast.
+                newton = (low + high) / 2
+            length = min(newton, _GROWTH * length, longest)
+        return length, bend
+
+
+def _longest(point: FloatArray, step: FloatArray, face: Face) -> float:
+    """How far along the step the face reaches."""
+    down = step < 0
+    room = (point[down] - face.floor[down]) / -step[down]
+    # The model's step itself ends on the face, whatever rounding says.
+    return max(1.0, float(room.min(initial=np.inf)))
+
+
+def _checked(start: Start, length: int) -> tuple[FloatArray, FloatArray]:
+    values = np.asarray(start.values, dtype=np.float64)
+    precision = np.ones(length) if start.precision is None else np.asarray(start.precision, float)
+    if values.shape != (length,) or precision.shape != (length,):
+        message = f"start must have shape ({length},), values and precision alike"
+        raise DataError(f"{message}, got {values.shape} and {precision.shape}.")
+    if not np.isfinite(values).all() or not (precision > 0).all():
+        raise DataError("start must have finite values and precisions > 0.")
+    return values, precision

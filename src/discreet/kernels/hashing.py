@@ -1,0 +1,256 @@
+"""Inverted hashes: the block of a report in general local hashing, without a search.
+
+A report is ``(alpha, beta, bucket)``, three uint32 arrays of shape ``(m,)``. Its block is
+
+    {x = (alpha*z + beta) mod prime : z = bucket, bucket + g, bucket + 2g, ... < prime}
+
+as far as it lies below ``size``, where g is the number of buckets and size <= prime < 2^32.
+So a block is a start and a constant step, and costs prime/g additions modulo the prime. A
+bucket that is not below the prime gives an empty block.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernels.compiling import compiled
+from discreet.kernels.parallel import map_blocks
+
+_Column: TypeAlias = NDArray[np.uint32]
+_Columns: TypeAlias = tuple[_Column, _Column, _Column]
+
+# Reports that walk side by side, so that none waits for its own previous step.
+_LANES = 64
+# Values visited per task: about a millisecond; at most 64 tasks.
+_STEPS_PER_TASK = 1 << 21
+_MOST_TASKS = 64
+# Not below any size: where a report rests when its walk is over.
+_NOWHERE = 0xFFFFFFFF
+
+
+def count_preimages(
+    alpha: _Column, beta: _Column, bucket: _Column, *, prime: int, buckets: int, size: int
+) -> NDArray[np.int64]:
+    """Counts, for every value, the blocks that contain it.
+
+    Args:
+        alpha: shape ``(m,)``.
+        beta: shape ``(m,)``.
+        bucket: shape ``(m,)``.
+        prime: the modulus, at least size and below 2^32.
+        buckets: g, at least 1 and below 2^32.
+        size: the number of values.
+
+    Returns:
+        Counts, shape ``(size,)``.
+
+    Raises:
+        ValueError: If the columns, the prime, g or the size do not fit together.
+    """
+    columns = _checked_columns(alpha, beta, bucket)
+    _check_parameters(prime, buckets, size)
+    counts = np.zeros(size, np.int64)
+    _count(columns, prime, buckets, counts)
+    return counts
+
+
+def preimages_dot(
+    alpha: _Column,
+    beta: _Column,
+    bucket: _Column,
+    values: NDArray[np.float64],
+    *,
+    prime: int,
+    buckets: int,
+    threads: int | None = None,
+) -> NDArray[np.float64]:
+    """Sums, for every report, the values in its block.
+
+    Args:
+        alpha: shape ``(m,)``.
+        beta: shape ``(m,)``.
+        bucket: shape ``(m,)``.
+        values: shape ``(size,)``.
+        prime: the modulus, at least size and below 2^32.
+        buckets: g, at least 1 and below 2^32.
+        threads: as in `map_blocks`.
+
+    Returns:
+        Sums, shape ``(m,)``.
+
+    Raises:
+        ValueError: If the columns, the prime, g or the size do not fit together.
+    """
+    columns = _checked_columns(alpha, beta, bucket)
+    values = np.ascontiguousarray(values, np.float64)
+    _check_parameters(prime, buckets, values.size)
+    sums = np.zeros(alpha.size)
+
+    def dot(start: int, stop: int) -> None:
+        _dot(_part(columns, start, stop), values, prime, buckets, sums[start:stop])
+
+    map_blocks(dot, alpha.size, block=_reports_per_task(prime, buckets), threads=threads)
+    return sums
+
+
+def preimages_dot_transposed(
+    alpha: _Column,
+    beta: _Column,
+    bucket: _Column,
+    weights: NDArray[np.float64],
+    *,
+    prime: int,
+    buckets: int,
+    size: int,
+    threads: int | None = None,
+) -> NDArray[np.float64]:
+    """Sums, for every value, the weights of the reports whose blocks contain it.
+
+    Args:
+        alpha: shape ``(m,)``.
+        beta: shape ``(m,)``.
+        bucket: shape ``(m,)``.
+        weights: shape ``(m,)``.
+        prime: the modulus, at least size and below 2^32.
+        buckets: g, at least 1 and below 2^32.
+        size: the number of values.
+        threads: as in `map_blocks`.
+
+    Returns:
+        Sums, shape ``(size,)``.
+
+    Raises:
+        ValueError: If the columns, the weights, the prime, g or the size do not fit together.
+    """
+    columns = _checked_columns(alpha, beta, bucket)
+    _check_parameters(prime, buckets, size)
+    weights = np.ascontiguousarray(weights, np.float64)
+    if weights.shape != alpha.shape:
+        raise ValueError(f"weights must have shape {alpha.shape}, got {weights.shape}.")
+
+    def dot(start: int, stop: int) -> NDArray[np.float64]:
+        sums = np.zeros(size)
+        _dot_transposed(_part(columns, start, stop), weights[start:stop], prime, buckets, sums)
+        return sums
+
+    # A task hands back `size` sums, so it should visit several times as many values.
+    block = max(_reports_per_task(prime, buckets), 4 * size * buckets // prime)
+    block = max(block, -(-alpha.size // _MOST_TASKS))
+    sums = np.zeros(size)
+    for part in map_blocks(dot, alpha.size, block=block, threads=threads):
+        sums += part
+    return sums
+
+
+def _checked_columns(alpha: _Column, beta: _Column, bucket: _Column) -> _Columns:
+    columns = (alpha, beta, bucket)
+    if any(c.dtype != np.uint32 or c.ndim != 1 or c.size != alpha.size for c in columns):
+        came = ", ".join(f"{column.dtype} {column.shape}" for column in columns)
+        raise ValueError(f"alpha, beta, bucket must be uint32 with one shape (m,), got {came}.")
+    return np.ascontiguousarray(alpha), np.ascontiguousarray(beta), np.ascontiguousarray(bucket)
+
+
+def _check_parameters(prime: int, buckets: int, size: int) -> None:
+    if not 0 <= size <= prime < 1 << 32 or prime < 1 or not 1 <= buckets < 1 << 32:
+        raise ValueError(
+            "size <= prime < 2^32 and 1 <= buckets < 2^32 must hold, "
+            f"got size={size}, prime={prime}, buckets={buckets}."
+        )
+
+
+def _part(columns: _Columns, start: int, stop: int) -> _Columns:
+    alpha, beta, bucket = columns
+    return alpha[start:stop], beta[start:stop], bucket[start:stop]
+
+
+def _reports_per_task(prime: int, buckets: int) -> int:
+    return max(_STEPS_PER_TASK // -(-prime // buckets), _LANES)
+
+
+@compiled()
+def _count(columns: _Columns, prime: int, buckets: int, counts: NDArray[np.int64]) -> None:
+    for start in range(0, columns[0].size, _LANES):
+        x, step, visits = _begin(columns, start, prime, buckets)
+        common = visits.min()
+        for visit in range(visits.max()):
+            if visit >= common:
+                _retire(x, visits, visit)
+            for lane in range(x.size):
+                if x[lane] < counts.size:
+                    counts[x[lane]] += 1
+            _advance(x, step, prime)
+
+
+@compiled()
+def _dot(
+    columns: _Columns,
+    values: NDArray[np.float64],
+    prime: int,
+    buckets: int,
+    sums: NDArray[np.float64],
+) -> None:
+    for start in range(0, columns[0].size, _LANES):
+        x, step, visits = _begin(columns, start, prime, buckets)
+        common = visits.min()
+        for visit in range(visits.max()):
+            if visit >= common:
+                _retire(x, visits, visit)
+            for lane in range(x.size):
+                if x[lane] < values.size:
+                    sums[start + lane] += values[x[lane]]
+            _advance(x, step, prime)
+
+
+@compiled()
+def _dot_transposed(
+    columns: _Columns,
+    weights: NDArray[np.float64],
+    prime: int,
+    buckets: int,
+    sums: NDArray[np.float64],
+) -> None:
+    for start in range(0, columns[0].size, _LANES):
+        x, step, visits = _begin(columns, start, prime, buckets)
+        common = visits.min()
+        for visit in range(visits.max()):
+            if visit >= common:
+                _retire(x, visits, visit)
+            for lane in range(x.size):
+                if x[lane] < sums.size:
+                    sums[x[lane]] += weights[start + lane]
+            _advance(x, step, prime)
+
+
+@compiled()
+def _begin(columns: _Columns, start: int, prime: int, buckets: int) -> Any:
+    alpha, beta, bucket = columns
+    count = min(_LANES, alpha.size - start)
+    x, step = np.empty(count, np.uint32), np.empty(count, np.uint32)
+    visits = np.empty(count, np.int64)
+    modulus, stride = np.uint64(prime), np.uint64(buckets)
+    for lane in range(count):
+        a, b = np.uint64(alpha[start + lane]), np.uint64(beta[start + lane])
+        first = np.uint64(bucket[start + lane])
+        # At most (2^32 - 1) * 2^32: no overflow in 64 bits.
+        x[lane] = (a * first + b) % modulus
+        step[lane] = a * stride % modulus
+        visits[lane] = max(0, -((int(first) - prime) // buckets))
+    return x, step, visits
+
+
+@compiled()
+def _retire(x: _Column, visits: NDArray[np.int64], visit: int) -> None:
+    for lane in range(x.size):
+        if visits[lane] <= visit:
+            x[lane] = _NOWHERE
+
+
+@compiled()
+def _advance(x: _Column, step: _Column, prime: int) -> None:
+    modulus = np.uint32(prime)
+    for lane in range(x.size):
+        # x + step would overflow 32 bits for a large prime; neither branch does.
+        back = np.uint32(modulus - step[lane])
+        down, up = np.uint32(x[lane] - back), np.uint32(x[lane] + step[lane])
+        x[lane] = down if x[lane] >= back else up

@@ -1,0 +1,26 @@
+"""The law of truth or noise, one file per block law, and the explicit channel."""
+
+from discreet.mechanisms.bits import UnaryEncoding
+from discreet.mechanisms.channel import Channel
+from discreet.mechanisms.hadamard import HadamardResponse
+from discreet.mechanisms.hashing import LocalHashing
+from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.singletons import RandomizedResponse
+from discreet.mechanisms.subsets import SubsetSelection
+
+BLOCK_MECHANISMS: dict[str, type[BlockMechanism]] = {
+    mechanism.name: mechanism
+    for mechanism in (RandomizedResponse, UnaryEncoding, SubsetSelection, LocalHashing, HadamardResponse)
+}
+"""Every block mechanism by its plan name; a new one joins here and nowhere else."""
+
+__all__ = [
+    "BLOCK_MECHANISMS",
+    "BlockMechanism",
+    "Channel",
+    "HadamardResponse",
+    "LocalHashing",
+    "RandomizedResponse",
+    "SubsetSelection",
+    "UnaryEncoding",
+]

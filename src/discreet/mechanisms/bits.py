@@ -1,0 +1,202 @@
+"""Independent bits: RAPPOR, OUE and their utility-optimized forms.
+
+Every sensitive value has a bit that noise sets with probability d1, on its own; the truth sets its own bit for sure. So
+pi = rho = d1, and with theta = s + (1 - s) d1 the probability that one's own bit is set,
+
+    d1 = theta e^-eps / (1 - theta + theta e^-eps),   s = theta (1 - e^-eps),
+
+which is generalized RAPPOR [ULDP, section 3.2] when every value is sensitive and uRAP [ULDP, Def. 4] otherwise;
+theta = e^(eps/2) / (e^(eps/2) + 1) is basic RAPPOR, theta = 1/2 is OUE [Wang 2017].
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, exp, expm1, log2
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.domain import Domain
+from discreet.core.exact import checked_epsilon
+from discreet.core.random import RandomSource
+from discreet.core.reports import Blocks, Column
+from discreet.errors import ParameterError
+from discreet.mechanisms.law import BlockMechanism
+
+_PIECE_WORDS = 1 << 11
+_LEAST_DEPTH = 16
+_GREATEST_DEPTH = 60
+_PRECISION_BITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class IndependentBits:
+    """Bits that noise sets with probability ``threshold / 2^depth``, each on its own.
+
+    Attributes:
+        size: v, the number of sensitive values; at least 1.
+        threshold: an odd integer in 1..2^depth - 1.
+        depth: random bits that one noise bit costs.
+    """
+
+    size: int
+    threshold: int
+    depth: int
+
+    @classmethod
+    def near(cls, size: int, inclusion: float) -> "IndependentBits":
+        """Return the law whose d1 is nearest to ``inclusion`` within about 2^-12 of itself, and at least 2^-60."""
+        depth = min(max(_LEAST_DEPTH, ceil(-log2(inclusion)) + _PRECISION_BITS), _GREATEST_DEPTH)
+        rounded = Fraction(min(max(round(inclusion * 2**depth), 1), 2**depth - 1), 2**depth)
+        return cls(size, rounded.numerator, rounded.denominator.bit_length() - 1)
+
+    @property
+    def inclusion(self) -> Fraction:
+        """Return pi = d1."""
+        return Fraction(self.threshold, 1 << self.depth)
+
+    @property
+    def pair_inclusion(self) -> Fraction:
+        """Return rho = d1: bits are independent."""
+        return self.inclusion
+
+    @property
+    def _row_bytes(self) -> int:
+        return -(-self.size // 8)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return one column: v bits in bytes, the bit of value j at 2^(j % 8) of byte j // 8."""
+        return (Column("bits", np.uint8, width=self._row_bytes),)
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return 2^v."""
+        return 1 << self.size
+
+    def describe(self) -> dict[str, Any]:
+        """Return v and the fraction d1."""
+        return {"law": "bits", "size": self.size, "threshold": self.threshold, "depth": self.depth}
+
+    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
+        """Draw blocks; see `BlockLaw`. Takes the same steps whether a member is wanted or not."""
+        rows = out["bits"]
+        self._fill_with_noise(rows.reshape(-1), random)
+        if self.size % 8:
+            rows[:, -1] &= np.uint8((1 << self.size % 8) - 1)
+        own = (members >= 0).astype(np.uint8) << (members & 7).astype(np.uint8)
+        rows[np.arange(len(members)), members >> 3] |= own
+
+    def _fill_with_noise(self, flat: AnyArray, random: RandomSource) -> None:
+        for start in range(0, len(flat), 8 * _PIECE_WORDS):
+            piece = flat[start : start + 8 * _PIECE_WORDS]
+            lanes = -(-len(piece) // 8)
+            piece[:] = self._ladder(random.words(lanes * self.depth).reshape(self.depth, lanes)).view(np.uint8)[: len(piece)]
+
+    def _ladder(self, words: AnyArray) -> AnyArray:
+        """Compare 64 lanes of random integers with the threshold at once, from its last binary digit to its first."""
+        below = words[0]
+        for digit in range(1, self.depth):
+            step = np.bitwise_or if self.threshold >> digit & 1 else np.bitwise_and
+            step(below, words[digit], out=below)
+        return below
+
+    def support(self, blocks: Blocks) -> IntArray:
+        """Return ``(v,)`` column sums."""
+        from discreet.kernels.bits import count_columns
+
+        return count_columns(blocks["bits"], self.size)
+
+    def membership(self, blocks: Blocks) -> "BitRows":
+        """Return the bit matrix, transposed in tiles of 32 reports."""
+        from discreet.kernels.bits import transpose_tiles
+
+        return BitRows(transpose_tiles(blocks["bits"], self.size), len(blocks["bits"]), self.size)
+
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans."""
+        return np.unpackbits(blocks["bits"], axis=1, count=self.size, bitorder="little").view(np.bool_)
+
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return all 2^v bit strings with their probabilities."""
+        numbers = np.arange(self.alphabet_size, dtype="<u8")
+        rows = numbers.view(np.uint8).reshape(-1, 8)[:, : self._row_bytes]
+        weights = np.bitwise_count(numbers)
+        by_weight = [self.inclusion**k * (1 - self.inclusion) ** (self.size - k) for k in range(self.size + 1)]
+        return {"bits": np.ascontiguousarray(rows)}, np.array(by_weight, dtype=object)[weights]
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return which rows have bits beyond v."""
+        spare = np.uint8((0xFF << self.size % 8) & 0xFF) if self.size % 8 else np.uint8(0)
+        flawed: BoolArray = (blocks["bits"][:, -1] & spare) != 0
+        return flawed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BitRows:
+    """The membership matrix of bit reports.
+
+    Attributes:
+        tiles: ``(ceil(m / 32), v)`` words; bit u of word [i, j] is bit j of report 32 i + u.
+        rows: m.
+        size: v.
+    """
+
+    tiles: AnyArray
+    rows: int
+    size: int
+
+    @property
+    def multiplicity(self) -> FloatArray | None:
+        """Return None: every row counts once."""
+        return None
+
+    def dot(self, values: Any) -> Any:
+        """Return ``(m,)`` B @ values, in the precision of ``values``."""
+        from discreet.kernels.bits import tiles_dot
+
+        return tiles_dot(self.tiles, values, self.rows)
+
+    def transpose_dot(self, weights: Any) -> FloatArray:
+        """Return ``(v,)`` B.T @ weights."""
+        from discreet.kernels.bits import tiles_dot_transposed
+
+        return tiles_dot_transposed(self.tiles, weights)
+
+
+class UnaryEncoding(BlockMechanism):
+    """Unary encoding: basic RAPPOR by default, OUE at theta = 1/2; uRAP and uOUE when only some values are sensitive.
+
+    Args:
+        domain: the values and which of them are sensitive.
+        epsilon: the privacy promise, in nats.
+        theta: the probability that one's own bit is set, in (0, 1); None for e^(eps/2) / (e^(eps/2) + 1).
+        clear_bits: make reports in clear carry v noise bits too, which the decoder counts: the paper's uRAP to the
+            letter, for reproduction. By default they are left out: the same guarantee, shorter reports, less error.
+
+    Raises:
+        ParameterError: if a parameter is out of range, or clear_bits is set where nothing goes in clear.
+    """
+
+    name = "unary"
+
+    def __init__(
+        self, domain: Domain, epsilon: float, *, theta: float | None = None, clear_bits: bool = False
+    ) -> None:
+        epsilon = checked_epsilon(epsilon)
+        own = 1 / (1 + exp(-epsilon / 2)) if theta is None else _checked_theta(theta)
+        if clear_bits and domain.clear_count == 0:
+            raise ParameterError("clear_bits does nothing where every value is sensitive; leave it out.")
+        # e^-eps, not e^eps: no overflow.
+        noise = own * exp(-epsilon) / (1 + own * expm1(-epsilon))
+        law = IndependentBits.near(max(domain.sensitive_count, 1), noise)
+        super().__init__(domain, epsilon, law, clear_blocks=clear_bits)
+
+
+def _checked_theta(theta: object) -> float:
+    number = float(theta) if isinstance(theta, Real) and not isinstance(theta, bool) else float("nan")
+    if not 0 < number < 1:
+        raise ParameterError(f"theta must be a number between 0 and 1, both excluded, got theta={theta!r}.")
+    return number

@@ -1,0 +1,217 @@
+"""Any explicit mechanism: a matrix Q(y|x), for what the one law does not cover and to spell it out where it does."""
+
+import hashlib
+from fractions import Fraction
+from functools import cached_property
+from math import inf
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.core.arrays import AnyArray, BoolArray, FloatArray, frozen
+from discreet.core.domain import Domain
+from discreet.core.guarantee import Guarantee
+from discreet.core.random import WORD_RANGE, RandomSource, SecureRandom
+from discreet.core.reports import Column, Reports, refuse_strangers, smallest_unsigned
+from discreet.core.tally import Tally
+from discreet.errors import DataError, ParameterError
+from discreet.mechanisms.law import BlockMechanism, checked_n
+
+_MOST_ENTRIES = 20_000_000
+_ROW_TOLERANCE = 1e-9
+
+
+class Channel:
+    """A mechanism given by its probabilities.
+
+    The sampler works with integers over 2^64, one per entry, that add up to 2^64 in every row; what is impossible in
+    the matrix stays impossible.
+
+    Args:
+        matrix: ``(|X|, |Y|)`` probabilities Q(y|x), rows in the domain's order, each summing to 1.
+        domain: the inputs; None for 0..|X| - 1, all sensitive.
+
+    Attributes:
+        matrix: the matrix, read-only.
+        domain: the inputs.
+
+    Raises:
+        ParameterError: if it is not a stochastic matrix with one row per value of the domain.
+    """
+
+    name: ClassVar[str] = "channel"
+
+    def __init__(self, matrix: Any, domain: Domain | None = None) -> None:
+        self.matrix: FloatArray = frozen(np.array(matrix, dtype=np.float64))
+        if self.matrix.ndim != 2 or 0 in self.matrix.shape:
+            raise ParameterError(f"matrix must be (|X|, |Y|), got shape {self.matrix.shape}.")
+        self.domain = Domain(range(len(self.matrix))) if domain is None else domain
+        if len(self.matrix) != self.domain.size:
+            raise ParameterError(f"matrix must have a row per value ({self.domain.size}), got {len(self.matrix)}.")
+        rows = self.matrix.sum(axis=1)
+        if not (np.isfinite(self.matrix).all() and self.matrix.min() >= 0 and abs(rows - 1).max() <= _ROW_TOLERANCE):
+            raise ParameterError("matrix must hold probabilities, each row summing to 1.")
+
+    def __repr__(self) -> str:
+        return f"Channel({self.domain!r}, {self.outputs} outputs)"
+
+    @classmethod
+    def of(cls, mechanism: BlockMechanism) -> "Channel":
+        """Spell a block mechanism out: every block in the alphabet's order, then every value that may go in clear.
+
+        Raises:
+            ParameterError: if it has more than 2e7 entries, or reports in clear carry blocks too.
+        """
+        weights, contained = _spelled(mechanism)
+        s = mechanism.moments.truth
+        noise = (1 - s) * weights
+        blocks = np.broadcast_to(noise, (mechanism.domain.size, len(noise))).copy()
+        told = np.where(contained.T, s * weights / float(mechanism.law.inclusion), 0.0)
+        blocks[mechanism.domain.sensitive_codes] += told[: mechanism.domain.sensitive_count]
+        in_clear = np.zeros((mechanism.domain.size, mechanism.domain.clear_count))
+        in_clear[mechanism.domain.clear_codes, np.arange(mechanism.domain.clear_count)] = s
+        return cls(np.hstack([blocks, in_clear]), mechanism.domain)
+
+    @property
+    def outputs(self) -> int:
+        """|Y|."""
+        return self.matrix.shape[1]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """How a report is written down: the index of the output."""
+        return (Column("output", smallest_unsigned(self.outputs), bound=self.outputs),)
+
+    @cached_property
+    def weights(self) -> AnyArray:
+        """``(|X|, |Y|)`` Python integers over 2^64: the sampler's own probabilities."""
+        exact = [[int(Fraction(float(entry)) * WORD_RANGE) for entry in row] for row in self.matrix]
+        for row in exact:
+            largest = max(range(len(row)), key=row.__getitem__)
+            row[largest] += WORD_RANGE - sum(row)
+        return np.array(exact, dtype=object)
+
+    @cached_property
+    def _upper(self) -> AnyArray:
+        """``(|X|, |Y| - 1)`` words: where each output's share of the range ends."""
+        return np.minimum(np.cumsum(self.weights, axis=1)[:, :-1], WORD_RANGE - 1).astype(np.uint64)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of the domain and the matrix."""
+        facts = self.domain.fingerprint.encode() + self.matrix.astype("<f8").tobytes() + str(self.matrix.shape).encode()
+        return hashlib.sha256(facts).hexdigest()[:32]
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """The smallest epsilon for which every output is either protected or tells one value that is not sensitive."""
+        domain = self.domain
+        if domain.sensitive_count == 0:
+            return Guarantee("none", 0, domain.size, None, inf)
+        notion = "LDP" if domain.clear_count == 0 else "ULDP"
+        return Guarantee(notion, domain.sensitive_count, domain.size, None, self._smallest_epsilon())
+
+    def _smallest_epsilon(self) -> float:
+        possible = self.matrix > 0
+        invertible = (possible.sum(axis=0) == 1) & ~possible[self.domain.sensitive_codes].any(axis=0)
+        protected = self.matrix[:, ~invertible & possible.any(axis=0)]
+        with np.errstate(divide="ignore"):
+            ratios = protected.max(axis=0) / protected.min(axis=0)
+        return float(np.log(ratios.max())) if ratios.size else 0.0
+
+    def channel(self) -> "Channel":
+        """Return itself."""
+        return self
+
+    def obfuscate(self, values: Any, *, random: RandomSource | None = None) -> Reports:
+        """Obfuscate ``(n,)`` values of the domain, one per device."""
+        return self.obfuscate_codes(self.domain.encode(values), random=random)
+
+    def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
+        """Obfuscate values that are given by their codes."""
+        codes = self.domain.check_codes(codes)
+        random = SecureRandom() if random is None else random
+        words = random.words(len(codes))
+        output = np.empty(len(codes), dtype=smallest_unsigned(self.outputs))
+        for code in np.unique(codes):
+            rows = codes == code
+            output[rows] = np.searchsorted(self._upper[code], words[rows], side="right")
+        nothing = np.empty(0, dtype=smallest_unsigned(self.domain.size))
+        return Reports(self.fingerprint, len(codes), None, nothing, {"output": output}, not random.secure)
+
+    def tally(self, reports: Reports) -> Tally:
+        """Count the outputs."""
+        refuse_strangers({self.fingerprint, reports.fingerprint})
+        counts = np.bincount(reports.blocks["output"], minlength=self.outputs).astype(np.int64)
+        return Tally(self.fingerprint, reports.n, counts, np.zeros(0, dtype=np.int64), reports.simulated)
+
+    def empty_tally(self) -> Tally:
+        """Return the zero of addition."""
+        return Tally(self.fingerprint, 0, np.zeros(self.outputs, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+    @cached_property
+    def decoder(self) -> FloatArray:
+        """``(|Y|, |X|)`` right inverse of Q with the least variance for the uniform distribution.
+
+        Raises:
+            ParameterError: if the matrix does not determine the frequencies.
+        """
+        used = self.matrix.sum(axis=0) > 0
+        q = self.matrix[:, used]
+        if np.linalg.matrix_rank(q) < self.domain.size:
+            raise ParameterError("matrix must have linearly independent rows, else no estimate is unbiased.")
+        weighted = q / q.mean(axis=0)
+        decoder = np.zeros((self.outputs, self.domain.size))
+        decoder[used] = np.linalg.solve(weighted @ q.T, weighted).T
+        return decoder
+
+    def linear(self, tally: Tally) -> FloatArray:
+        """Return the unbiased ``(|X|,)`` estimate of the frequencies."""
+        refuse_strangers({self.fingerprint, tally.fingerprint})
+        if tally.n == 0:
+            raise DataError("at least one report is needed to estimate anything, got none.")
+        estimate: FloatArray = (tally.support / tally.n) @ self.decoder
+        return estimate
+
+    def expected_mse(self, n: int, p: Any) -> float:
+        """Return E ||p_hat - p||^2 of the linear estimate, exactly."""
+        p = self.domain.check_distribution(p)
+        return float((p @ self.matrix @ (self.decoder**2).sum(axis=1) - p @ p) / checked_n(n))
+
+    def worst_case_mse(self, n: int) -> float:
+        """Return the largest `expected_mse` over all distributions: a concave maximum over the simplex."""
+        loss = self.matrix @ (self.decoder**2).sum(axis=1)
+        return float(_largest_on_simplex(loss) / checked_n(n))
+
+    def expected_standard_errors(self, n: int, p: Any) -> FloatArray:
+        """Return the ``(|X|,)`` standard deviations of the linear estimate for a true ``p``."""
+        p = self.domain.check_distribution(p)
+        return np.sqrt(np.maximum(p @ self.matrix @ self.decoder**2 - p * p, 0) / checked_n(n))
+
+    def flaws(self, blocks: Any) -> BoolArray:
+        """Return which outputs never come."""
+        return ~(self.matrix > 0).any(axis=0)[blocks["output"].astype(np.int64)]
+
+
+def _largest_on_simplex(loss: FloatArray) -> float:
+    """Return max over p in the simplex of loss.p - ||p||^2, which is reached by projecting loss/2 onto it."""
+    ordered = np.sort(loss / 2)[::-1]
+    excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
+    shift = excess[np.flatnonzero(ordered > excess)[-1]]
+    p = np.maximum(loss / 2 - shift, 0)
+    return float(loss @ p - p @ p)
+
+
+def _spelled(mechanism: BlockMechanism) -> tuple[FloatArray, BoolArray]:
+    law, domain = mechanism.law, mechanism.domain
+    if mechanism.clear_blocks:
+        raise ParameterError("a mechanism with clear_bits has reports of two parts; spell out the one without.")
+    if (law.alphabet_size + domain.clear_count) * domain.size > _MOST_ENTRIES:
+        raise ParameterError(
+            f"this mechanism has {law.alphabet_size + domain.clear_count:.3g} outputs for {domain.size} values; "
+            f"only matrices of up to {_MOST_ENTRIES:g} entries are spelled out."
+        )
+    blocks, weights = law.alphabet()
+    return weights.astype(np.float64), law.contains(blocks)
+
+

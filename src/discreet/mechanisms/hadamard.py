@@ -1,0 +1,147 @@
+"""Hadamard columns: Hadamard response and its utility-optimized form.
+
+Value x owns row x + 1 of a Sylvester matrix of order V = 2^ceil(log2(v + 1)); a block is what has +1 in a uniform column.
+So pi = rho = 1/2 and s = tanh(eps/2) [Acharya 2019; DESIGN section 1].
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.domain import Domain
+from discreet.core.random import RandomSource
+from discreet.core.reports import Blocks, Column, smallest_unsigned
+from discreet.mechanisms.law import BlockMechanism
+
+
+@dataclass(frozen=True, slots=True)
+class HadamardColumns:
+    """Half of the sensitive values: those with +1 in a column of a Sylvester matrix.
+
+    Attributes:
+        size: v, the number of sensitive values; at least 1.
+    """
+
+    size: int
+
+    @property
+    def order(self) -> int:
+        """Return V, the least power of two above v."""
+        return 1 << self.size.bit_length()
+
+    @property
+    def inclusion(self) -> Fraction:
+        """Return pi = 1/2."""
+        return Fraction(1, 2)
+
+    @property
+    def pair_inclusion(self) -> Fraction:
+        """Return rho = 1/2: rows are orthogonal."""
+        return Fraction(1, 2)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return one column: the index of the matrix column."""
+        return (Column("column", smallest_unsigned(self.order), bound=self.order),)
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return V."""
+        return self.order
+
+    def describe(self) -> dict[str, Any]:
+        """Return v."""
+        return {"law": "hadamard", "size": self.size}
+
+    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
+        """Draw blocks; see `BlockLaw`."""
+        drawn = random.words(len(members)) & np.uint64(self.order - 1)
+        row = (members + 1).astype(np.uint64)
+        # Flipping the row's lowest bit pairs the columns that miss x with those that contain it; row 0 misses none.
+        lowest = row & (~row + np.uint64(1))
+        misses = (np.bitwise_count(row & drawn) & 1).astype(np.uint64)
+        out["column"][:] = drawn ^ (lowest * misses)
+
+    def support(self, blocks: Blocks) -> IntArray:
+        """Return ``(v,)`` counts, by a Walsh-Hadamard transform of the column counts."""
+        from discreet.kernels.walsh import walsh_hadamard
+
+        counts = self._counts(blocks)
+        return (counts.sum() + walsh_hadamard(counts)[1 : self.size + 1]) // 2
+
+    def _counts(self, blocks: Blocks) -> IntArray:
+        from discreet.kernels.counting import count_symbols
+
+        return count_symbols(blocks["column"], self.order)
+
+    def membership(self, blocks: Blocks) -> "DistinctColumns":
+        """Return the matrix of all columns, with their counts as multiplicity."""
+        return DistinctColumns(self._counts(blocks).astype(np.float64), self.size)
+
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans."""
+        rows = np.arange(1, self.size + 1, dtype=np.uint64)
+        found: BoolArray = np.bitwise_count(blocks["column"].astype(np.uint64)[:, None] & rows) & 1 == 0
+        return found
+
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return the V columns, uniform."""
+        columns = np.arange(self.order, dtype=smallest_unsigned(self.order))
+        return {"column": columns}, np.full(self.order, Fraction(1, self.order), dtype=object)
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return no flaws: every column below V can be sent."""
+        return np.zeros(len(blocks["column"]), dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistinctColumns:
+    """The membership matrix of Hadamard columns: B = (1 + H)/2, one row per column of H.
+
+    Attributes:
+        multiplicity: ``(V,)`` how often each column came.
+        size: v.
+    """
+
+    multiplicity: FloatArray
+    size: int
+
+    @property
+    def rows(self) -> int:
+        """Return V."""
+        return len(self.multiplicity)
+
+    def dot(self, values: Any) -> Any:
+        """Return ``(V,)`` B @ values."""
+        padded = np.zeros(self.rows)
+        padded[1 : self.size + 1] = values
+        return self._half_sum(padded)
+
+    def transpose_dot(self, weights: Any) -> FloatArray:
+        """Return ``(v,)`` B.T @ weights."""
+        return self._half_sum(np.asarray(weights, dtype=np.float64))[1 : self.size + 1]
+
+    def _half_sum(self, values: FloatArray) -> FloatArray:
+        from discreet.kernels.walsh import walsh_hadamard
+
+        return (values.sum() + walsh_hadamard(values)) / 2
+
+
+class HadamardResponse(BlockMechanism):
+    """Hadamard response; utility-optimized (uHR) when only some values are sensitive. One index per report.
+
+    Args:
+        domain: the values and which of them are sensitive.
+        epsilon: the privacy promise, in nats.
+
+    Raises:
+        ParameterError: if epsilon is not a finite number above 0, or too small for any truth to be told.
+    """
+
+    name = "hadamard"
+
+    def __init__(self, domain: Domain, epsilon: float) -> None:
+        super().__init__(domain, epsilon, HadamardColumns(max(domain.sensitive_count, 1)))

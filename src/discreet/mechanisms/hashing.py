@@ -1,0 +1,214 @@
+"""Hash buckets: local hashing (BLH, OLH, GLH) and its utility-optimized form.
+
+A block is what a random hash function sends to one bucket. The family is Carter and Wegman's over a prime P,
+
+    h(x) = ((a x + b) mod P) mod g,  a uniform on 1..P - 1, b on 0..P - 1,
+
+and the bucket of noise is uniform on 0..g - 1. So pi = 1/g and rho is the family's collision probability, exactly
+k (P + m - g) / (P (P - 1)) with k = P // g and m = P mod g, not 1/g.
+
+A report carries alpha = 1/a and beta = -b/a (mod P), which are uniform on the same sets: the block then is
+{alpha z + beta mod P : z = bucket, bucket + g, ... < P}, and nobody ever inverts anything. Given the value x, a device
+draws alpha and z = a x + b and sets beta = x - alpha z.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import expm1, isqrt
+from typing import Any
+
+import numpy as np
+
+from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.domain import Domain
+from discreet.core.exact import checked_epsilon
+from discreet.core.random import RandomSource, uniform_below
+from discreet.core.reports import Blocks, Column
+from discreet.errors import ParameterError
+from discreet.mechanisms.law import BlockMechanism
+
+_LARGEST_PRIME = (1 << 32) - 5
+
+
+@dataclass(frozen=True, slots=True)
+class HashBuckets:
+    """The preimage of one bucket under a random hash function.
+
+    Attributes:
+        size: v, the number of sensitive values; at least 1.
+        buckets: g, at least 2.
+        prime: P, the least prime not below max(v, g).
+    """
+
+    size: int
+    buckets: int
+    prime: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the prime."""
+        object.__setattr__(self, "prime", _next_prime(max(self.size, self.buckets)))
+
+    @property
+    def inclusion(self) -> Fraction:
+        """Return pi = 1/g."""
+        return Fraction(1, self.buckets)
+
+    @property
+    def pair_inclusion(self) -> Fraction:
+        """Return rho, the collision probability of two values."""
+        full, over = divmod(self.prime, self.buckets)
+        return Fraction(full * (self.prime + over - self.buckets), self.prime * (self.prime - 1))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return three columns: the hash function's two numbers and the bucket."""
+        return (
+            Column("alpha", np.uint32, bound=self.prime),
+            Column("beta", np.uint32, bound=self.prime),
+            Column("bucket", np.uint32, bound=self.buckets),
+        )
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return (P - 1) P g."""
+        return (self.prime - 1) * self.prime * self.buckets
+
+    def describe(self) -> dict[str, Any]:
+        """Return v, g and P."""
+        return {"law": "hashing", "size": self.size, "buckets": self.buckets, "prime": self.prime}
+
+    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
+        """Draw blocks; see `BlockLaw`. Hash function and noise take words of their own."""
+        n, prime = len(members), np.uint64(self.prime)
+        alpha = uniform_below(self.prime - 1, n, random) + np.uint64(1)
+        z = uniform_below(self.prime, n, random)
+        noise = uniform_below(self.buckets, n, random)
+        product = alpha * z
+        product -= (product // prime) * prime
+        member = np.maximum(members, 0).astype(np.uint64)
+        # Where no member is wanted this is a uniform beta all the same: z is, and alpha is not 0.
+        out["beta"][:] = member + np.where(member >= product, np.uint64(0), prime) - product
+        out["alpha"][:] = alpha
+        told = z - (z // np.uint64(self.buckets)) * np.uint64(self.buckets)
+        out["bucket"][:] = np.where(members >= 0, told, noise)
+
+    def support(self, blocks: Blocks) -> IntArray:
+        """Return ``(v,)`` counts, by listing every block instead of asking every value."""
+        from discreet.kernels.hashing import count_preimages
+
+        return count_preimages(*_three(blocks), prime=self.prime, buckets=self.buckets, size=self.size)
+
+    def membership(self, blocks: Blocks) -> "Preimages":
+        """Return the blocks as an operator."""
+        return Preimages(blocks, self)
+
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans."""
+        alpha, beta, bucket = (column.astype(np.int64) for column in _three(blocks))
+        inverse = np.array([pow(int(a), -1, self.prime) for a in alpha], dtype=np.int64)
+        shifted = (np.arange(self.size)[None, :] - beta[:, None]) % self.prime
+        # In Python integers: the product may pass 63 bits.
+        hashed = (shifted.astype(object) * inverse[:, None]) % self.prime % self.buckets
+        return (hashed == bucket[:, None]).astype(np.bool_).reshape(len(alpha), self.size)
+
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return every hash function and bucket, uniform."""
+        grids = np.meshgrid(
+            np.arange(1, self.prime), np.arange(self.prime), np.arange(self.buckets), indexing="ij"
+        )
+        names = ("alpha", "beta", "bucket")
+        blocks = {name: grid.reshape(-1).astype(np.uint32) for name, grid in zip(names, grids, strict=True)}
+        return blocks, np.full(self.alphabet_size, Fraction(1, self.alphabet_size), dtype=object)
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return which multipliers are 0."""
+        flawed: BoolArray = blocks["alpha"] == 0
+        return flawed
+
+
+def _three(blocks: Blocks) -> tuple[AnyArray, AnyArray, AnyArray]:
+    return blocks["alpha"], blocks["beta"], blocks["bucket"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Preimages:
+    """The membership matrix of hash buckets."""
+
+    blocks: Blocks
+    law: HashBuckets
+
+    @property
+    def multiplicity(self) -> FloatArray | None:
+        """Return None: every row counts once."""
+        return None
+
+    @property
+    def rows(self) -> int:
+        """Return m."""
+        return len(self.blocks["alpha"])
+
+    @property
+    def size(self) -> int:
+        """Return v."""
+        return self.law.size
+
+    def dot(self, values: Any) -> Any:
+        """Return ``(m,)`` B @ values."""
+        from discreet.kernels.hashing import preimages_dot
+
+        wanted = np.asarray(values, dtype=np.float64)
+        return preimages_dot(*_three(self.blocks), wanted, prime=self.law.prime, buckets=self.law.buckets)
+
+    def transpose_dot(self, weights: Any) -> FloatArray:
+        """Return ``(v,)`` B.T @ weights."""
+        from discreet.kernels.hashing import preimages_dot_transposed
+
+        law, wanted = self.law, np.asarray(weights, dtype=np.float64)
+        return preimages_dot_transposed(
+            *_three(self.blocks), wanted, prime=law.prime, buckets=law.buckets, size=law.size
+        )
+
+
+class LocalHashing(BlockMechanism):
+    """General local hashing: BLH at g = 2, OLH by default; utility-optimized when only some values are sensitive.
+
+    Args:
+        domain: the values and which of them are sensitive.
+        epsilon: the privacy promise, in nats.
+        g: number of buckets, at least 2; None for the one with the least worst-case error among a few near
+            e^eps + 1, the optimum of plain LDP.
+
+    Raises:
+        ParameterError: if a parameter is out of range.
+    """
+
+    name = "hashing"
+
+    def __init__(self, domain: Domain, epsilon: float, *, g: int | None = None) -> None:
+        epsilon = checked_epsilon(epsilon)
+        size = max(domain.sensitive_count, 1)
+        if g is None:
+            best = min(expm1(epsilon) + 2, float(max(4 * size, 16)))
+            choices = {max(int(best * factor) + extra, 2) for factor in (0.25, 0.5, 1, 2) for extra in (0, 1)}
+            law = self.least_worst(domain, epsilon, [HashBuckets(size, choice) for choice in sorted(choices)])
+        else:
+            law = HashBuckets(size, _checked_buckets(g))
+        super().__init__(domain, epsilon, law)
+
+
+def _checked_buckets(g: object) -> int:
+    if isinstance(g, bool) or not isinstance(g, int | np.integer) or not 2 <= g <= _LARGEST_PRIME:
+        raise ParameterError(f"g must be an integer in 2..{_LARGEST_PRIME}, got g={g!r}.")
+    return int(g)
+
+
+def _next_prime(least: int) -> int:
+    candidate = max(least, 2)
+    while not _is_prime(candidate):
+        candidate += 1
+    return candidate
+
+
+def _is_prime(number: int) -> bool:
+    divisors = np.arange(2, isqrt(number) + 1)
+    return bool((number % divisors).all())

@@ -1,0 +1,288 @@
+"""The one law: truth or noise.
+
+With probability s a device tells the truth: a sensitive value as a block that contains it, any other value in clear.
+Otherwise it sends a block of noise, whatever the value is. With s/(1 - s) = pi (e^eps - 1) this is (X_S, eps)-ULDP with
+equality (LDP if every value is sensitive). A `BlockLaw` says what the blocks are; the rest is here, once.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+
+from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.domain import Domain
+from discreet.core.exact import checked_epsilon, likelihood_ratio, logarithm, truth_threshold
+from discreet.core.guarantee import Guarantee
+from discreet.core.random import WORD_RANGE, RandomSource, SecureRandom, toss
+from discreet.core.reports import Blocks, Reports, refuse_strangers, smallest_unsigned
+from discreet.core.tally import Tally
+from discreet.errors import DataError, ParameterError
+from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.moments import Moments
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.channel import Channel
+
+Law = TypeVar("Law", bound=BlockLaw)
+
+_CHUNK = 1 << 14
+_FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BlockMechanism:
+    """A mechanism of the one law; its subclasses choose the block law.
+
+    Attributes:
+        domain: the values and which of them are sensitive.
+        epsilon: the privacy promise, in nats.
+        law: the block law, over the sensitive values.
+        clear_blocks: whether reports in clear carry a block of noise too.
+        threshold: S; the truth is told with probability s = S / 2^64.
+    """
+
+    name: ClassVar[str]
+
+    domain: Domain
+    epsilon: float
+    law: BlockLaw
+    clear_blocks: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse an epsilon that is no promise."""
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        _ = self.threshold
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.domain!r}, epsilon={self.epsilon!r}, plan={self.fingerprint[:12]})"
+
+    @staticmethod
+    def least_worst(domain: Domain, epsilon: float, laws: Sequence[Law]) -> Law:
+        """Return the law with the least worst-case error; the first one of equals."""
+        return min(laws, key=lambda law: _moments(domain, law, truth_threshold(epsilon, law.inclusion)).worst_case(1))
+
+    @cached_property
+    def threshold(self) -> int:
+        """S, the integer with which the sampler compares its words."""
+        if self.domain.sensitive_count == 0:
+            return WORD_RANGE
+        return truth_threshold(self.epsilon, self.law.inclusion)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The numbers that every error follows from."""
+        return _moments(self.domain, self.law, self.threshold, self.clear_blocks)
+
+    @cached_property
+    def contrast(self) -> float:
+        """Return e^eps - 1 as realised: how much likelier a block is for what it contains."""
+        return float(Fraction(self.threshold, max(WORD_RANGE - self.threshold, 1)) / self.law.inclusion)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of everything that the meaning of a report depends on."""
+        facts = {
+            "format": _FORMAT,
+            "domain": self.domain.fingerprint,
+            "epsilon": self.epsilon.hex(),
+            "truth": self.threshold,
+            "clear_blocks": self.clear_blocks,
+            **self.law.describe(),
+        }
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What is promised and what the sampler's integers realise."""
+        domain = self.domain
+        if domain.sensitive_count == 0:
+            return Guarantee("none", 0, domain.size, None, float("inf"))
+        notion = "LDP" if domain.clear_count == 0 else "ULDP"
+        realised = logarithm(likelihood_ratio(self.threshold, self.law.inclusion))
+        return Guarantee(notion, domain.sensitive_count, domain.size, self.epsilon, realised)
+
+    # The device
+
+    def obfuscate(self, values: Any, *, random: RandomSource | None = None) -> Reports:
+        """Obfuscate one value per device.
+
+        Args:
+            values: ``(n,)`` values of the domain; see `Domain.encode`.
+            random: the words; None for fresh ones from the operating system's key.
+
+        Returns:
+            n reports, in order.
+
+        Raises:
+            DataError: if a value is missing or not in the domain.
+        """
+        return self.obfuscate_codes(self.domain.encode(values), random=random)
+
+    def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
+        """Obfuscate values that are given by their codes, ``(n,)`` integers in 0..|X| - 1."""
+        codes = self.domain.check_codes(codes)
+        random = SecureRandom() if random is None else random
+        blocks = self._new_blocks(len(codes))
+        in_clear = np.zeros(len(codes), dtype=np.bool_) if self.domain.clear_count else None
+        clear, filled = [], 0
+        for start in range(0, len(codes), _CHUNK):
+            chunk = codes[start : start + _CHUNK]
+            members, told = self._truth_or_noise(chunk, random)
+            if told is not None and in_clear is not None:
+                in_clear[start : start + len(chunk)] = told
+                clear.append(chunk[told])
+                members = members if self.clear_blocks else members[~told]
+            out = {name: column[filled : filled + len(members)] for name, column in blocks.items()}
+            self.law.draw(members, random, out)
+            filled += len(members)
+        return self._reports(len(codes), in_clear, clear, {name: column[:filled] for name, column in blocks.items()}, random)
+
+    def _truth_or_noise(self, codes: AnyArray, random: RandomSource) -> tuple[IntArray, BoolArray | None]:
+        """Toss the coin: ``(n,)`` members that blocks must contain (-1: none), and who speaks in clear."""
+        truth = toss(len(codes), self.threshold, random)
+        slots = self.domain.slots
+        if slots is None:
+            return np.where(truth, codes, -1), None
+        slot = slots[codes]
+        told = truth & (slot < 0)
+        return np.where(truth & ~told, slot, -1).astype(np.int64), told
+
+    def _new_blocks(self, n: int) -> dict[str, AnyArray]:
+        shapes = {c.name: ((n,) if c.width is None else (n, c.width), c.dtype) for c in self.law.columns}
+        return {name: np.empty(shape, dtype=dtype) for name, (shape, dtype) in shapes.items()}
+
+    def _reports(
+        self, n: int, in_clear: BoolArray | None, clear: list[AnyArray], blocks: Blocks, random: RandomSource
+    ) -> Reports:
+        codes = np.concatenate(clear) if clear else np.empty(0, dtype=np.int64)
+        stored = codes.astype(smallest_unsigned(self.domain.size))
+        return Reports(self.fingerprint, n, in_clear, stored, blocks, not random.secure)
+
+    def obfuscate_batches(
+        self, codes: Any, *, size: int = 1 << 20, random: RandomSource | None = None
+    ) -> Iterator[Reports]:
+        """Obfuscate many codes batch by batch, so that memory stays small."""
+        random = SecureRandom() if random is None else random
+        for start in range(0, len(codes), size):
+            yield self.obfuscate_codes(codes[start : start + size], random=random)
+
+    # The collector
+
+    def tally(self, reports: Reports) -> Tally:
+        """Count what estimation needs.
+
+        Raises:
+            MismatchError: if the reports belong to another plan.
+        """
+        refuse_strangers({self.fingerprint, reports.fingerprint})
+        support = self.law.support(reports.blocks)[: self.domain.sensitive_count]
+        return Tally(self.fingerprint, reports.n, support, self._clear_counts(reports.clear), reports.simulated)
+
+    def empty_tally(self) -> Tally:
+        """Return the zero of addition."""
+        nothing = np.zeros(self.domain.sensitive_count, dtype=np.int64), np.zeros(self.domain.clear_count, dtype=np.int64)
+        return Tally(self.fingerprint, 0, *nothing)
+
+    def _clear_counts(self, codes: AnyArray) -> IntArray:
+        slots = self.domain.slots
+        if slots is None or not len(codes):
+            return np.zeros(self.domain.clear_count, dtype=np.int64)
+        return np.bincount(~slots[codes], minlength=self.domain.clear_count).astype(np.int64, copy=False)
+
+    def channel(self) -> "Channel":
+        """Spell the mechanism out as a matrix.
+
+        Raises:
+            ParameterError: if its alphabet is too large for that.
+        """
+        from discreet.mechanisms.channel import Channel
+
+        return Channel.of(self)
+
+    def blocks_of_unknown(self, reports: Reports) -> Blocks:
+        """Return the blocks of the reports that are not in clear: what the likelihood is about."""
+        if not self.clear_blocks or reports.in_clear is None:
+            return reports.blocks
+        return {name: column[~reports.in_clear] for name, column in reports.blocks.items()}
+
+    # The analyst
+
+    def linear(self, tally: Tally) -> FloatArray:
+        """Return the unbiased ``(|X|,)`` estimate of the frequencies; see `Moments.decode`.
+
+        Raises:
+            MismatchError: if the tally belongs to another plan.
+            DataError: if it is empty.
+        """
+        refuse_strangers({self.fingerprint, tally.fingerprint})
+        if tally.n == 0:
+            raise DataError("at least one report is needed to estimate anything, got none.")
+        sensitive = self.moments.decode(tally.support.astype(np.float64), tally.clear_total, tally.n)
+        return self.arrange(sensitive, tally.clear / (tally.n * self.moments.truth))
+
+    def variance_of(self, sensitive_mass: float) -> tuple[FloatArray, FloatArray]:
+        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A_x + B_x p_x - p_x^2, exactly, given a = p(X_S)."""
+        constant, slope = self.moments.sensitive_variance(sensitive_mass)
+        ones, rest = np.ones(self.domain.sensitive_count), np.ones(self.domain.clear_count)
+        return self.arrange(constant * ones, 0 * rest), self.arrange(slope * ones, rest / self.moments.truth)
+
+    def arrange(self, sensitive: FloatArray, clear: FloatArray) -> FloatArray:
+        """Put numbers for the sensitive values and for the others into the domain's order."""
+        if self.domain.clear_count == 0:
+            return sensitive
+        whole = np.empty(self.domain.size)
+        whole[self.domain.sensitive_codes] = sensitive
+        whole[self.domain.clear_codes] = clear
+        return whole
+
+    def expected_mse(self, n: int, p: Any) -> float:
+        """Return E ||p_hat - p||^2 of the linear estimate, exactly.
+
+        Args:
+            n: number of reports.
+            p: ``(|X|,)`` the true distribution.
+        """
+        p = self.domain.check_distribution(p)
+        mass = float(p[self.domain.sensitive].sum())
+        return self.moments.mean_squared_error(checked_n(n), mass, float(p @ p))
+
+    def worst_case_mse(self, n: int) -> float:
+        """Return the largest `expected_mse` over all distributions."""
+        return self.moments.worst_case(checked_n(n))
+
+    def expected_standard_errors(self, n: int, p: Any) -> FloatArray:
+        """Return the ``(|X|,)`` standard deviations of the linear estimate, exactly, for a true ``p``."""
+        p = self.domain.check_distribution(p)
+        constant, slope = self.variance_of(float(p[self.domain.sensitive].sum()))
+        return np.sqrt(np.maximum(constant + slope * p - p * p, 0) / checked_n(n))
+
+    def bytes_per_report(self, sensitive_mass: float) -> float:
+        """Return the expected size of a report's columns, in bytes, when p(X_S) is given."""
+        block = sum(column.bytes for column in self.law.columns)
+        in_clear = self.moments.truth * (1 - sensitive_mass) if self.domain.clear_count else 0.0
+        value = smallest_unsigned(self.domain.size).itemsize
+        return in_clear * value + (1.0 if self.clear_blocks else 1 - in_clear) * block
+
+
+def _moments(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> Moments:
+    return Moments(
+        domain.sensitive_count,
+        domain.clear_count,
+        threshold / WORD_RANGE,
+        float(law.inclusion),
+        float(law.pair_inclusion),
+        clear_blocks,
+    )
+
+
+def checked_n(n: object) -> int:
+    """Return ``n`` if it can be a number of reports."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise ParameterError(f"n must be an integer of at least 1, got n={n!r}.")
+    return int(n)

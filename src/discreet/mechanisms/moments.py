@@ -1,0 +1,126 @@
+"""What a report is worth to the linear decoder, and its exact errors, from five numbers.
+
+Every block mechanism has the same unbiased decoder (DESIGN section 1). With c = (pi - rho)(1 - s) and D = s(1 - rho), a
+report adds to the estimate of a sensitive value
+
+    phi_in = (1 - rho - c)/D if its block contains it, phi_out = (-rho - c)/D if not, and -c/D if it is in clear,
+
+and 1/s to the estimate of the value it gives in clear. Its errors are exact for every n.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.core.arrays import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """The numbers that determine a block mechanism's linear decoder.
+
+    Attributes:
+        size: v, the number of sensitive values.
+        clear_size: N, the number of the others.
+        truth: s, the probability of telling the truth.
+        inclusion: pi, of a value being in a noise block.
+        pair_inclusion: rho, of a second value being in a block that was drawn for a first one.
+        clear_blocks: whether reports in clear carry a noise block too, which the decoder counts (needs pi = rho).
+    """
+
+    size: int
+    clear_size: int
+    truth: float
+    inclusion: float
+    pair_inclusion: float
+    clear_blocks: bool = False
+
+    @property
+    def offset(self) -> float:
+        """Return c = (pi - rho)(1 - s)."""
+        return (self.inclusion - self.pair_inclusion) * (1 - self.truth)
+
+    @property
+    def scale(self) -> float:
+        """Return D = s(1 - rho)."""
+        return self.truth * (1 - self.pair_inclusion)
+
+    @property
+    def worth(self) -> tuple[float, float, float]:
+        """Return (phi_in, phi_out, worth of a report in clear) for one sensitive value."""
+        inside = (1 - self.pair_inclusion - self.offset) / self.scale
+        outside = (-self.pair_inclusion - self.offset) / self.scale
+        return inside, outside, -self.offset / self.scale
+
+    def decode(self, support: FloatArray, clear_total: float, n: float) -> FloatArray:
+        """Return the unbiased estimate of the sensitive frequencies.
+
+        Args:
+            support: ``(v,)`` T, counts or expected counts of blocks that contain each value.
+            clear_total: F, how many reports were in clear.
+            n: how many reports.
+
+        Returns:
+            ``(v,)`` frequencies; may be negative.
+        """
+        blocks = n if self.clear_blocks else n - clear_total
+        return (support - self.pair_inclusion * blocks - self.offset * n) / (n * self.scale)
+
+    @property
+    def noise(self) -> float:
+        """Return the summed square worth of a noise block."""
+        inside, outside, _ = self.worth
+        return self.size * (self.inclusion * inside**2 + (1 - self.inclusion) * outside**2)
+
+    @property
+    def sensitive_loss(self) -> float:
+        """Return g_S, the summed mean square worth of a report on a sensitive value."""
+        inside, outside, _ = self.worth
+        others = self.size - 1
+        own = (1 + others * self.pair_inclusion) * inside**2 + others * (1 - self.pair_inclusion) * outside**2
+        return self.truth * own + (1 - self.truth) * self.noise
+
+    @property
+    def clear_loss(self) -> float:
+        """Return g_N, the same for a value that may go in clear."""
+        in_clear = self.truth * self.noise if self.clear_blocks else self.truth * self.size * self.worth[2] ** 2
+        return in_clear + 1 / self.truth + (1 - self.truth) * self.noise
+
+    def mean_squared_error(self, n: int, sensitive_mass: float, squares: float) -> float:
+        """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
+
+        Args:
+            n: number of reports.
+            sensitive_mass: a = p(X_S).
+            squares: ||p||^2.
+        """
+        return (self.sensitive_loss * sensitive_mass + self.clear_loss * (1 - sensitive_mass) - squares) / n
+
+    @property
+    def worst_mass(self) -> float:
+        """Return a*, the sensitive mass of the worst p, which is uniform inside each class."""
+        if self.clear_size == 0:
+            return 1.0
+        if self.size == 0:
+            return 0.0
+        gain = (self.sensitive_loss - self.clear_loss) / 2
+        return float(np.clip((gain + 1 / self.clear_size) / (1 / self.size + 1 / self.clear_size), 0, 1))
+
+    def worst_case(self, n: int) -> float:
+        """Return the largest mean squared error over all p."""
+        a = self.worst_mass
+        squares = (a * a / self.size if self.size else 0.0) + ((1 - a) ** 2 / self.clear_size if self.clear_size else 0.0)
+        return self.mean_squared_error(n, a, squares)
+
+    def sensitive_variance(self, sensitive_mass: float) -> tuple[float, float]:
+        """Return (A, B) such that n Var(p_hat_x) = A + B p_x - p_x^2 for a sensitive x, when p(X_S) is given."""
+        inside, outside, in_clear = self.worth
+        told = self.truth * self.pair_inclusion * sensitive_mass
+        clear = self.truth * (1 - sensitive_mass)
+        noise = 1 - self.truth + (clear if self.clear_blocks else 0.0)
+        base = told + noise * self.inclusion
+        slope = self.truth * (1 - self.pair_inclusion)
+        blocks = 1.0 if self.clear_blocks else 1 - clear
+        silent = 0.0 if self.clear_blocks else clear * in_clear**2
+        constant = inside**2 * base + outside**2 * (blocks - base) + silent
+        return constant, slope * (inside**2 - outside**2)

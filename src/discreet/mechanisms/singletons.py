@@ -1,0 +1,128 @@
+"""Singleton blocks: k-ary randomized response and its utility-optimized form.
+
+Noise is one sensitive value, uniform; the truth is the value itself. So
+
+    pi = 1/v,  rho = 0,  s = (e^eps - 1) / (v + e^eps - 1),
+
+which is RR when every value is sensitive [Kairouz 2016], uRR otherwise [ULDP, Def. 3], and Mangat's response for one
+sensitive value of two.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.domain import Domain
+from discreet.core.random import RandomSource, uniform_below
+from discreet.core.reports import Blocks, Column, smallest_unsigned
+from discreet.mechanisms.law import BlockMechanism
+
+
+@dataclass(frozen=True, slots=True)
+class Singletons:
+    """One sensitive value per block.
+
+    Attributes:
+        size: v, the number of sensitive values; at least 1.
+    """
+
+    size: int
+
+    @property
+    def inclusion(self) -> Fraction:
+        """Return pi = 1/v."""
+        return Fraction(1, self.size)
+
+    @property
+    def pair_inclusion(self) -> Fraction:
+        """Return rho = 0."""
+        return Fraction(0)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return one column: the value."""
+        return (Column("symbol", smallest_unsigned(self.size), bound=self.size),)
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return v."""
+        return self.size
+
+    def describe(self) -> dict[str, Any]:
+        """Return v."""
+        return {"law": "singletons", "size": self.size}
+
+    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
+        """Draw blocks; see `BlockLaw`."""
+        symbols = out["symbol"]
+        symbols[:] = uniform_below(self.size, len(members), random)
+        np.copyto(symbols, members, where=members >= 0, casting="unsafe")
+
+    def support(self, blocks: Blocks) -> IntArray:
+        """Return ``(v,)`` counts."""
+        from discreet.kernels.counting import count_symbols
+
+        return count_symbols(blocks["symbol"], self.size)
+
+    def membership(self, blocks: Blocks) -> "DistinctSymbols":
+        """Return the identity, with the counts as multiplicity."""
+        return DistinctSymbols(self.support(blocks).astype(np.float64))
+
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans."""
+        found: BoolArray = blocks["symbol"][:, None] == np.arange(self.size)
+        return found
+
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return the v symbols, uniform."""
+        symbols = np.arange(self.size, dtype=smallest_unsigned(self.size))
+        return {"symbol": symbols}, np.full(self.size, self.inclusion, dtype=object)
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return no flaws: every symbol below v can be sent."""
+        return np.zeros(len(blocks["symbol"]), dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistinctSymbols:
+    """The membership matrix of singletons: each symbol once, with its count."""
+
+    multiplicity: FloatArray
+
+    @property
+    def rows(self) -> int:
+        """Return v."""
+        return len(self.multiplicity)
+
+    @property
+    def size(self) -> int:
+        """Return v."""
+        return len(self.multiplicity)
+
+    def dot(self, values: Any) -> Any:
+        """Return ``values``."""
+        return np.array(values)
+
+    def transpose_dot(self, weights: Any) -> FloatArray:
+        """Return ``weights``."""
+        return np.array(weights, dtype=np.float64)
+
+
+class RandomizedResponse(BlockMechanism):
+    """k-ary randomized response; utility-optimized (uRR) when only some values are sensitive.
+
+    Args:
+        domain: the values and which of them are sensitive.
+        epsilon: the privacy promise, in nats.
+
+    Raises:
+        ParameterError: if epsilon is not a finite number above 0, or too small for any truth to be told.
+    """
+
+    name = "rr"
+
+    def __init__(self, domain: Domain, epsilon: float) -> None:
+        super().__init__(domain, epsilon, Singletons(max(domain.sensitive_count, 1)))

@@ -1,0 +1,192 @@
+"""k-subsets: subset selection and the utility-optimized block design uBD(k).
+
+A block is a uniform subset of k of the v sensitive values, so
+
+    pi = k/v,  rho = (k - 1)/(v - 1),  s = k (e^eps - 1) / (v + k (e^eps - 1)),
+
+which is subset selection when every value is sensitive [Ye and Barg 2018] and uBD(k) otherwise [Park, Nam, Lee].
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import comb, expm1
+from typing import Any
+
+import numpy as np
+
+from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.domain import Domain
+from discreet.core.exact import checked_epsilon
+from discreet.core.random import RandomSource, uniform_below
+from discreet.core.reports import Blocks, Column, smallest_unsigned
+from discreet.errors import ParameterError
+from discreet.mechanisms.law import BlockMechanism
+
+_PIECE_BYTES = 1 << 19
+
+
+@dataclass(frozen=True, slots=True)
+class Subsets:
+    """Uniform k-subsets of the sensitive values.
+
+    Attributes:
+        size: v, the number of sensitive values; at least 1.
+        count: k, in 1..v - 1 (1 if v = 1).
+    """
+
+    size: int
+    count: int
+
+    @property
+    def inclusion(self) -> Fraction:
+        """Return pi = k/v."""
+        return Fraction(self.count, self.size)
+
+    @property
+    def pair_inclusion(self) -> Fraction:
+        """Return rho = (k - 1)/(v - 1)."""
+        return Fraction(self.count - 1, max(self.size - 1, 1))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return one column: the k members, ascending."""
+        return (Column("members", smallest_unsigned(self.size), width=self.count, bound=self.size),)
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return v choose k."""
+        return comb(self.size, self.count)
+
+    def describe(self) -> dict[str, Any]:
+        """Return v and k."""
+        return {"law": "subsets", "size": self.size, "count": self.count}
+
+    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
+        """Draw blocks; see `BlockLaw`.
+
+        A uniform k-subset in which a wanted member takes the place of a uniform one, if it is not there already, is
+        uniform among the k-subsets that contain it. Members are listed in order, so that no place gives it away.
+        """
+        step = max(_PIECE_BYTES // max(self.size, 8), 1)
+        for start in range(0, len(members), step):
+            piece = slice(start, start + step)
+            out["members"][piece] = self._draw_piece(members[piece], random)
+
+    def _draw_piece(self, members: IntArray, random: RandomSource) -> AnyArray:
+        rows = np.arange(len(members))
+        taken, listed = self._uniform_subsets(len(members), random)
+        victim = listed[uniform_below(self.count, len(members), random).astype(np.int64), rows]
+        wanted = np.where(members < 0, victim, members)
+        absent = taken[rows, wanted] == 0
+        taken[rows, victim] &= ~absent
+        taken[rows, wanted] = 1
+        return (np.flatnonzero(taken).reshape(len(members), self.count) - rows[:, None] * self.size)
+
+    def _uniform_subsets(self, n: int, random: RandomSource) -> tuple[AnyArray, IntArray]:
+        """Draw by Floyd's method: ``(n, v)`` marks and ``(k, n)`` members in the order they were taken."""
+        taken = np.zeros((n, self.size), dtype=np.bool_)
+        listed = np.empty((self.count, n), dtype=np.int64)
+        rows = np.arange(n)
+        for place, last in enumerate(range(self.size - self.count, self.size)):
+            drawn = uniform_below(last + 1, n, random).astype(np.int64)
+            listed[place] = np.where(taken[rows, drawn], last, drawn)
+            taken[rows, listed[place]] = True
+        return taken, listed
+
+    def support(self, blocks: Blocks) -> IntArray:
+        """Return ``(v,)`` counts."""
+        from discreet.kernels.counting import count_symbols
+
+        return count_symbols(blocks["members"], self.size)
+
+    def membership(self, blocks: Blocks) -> "MemberLists":
+        """Return the lists as an operator."""
+        return MemberLists(blocks["members"], self.size)
+
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans."""
+        found = np.zeros((len(blocks["members"]), self.size), dtype=np.bool_)
+        np.put_along_axis(found, blocks["members"].astype(np.int64), True, axis=1)
+        return found
+
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return all k-subsets, uniform."""
+        listed = np.array(list(combinations(range(self.size), self.count)), dtype=smallest_unsigned(self.size))
+        return {"members": listed}, np.full(len(listed), Fraction(1, self.alphabet_size), dtype=object)
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return which lists do not ascend."""
+        listed = blocks["members"]
+        flawed: BoolArray = (listed[:, 1:] <= listed[:, :-1]).any(axis=1)
+        return flawed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemberLists:
+    """The membership matrix of index lists.
+
+    Attributes:
+        members: ``(m, k)`` indices.
+        size: v.
+    """
+
+    members: AnyArray
+    size: int
+
+    @property
+    def multiplicity(self) -> FloatArray | None:
+        """Return None: every row counts once."""
+        return None
+
+    @property
+    def rows(self) -> int:
+        """Return m."""
+        return len(self.members)
+
+    def dot(self, values: Any) -> Any:
+        """Return ``(m,)`` B @ values."""
+        from discreet.kernels.subsets import members_dot
+
+        return members_dot(self.members, np.asarray(values, dtype=np.float64))
+
+    def transpose_dot(self, weights: Any) -> FloatArray:
+        """Return ``(v,)`` B.T @ weights."""
+        from discreet.kernels.subsets import members_dot_transposed
+
+        return members_dot_transposed(self.members, np.asarray(weights, dtype=np.float64), self.size)
+
+
+class SubsetSelection(BlockMechanism):
+    """Subset selection; the utility-optimized block design uBD(k) when only some values are sensitive.
+
+    Args:
+        domain: the values and which of them are sensitive.
+        epsilon: the privacy promise, in nats.
+        k: size of a block, in 1..v - 1; None for the one with the least worst-case error.
+
+    Raises:
+        ParameterError: if a parameter is out of range, or k is given where there is no choice.
+    """
+
+    name = "subset"
+
+    def __init__(self, domain: Domain, epsilon: float, *, k: int | None = None) -> None:
+        epsilon = checked_epsilon(epsilon)
+        size = max(domain.sensitive_count, 1)
+        if k is None:
+            # In the worst case the best k is next to v/(e^eps + 1), or 1 or 2 [spec of the optimum, section 3].
+            near = int(size / (expm1(epsilon) + 2))
+            choices = {min(max(choice, 1), max(size - 1, 1)) for choice in (1, 2, near, near + 1)}
+            law = self.least_worst(domain, epsilon, [Subsets(size, choice) for choice in sorted(choices)])
+        else:
+            law = Subsets(size, _checked_count(k, size))
+        super().__init__(domain, epsilon, law)
+
+
+def _checked_count(k: object, size: int) -> int:
+    if size == 1:
+        raise ParameterError("k does nothing where fewer than two values are sensitive; leave it out.")
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k < size:
+        raise ParameterError(f"k must be an integer in 1..{size - 1}, got k={k!r}.")
+    return int(k)
