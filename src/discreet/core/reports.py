@@ -14,6 +14,9 @@ from discreet.errors import DataError, MismatchError
 Blocks: TypeAlias = Mapping[str, AnyArray]
 """The columns of a batch of blocks, each ``(m,)`` or ``(m, width)``; a block law says which."""
 
+CLEAR = "clear"
+"""Name of the column that holds the code of a value told in clear."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

@@ -1,0 +1,68 @@
+"""From reports or tallies to estimated distributions."""
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+from discreet.core.estimate import Estimate
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.errors import ParameterError
+from discreet.estimators import likelihood_methods, methods
+from discreet.estimators.evidence import Evidence
+from discreet.mechanisms import Mechanism
+
+METHODS: dict[str, Callable[..., Estimate]] = {
+    "linear": methods.linear,
+    "threshold": methods.threshold,
+    "norm-sub": methods.norm_subtracted,
+    "projected": methods.projected,
+    "mle": likelihood_methods.maximum_likelihood,
+    "em": likelihood_methods.expectation_maximization,
+}
+"""Every estimator by name."""
+
+
+def estimate(
+    mechanism: Mechanism, data: Reports | Tally, *, method: str = "linear", **options: Any
+) -> Estimate:
+    """Estimate the distribution of the true values.
+
+    Args:
+        mechanism: what made the reports.
+        data: reports, or a tally of them (enough for every method but ``mle`` and ``em``, and for
+            those too where blocks are single values).
+        method: one of `METHODS`:
+
+            - ``linear``: unbiased, with exact errors; for averaging, comparing and honest
+            intervals. - ``threshold``: keeps what is significant; for few frequent values among
+            many. Options ``significance``
+              (0.05) and ``remainder`` (``"uniform"`` or ``"zero"``).
+            - ``norm-sub``: the nearest distribution; for plain LDP.
+            - ``projected``: the nearest distribution, noisy values moved most; the fast
+            all-rounder. - ``mle``: maximum likelihood, certified; the best where noise is small.
+            Option ``tolerance`` (1e-4 nats
+              per report).
+            - ``em``: the paper's procedure, which stops early; often the best where noise is large.
+        options: of the method, by name; ``mle`` and ``em`` also take ``progress``, called with
+            passes and gap.
+
+    Returns:
+        Frequencies in the domain's order, with standard errors and intervals.
+
+    Raises:
+        ParameterError: if the method or an option is unknown, or the method needs more than a
+            tally.
+        DataError: if there is no report.
+        MismatchError: if reports and mechanism belong to different plans.
+    """
+    if method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}, got method={method!r}.")
+    known = [name for name in signature(METHODS[method]).parameters if name != "evidence"]
+    idle = [name for name in options if name not in known]
+    if idle:
+        takes = ", ".join(known) if known else "no options"
+        raise ParameterError(
+            f"{', '.join(idle)} does nothing for method {method!r}, which takes {takes}."
+        )
+    return METHODS[method](Evidence.of(mechanism, data), **options)

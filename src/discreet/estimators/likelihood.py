@@ -1,13 +1,14 @@
 """The likelihood of blocks and values in clear: one concave function, whatever the mechanism.
 
-A report is a block A of sensitive values, of likelihood 1 + c p(A) up to a constant, or a value in clear, of likelihood p_x.
-All values that are not sensitive act as one, the *rest*, since inside them the estimate is in proportion to the counts. So the
-unknown is a *point*: the v sensitive frequencies and, where anything is not sensitive, the rest. Per report, in nats,
+A report is a block A of sensitive values, of likelihood 1 + c p(A) up to a constant, or a value in
+clear, of likelihood p_x. All values that are not sensitive act as one, the *rest*, since inside
+them the estimate is in proportion to the counts. So the unknown is a *point*: the v sensitive
+frequencies and, where anything is not sensitive, the rest. Per report, in nats,
 
     F(point) = (1/n) (sum_i m_i ln(1 + c t_i) + M ln(rest)),  t = B p,
 
-where row i of B is a block reported m_i times, and M reports are in clear. With z = c / (1 + c t) and u = m z / (n c), the
-gradient of the homogeneous form (1 replaced by the sum of the point) is
+where row i of B is a block reported m_i times, and M reports are in clear. With z = c / (1 + c t)
+and u = m z / (n c), the gradient of the homogeneous form (1 replaced by the sum of the point) is
 
     g = sum(u) + c B'u  on sensitive values,  g = sum(u) + M / (n rest)  on the rest;
 
@@ -120,9 +121,10 @@ class Products:
 class RowState:
     """z = c / (1 + c t) for every row, and sums over rows.
 
-    A move along a direction d is described by ``ratios`` = c (B d) / (1 + c t), the relative change of the rows'
-    likelihood per unit of step. Work is done stretch by stretch, so that temporaries stay in the cache, and sums are added in
-    a fixed order, so that they do not depend on threads.
+    A move along a direction d is described by ``ratios`` = c (B d) / (1 + c t), the relative
+    change of the rows' likelihood per unit of step. Work is done stretch by stretch, so that
+    temporaries stay in the cache, and sums are added in a fixed order, so that they do not depend
+    on threads.
     """
 
     def __init__(self, likelihood: BlockLikelihood, members: FloatArray) -> None:

@@ -1,14 +1,16 @@
 """Maximum likelihood for any block law, with a certificate.
 
-One step per pass over the reports (a product with the membership matrix and one with its transpose, the cost of one EM
-iteration): the best step of a quadratic model on the simplex (:mod:`discreet.estimators.quadratic`), then a line search that needs
-no pass, because the rows' likelihoods are linear in the step. Every step climbs. The diagonal of the model is the
-curvature of blocks whose members are independent,
+One step per pass over the reports (a product with the membership matrix and one with its
+transpose, the cost of one EM iteration): the best step of a quadratic model on the simplex
+(:mod:`discreet.estimators.quadratic`), then a line search that needs no pass, because the rows'
+likelihoods are linear in the step. Every step climbs. The diagonal of the model is the curvature
+of blocks whose members are independent,
 
     a = s2 psi (1 - psi),  s2 = (1/n) sum(m z^2),  psi = (1/n) B'(m z^2) / s2,
 
-taken anew when the rows' likelihoods have moved by more than a few percent. Passes run in single precision where that pays:
-they carry *changes*, whose rounding fades with the steps. What is returned was certified in double precision from the start.
+taken anew when the rows' likelihoods have moved by more than a few percent. Passes run in single
+precision where that pays: they carry *changes*, whose rounding fades with the steps. What is
+returned was certified in double precision from the start.
 """
 
 from collections.abc import Callable
@@ -27,14 +29,18 @@ Progress = Callable[[float, float], None]
 _SINGLE_ENTRIES = 1 << 22
 # Squares of z must fit into single precision sums.
 _SINGLE_CONTRAST = 1e15
-# The diagonal is stale once the rows' likelihoods have moved by this much, relatively (root mean square, added up).
+# The diagonal is stale once the rows' likelihoods have moved by this much, relatively (root mean
+# square, added up).
 _STALE = 0.05
-# The step is near enough to the best on its line when the slope there is this part of the slope at its start.
+# The step is near enough to the best on its line when the slope there is this part of the slope at
+# its start.
 _FLAT = 0.1
-# Zero frequencies hide how much their blocks bend the likelihood: start with a little of everything.
+# Zero frequencies hide how much their blocks bend the likelihood: start with a little of
+# everything.
 _SPREAD = 0.05
 # A gap that has not improved in this many steps will not by more of the same.
 _PATIENCE = 4
+_DESPAIR = 100
 # A value that is in all blocks has no curvature of its own, but its step must stay finite.
 _LEAST_SPREAD = 1e-2
 _SPREAD_CONTRAST = 10.0
@@ -42,7 +48,6 @@ _MOST_TRIALS = 60
 # At most this much longer from one trial length to the next.
 _GROWTH = 10.0
 # point . gradient is 1 but for rounding; more says that rows and point have drifted apart.
-DEBUG=False
 _DRIFT = 1e-12
 
 
@@ -53,10 +58,12 @@ class Solution:
     Attributes:
         frequencies: Of the sensitive values, shape ``(v,)``.
         rest: The frequency of all values that are not sensitive together; 0 if there are none.
-        gap: The log-likelihood is at most this far from its maximum, in nats per report; computed in double precision.
-        passes: Passes over the reports, of one product and one transposed product each; halves occur.
-        information: Minus the diagonal of the Hessian per report on the simplex, approximately: shape ``(v,)``, or ``(v + 1,)`` with
-            the rest last.
+        gap: The log-likelihood is at most this far from its maximum, in nats per report; computed
+            in double precision.
+        passes: Passes over the reports, of one product and one transposed product each; halves
+            occur.
+        information: Minus the diagonal of the Hessian per report on the simplex, approximately:
+            shape ``(v,)``, or ``(v + 1,)`` with the rest last.
         converged: Whether the gap is within the tolerance.
     """
 
@@ -94,9 +101,10 @@ def maximize(
     Args:
         likelihood: What was reported.
         start: The linear estimate; it is projected onto the simplex.
-        tolerance: Stop at this gap, in nats per report; > 0. A gap of 1e-4 leaves the estimate within a thousandth
-            (total variation) of the optimum in the cases that were measured.
-        most_passes: Give up after this many passes; the best that was certified is returned, with ``converged`` false.
+        tolerance: Stop at this gap, in nats per report; > 0. A gap of 1e-4 leaves the estimate
+            within a thousandth (total variation) of the optimum in the cases that were measured.
+        most_passes: Give up after this many passes; the best that was certified is returned, with
+            ``converged`` false.
         progress: Called with passes and gap after each step.
 
     Returns:
@@ -112,7 +120,7 @@ def maximize(
     while True:
         if progress is not None:
             progress(ascent.products.passes, ascent.gap)
-        finished = ascent.products.passes >= most_passes or ascent.exhausted
+        finished = ascent.products.passes >= most_passes or ascent.hopeless
         if ascent.gap <= tolerance or finished or ascent.stalled:
             if not ascent.certified:
                 ascent.certify()
@@ -139,8 +147,9 @@ class _Ascent:
         self.products.single = self._single_pays()
 
     def _find_face(self) -> Face:
-        # Without reports in clear a rest only loses likelihood: it is left out. With them it has at least their share at
-        # the optimum (its gradient is 1), which keeps ln(rest) away from its pole.
+        # Without reports in clear a rest only loses likelihood: it is left out. With them it has
+        # at least their share at the optimum (its gradient is 1), which keeps ln(rest) away from
+        # its pole.
         floor = np.zeros(self._size + (self._clear > 0))
         if self._clear > 0:
             floor[-1] = self._clear / self._reports
@@ -168,6 +177,11 @@ class _Ascent:
     def stalled(self) -> bool:
         """Whether single precision has stopped to improve the gap."""
         return self.products.single and self._idle >= _PATIENCE
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether double precision has reached what it can."""
+        return self.exhausted or self._idle >= _DESPAIR
 
     def certify(self) -> None:
         """Compute rows and gradient from the point, in double precision, and stay there."""
@@ -198,6 +212,10 @@ class _Ascent:
             self._curvature = Curvature(self._diagonal())
         elif self._moved > _STALE:
             self._curvature.replace(self._diagonal())
+        if self._clear > 0:
+            # The rest bends by itself, and what it gains the sensitive values lose together.
+            own = self._clear / (self._reports * self._point[-1] ** 2)
+            self._curvature.replace_last(own + self._rest_bend)
         step = best_step(self._point, self._gradient - 1.0, self._curvature, self._face)
         if not inner(self._gradient, step) > 0:
             self._curvature.forget()
@@ -212,13 +230,11 @@ class _Ascent:
         share = self.products.transpose_dot(weights) / mean if mean > 0 else np.zeros(self._size)
         np.clip(share, 0.0, 1.0, out=share)
         mean *= unit / self._reports
+        self._rest_bend = mean * float(np.median(share)) ** 2
         diagonal = mean * share * np.maximum(1.0 - share, _LEAST_SPREAD)
         bent = diagonal[diagonal > 0]
         diagonal[diagonal <= 0] = bent.min() if bent.size else 1.0
-        if self._clear > 0:
-            rest = self._clear / (self._reports * self._point[-1] ** 2)
-            diagonal = np.append(diagonal, rest + mean * float(np.median(share)) ** 2)
-        return diagonal
+        return np.append(diagonal, 1.0) if self._clear > 0 else diagonal
 
     def _follow(self, step: FloatArray, curvature: Curvature) -> None:
         slope = inner(self._gradient - 1.0, step)
@@ -228,9 +244,10 @@ class _Ascent:
         line = _Line(self._rows, self._rows.scale(self.products.dot(step[: self._size])))
         if self._clear > 0:
             line.clear, line.clear_ratio = self._clear, float(step[-1] / self._point[-1])
-        length, bend = line.search(slope * self._reports, _longest(self._point, step, self._face))
-        if DEBUG: print('   slope',slope,'len',length,'bend',bend/self._reports,'longest',_longest(self._point, step, self._face),len(curvature._steps),np.argmax(self._gradient),step[np.argmax(self._gradient)],step[-1],self._point[-1]-self._face.floor[-1],curvature.diagonal)
-        self._moved += length * float(np.sqrt(bend / self._reports))
+        length = line.search(slope * self._reports, _longest(self._point, step, self._face))
+        self._moved += length * float(
+            np.sqrt(line.rows_bend / max(self._reports - self._clear, 1.0))
+        )
         before = self._gradient
         self._advance(length, step, line)
         curvature.learn(length * step, before - self._gradient)
@@ -279,18 +296,20 @@ class _Line:
     ratios: FloatArray
     clear: int = 0
     clear_ratio: float = 0.0
+    rows_bend: float = 0.0
 
     def slope(self, length: float) -> tuple[float, float]:
         """The first derivative, and minus the second, summed over reports."""
         first, second = self.rows.slope(self.ratios, length)
+        self.rows_bend = second
         if self.clear > 0:
             relative = self.clear_ratio / (1.0 + length * self.clear_ratio)
             first += self.clear * relative
             second += self.clear * relative * relative
         return first, second
 
-    def search(self, slope: float, longest: float) -> tuple[float, float]:
-        """Find about where the slope vanishes, at most at ``longest``: the length and minus the second derivative."""
+    def search(self, slope: float, longest: float) -> float:
+        """Find about where the slope vanishes, at most at ``longest``."""
         low, high, length = 0.0, np.inf, min(1.0, longest)
         for _ in range(_MOST_TRIALS):
             here, bend = self.slope(length)
@@ -302,7 +321,7 @@ class _Line:
                 # Newton's method leaves the bracket only where the bend changes fast.
                 newton = (low + high) / 2
             length = min(newton, _GROWTH * length, longest)
-        return length, bend
+        return length
 
 
 def _longest(point: FloatArray, step: FloatArray, face: Face) -> float:

@@ -1,12 +1,13 @@
 """A quadratic model of the log-likelihood on the simplex, and its best step.
 
-The model's curvature is a diagonal A, corrected by the latest secant pairs (a step and the change of the gradient along it) in
-the direct BFGS form [Byrd, Nocedal, Schnabel 1994, Theorem 2.3],
+The model's curvature is a diagonal A, corrected by the latest secant pairs (a step and the change
+of the gradient along it) in the direct BFGS form [Byrd, Nocedal, Schnabel 1994, Theorem 2.3],
 
     H = A - W' K^-1 W,  W = [S A; Y],  K = [[S A S', L], [L', -D]],
 
-S and Y the steps and the gradient's losses, rows; L and D the strictly lower triangle and the diagonal of S Y'. A step costs no
-product with the membership matrix, which is what dominates, so it is worth finding the model's optimum on the simplex well.
+S and Y the steps and the gradient's losses, rows; L and D the strictly lower triangle and the
+diagonal of S Y'. A step costs no product with the membership matrix, which is what dominates, so
+it is worth finding the model's optimum on the simplex well.
 """
 
 from collections import deque
@@ -23,7 +24,8 @@ _INNER_STEPS = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Face:
-    """The points that can be optimal: on the simplex, and not below ``floor``, shape ``(length,)``."""
+    """The points that can be optimal: on the simplex, and not below ``floor``, shape
+    ``(length,)``."""
 
     floor: FloatArray
 
@@ -44,41 +46,47 @@ class Curvature:
     diagonal: FloatArray
     _steps: deque[FloatArray] = field(default_factory=lambda: deque(maxlen=_MOST_PAIRS))
     _losses: deque[FloatArray] = field(default_factory=lambda: deque(maxlen=_MOST_PAIRS))
-    _wide: FloatArray | None = None
-    _inner: FloatArray | None = None
+    _factors: tuple[FloatArray, FloatArray] | None = None
 
     def learn(self, step: FloatArray, loss: FloatArray) -> None:
         """Remember that the gradient lost ``loss`` along ``step``."""
-        # By concavity the product is positive; if rounding says otherwise there is nothing to learn.
+        # By concavity the product is positive; if rounding says otherwise there is nothing to
+        # learn.
         if inner(step, loss) > 1e-14 * inner(step, self.diagonal * step):
             self._steps.append(step)
             self._losses.append(loss)
-            self._wide = None
+            self._factors = None
 
     def forget(self) -> None:
         """Drop the secant pairs."""
         self._steps.clear()
         self._losses.clear()
-        self._wide = None
+        self._factors = None
 
     def replace(self, diagonal: FloatArray) -> None:
         """Take a new diagonal and keep the pairs."""
         self.diagonal = diagonal
-        self._wide = None
+        self._factors = None
+
+    def replace_last(self, value: float) -> None:
+        """Take a new last entry of the diagonal."""
+        self.diagonal[-1] = value
+        self._factors = None
 
     def times(self, step: FloatArray) -> FloatArray:
         """Multiply the curvature by a step, shape ``(length,)``."""
         product = self.diagonal * step
         if not self._steps:
             return product
-        if self._wide is None:
-            self._compose()
+        wide, block = self._composed()
         # Not @: BLAS may split a long product differently for another number of threads.
-        short = self._inner @ np.einsum("ij,j->i", self._wide, step)
-        product -= np.einsum("i,ij->j", short, self._wide)
+        short = block @ np.einsum("ij,j->i", wide, step)
+        product -= np.einsum("i,ij->j", short, wide)
         return product
 
-    def _compose(self) -> None:
+    def _composed(self) -> tuple[FloatArray, FloatArray]:
+        if self._factors is not None:
+            return self._factors
         steps, losses = np.array(self._steps), np.array(self._losses)
         scaled = steps * self.diagonal
         mixed = np.einsum("ij,kj->ik", steps, losses)
@@ -89,17 +97,20 @@ class Curvature:
                 [lower.T, -np.diag(np.diag(mixed))],
             ]
         )
-        # Scaling each pair to length one makes the cut-off of the pseudo-inverse mean the same for old and new pairs.
+        # Scaling each pair to length one makes the cut-off of the pseudo-inverse mean the same for
+        # old and new pairs.
         unit = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(block)), 1e-300))
-        self._wide = np.vstack([scaled, losses]) * unit[:, None]
-        self._inner = np.linalg.pinv(block * np.outer(unit, unit), rcond=1e-12)
+        wide = np.vstack([scaled, losses]) * unit[:, None]
+        short = np.asarray(np.linalg.pinv(block * np.outer(unit, unit), rcond=1e-12), np.float64)
+        self._factors = wide, short
+        return self._factors
 
 
 def best_step(point: FloatArray, slope: FloatArray, curvature: Curvature, face: Face) -> FloatArray:
     """Find about the best step of the model: slope . d - d . H d / 2 with point + d on the face.
 
-    Spectral projected gradient [Birgin, Martinez, Raydan 2000] in the metric of the diagonal, whose first iterate is the optimum
-    of the diagonal model.
+    Spectral projected gradient [Birgin, Martinez, Raydan 2000] in the metric of the diagonal,
+    whose first iterate is the optimum of the diagonal model.
 
     Args:
         point: Where the model holds, shape ``(length,)``.
@@ -126,6 +137,9 @@ def best_step(point: FloatArray, slope: FloatArray, curvature: Curvature, face: 
         step = step + length * change
         residual = residual - length * bent
         pace = _bounded(inner(change, metric * change) / cost) if cost > 0 else 1.0
+    # The largest coordinate holds the coarsest rounding; off the simplex by it, a tiny step would
+    # not climb.
+    step[np.argmax(point)] -= np.add.reduce(step)
     return step
 
 

@@ -1,20 +1,23 @@
 """Projection onto the simplex, weighted or not.
 
-The nearest distribution to an estimate, each coordinate counted with its own weight (an inverse variance, or a curvature):
+The nearest distribution to an estimate, each coordinate counted with its own weight (an inverse
+variance, or a curvature):
 
     q_j = max(0, values_j - lam / weights_j),  with lam such that sum(q) = total.
 
-The excess sum(q) - total is convex, decreasing and piecewise linear in lam, so Newton's method started below the root
-climbs to it and stops exactly there, after a number of rounds that grows only with the logarithm of the range of the data.
+The excess sum(q) - total is convex, decreasing and piecewise linear in lam, so Newton's method
+started below the root climbs to it and stops exactly there, after a number of rounds that grows
+only with the logarithm of the range of the data.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.core.arrays import FloatArray
-from discreet.errors import DataError, ParameterError
+from discreet.errors import ParameterError
 
-# Rounds grow with the logarithm of the range of the data: a few dozen in practice, about 2,000 if the data span all of float64.
+# Rounds grow with the logarithm of the range of the data: a few dozen in practice, about 2,000 if
+# the data span all of float64.
 _MOST_ROUNDS = 4096
 # 1/weight stays finite and a product with it does not overflow.
 _LEAST_RELATIVE_WEIGHT = 1e-290
@@ -29,15 +32,15 @@ def project_onto_simplex(
 
     Args:
         values: Any finite numbers, shape ``(v,)``, v >= 1.
-        weights: Positive weights, shape ``(v,)``; an infinite weight holds its coordinate at ``max(0, value)``,
-            as far as these coordinates leave room.
+        weights: Positive weights, shape ``(v,)``; an infinite weight holds its coordinate at
+            ``max(0, value)``, as far as these coordinates leave room.
         total: The sum of the result, at least 0.
 
     Returns:
         The nonnegative minimiser, shape ``(v,)``; its sum is ``total`` to rounding.
 
     Raises:
-        ValueError: If shapes, signs or values are not as above.
+        ParameterError: If shapes, signs or values are not as above.
     """
     x = np.asarray(values, dtype=np.float64)
     w = np.asarray(weights, dtype=np.float64)
@@ -56,9 +59,11 @@ def project_onto_simplex(
 
 
 def norm_sub(values: ArrayLike, *, total: float = 1.0) -> FloatArray:
-    """Subtract one number from all values and drop what falls below 0, so that the rest sums to ``total``.
+    """Subtract one number from all values and drop what falls below 0, so that the rest sums to
+    ``total``.
 
-    This is the unweighted projection [Wang et al., "Locally Differentially Private Frequency Estimation with Consistency", Norm-Sub].
+    This is the unweighted projection [Wang et al., "Locally Differentially Private Frequency
+    Estimation with Consistency", Norm-Sub].
 
     Args:
         values: Any finite numbers, shape ``(v,)``.
@@ -74,21 +79,24 @@ def norm_sub(values: ArrayLike, *, total: float = 1.0) -> FloatArray:
 def _check(x: FloatArray, w: FloatArray, total: float) -> None:
     if x.ndim != 1 or x.size == 0 or x.shape != w.shape:
         message = "values and weights must be one-dimensional, nonempty and of one shape"
-        raise ValueError(f"{message}, got {x.shape} and {w.shape}.")
+        raise ParameterError(f"{message}, got {x.shape} and {w.shape}.")
     if not np.isfinite(x).all():
-        raise ValueError(f"values must be finite, {np.sum(~np.isfinite(x))} of {x.size} are not.")
+        raise ParameterError(
+            f"values must be finite, {np.sum(~np.isfinite(x))} of {x.size} are not."
+        )
     if not (w > 0).all():
-        raise ValueError(f"weights must be > 0, {np.sum(~(w > 0))} of {w.size} are not.")
+        raise ParameterError(f"weights must be > 0, {np.sum(~(w > 0))} of {w.size} are not.")
     if not 0 <= total < np.inf:
-        raise ValueError(f"total must be finite and >= 0, got total={total}.")
+        raise ParameterError(f"total must be finite and >= 0, got total={total}.")
 
 
 def _project(x: FloatArray, w: FloatArray, total: float) -> FloatArray:
     """Newton's method for the multiplier, from below (all weights finite)."""
     relative = np.maximum(w / w.max(), _LEAST_RELATIVE_WEIGHT)
     inverse = 1.0 / relative
-    # Here one coordinate alone reaches the total, so the excess is not negative. Newton's method from the multiplier
-    # with every coordinate active would cancel between coordinates of very different weight.
+    # Here one coordinate alone reaches the total, so the excess is not negative. Newton's method
+    # from the multiplier with every coordinate active would cancel between coordinates of very
+    # different weight.
     multiplier = float(np.max(relative * (x - total)))
     q = np.empty_like(x)
     for _ in range(_MOST_ROUNDS):
@@ -108,5 +116,6 @@ def _rescaled(q: FloatArray, total: float) -> FloatArray:
     found = float(np.add.reduce(q))
     if found > 0:
         return q * (total / found)
-    # Everything was lost to rounding (the values dwarf the total): any point of the face is as near.
+    # Everything was lost to rounding (the values dwarf the total): any point of the face is as
+    # near.
     return np.full_like(q, total / q.size)

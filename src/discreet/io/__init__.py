@@ -1,0 +1,1 @@
+"""Files and the wire: plans, values, reports and tallies."""

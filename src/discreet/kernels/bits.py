@@ -24,18 +24,18 @@ _Words: TypeAlias = NDArray[np.uint64]
 # Columns per pass: the words, values and sums of a pass stay in the first-level cache, and
 # no float32 sum gets longer than this.
 _SPAN = 4096
-# Reports and tiles per task: about half a millisecond of work, and at most 64 tasks,
+# Bytes and words per task: about a millisecond of work, and at most 64 tasks,
 # because each may hand back v sums.
 _BYTES_PER_TASK = 1 << 23
-_WORDS_PER_TASK = 1 << 18
+_WORDS_PER_TASK = 1 << 20
 _MOST_TASKS = 64
+# Tiles that share a pass over the values.
+_TILES_PER_PASS = 64
 # Tiles whose weights are summed in their own precision before they join a float64 sum.
 _TILES_PER_SUM = 4
 
 
-def count_columns(
-    rows: NDArray[np.uint8], size: int, *, threads: int | None = 1
-) -> NDArray[np.int64]:
+def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1) -> NDArray[np.int64]:
     """Counts the ones in every column.
 
     Args:
@@ -69,9 +69,7 @@ def count_columns(
     return counts[:size]
 
 
-def transpose_tiles(
-    rows: NDArray[np.uint8], size: int, *, threads: int | None = None
-) -> NDArray[np.uint32]:
+def transpose_tiles(rows: NDArray[np.uint8], size: int, *, threads: int | None = None) -> NDArray[np.uint32]:
     """Turns packed reports into tiles.
 
     Args:
@@ -119,7 +117,7 @@ def tiles_dot(
     sums = np.empty((len(tiles), 32), values.dtype)
 
     def dot(start: int, stop: int) -> None:
-        sums[start:stop] = _dot(tiles[start:stop], values, _SPAN)
+        _dot(tiles[start:stop], values, _SPAN, sums[start:stop])
 
     map_blocks(dot, len(tiles), block=_tiles_per_task(tiles), threads=threads)
     return sums.reshape(-1)[:rows]
@@ -159,8 +157,7 @@ def _checked_rows(rows: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     width = -(-size // 8)
     if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != width:
         raise ValueError(
-            f"rows of {size} bits must be uint8 with shape (m, {width}), "
-            f"got {rows.dtype} with shape {rows.shape}."
+            f"rows of {size} bits must be uint8 with shape (m, {width}), got {rows.dtype} with shape {rows.shape}."
         )
     return np.ascontiguousarray(rows)
 
@@ -169,9 +166,7 @@ def _checked_factors(
     tiles: NDArray[np.uint32], vector: NDArray[_Float], length: int
 ) -> tuple[NDArray[np.uint32], NDArray[_Float]]:
     if tiles.dtype != np.uint32 or tiles.ndim != 2:
-        raise ValueError(
-            f"tiles must be uint32 in two dimensions, got {tiles.dtype}, {tiles.shape}."
-        )
+        raise ValueError(f"tiles must be uint32 in two dimensions, got {tiles.dtype}, {tiles.shape}.")
     if vector.dtype not in (np.float32, np.float64) or vector.shape != (length,):
         raise ValueError(
             f"tiles of shape {tiles.shape} need a float32 or float64 vector of {length}, "
@@ -253,7 +248,7 @@ def _transpose_rows(rows: NDArray[np.uint8], tiles: NDArray[np.uint32]) -> None:
     square = np.empty((32, -(-size // 512) * 16), np.uint32)
     spare = np.empty_like(square)
     for i in range(tiles.shape[0]):
-        _pad(rows[32 * i : 32 * i + 32], square.view(np.uint8))
+        _fill(rows[32 * i : 32 * i + 32], square.view(np.uint8))
         _swap_halves(square, spare, 16)
         _swap_halves(spare, square, 8)
         _swap_halves(square, spare, 4)
@@ -266,12 +261,11 @@ def _transpose_rows(rows: NDArray[np.uint8], tiles: NDArray[np.uint32]) -> None:
 
 
 @compiled()
-def _pad(rows: NDArray[np.uint8], padded: NDArray[np.uint8]) -> None:
+def _fill(rows: NDArray[np.uint8], padded: NDArray[np.uint8]) -> None:
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
             padded[i, j] = rows[i, j]
-        for j in range(rows.shape[1], padded.shape[1]):
-            padded[i, j] = 0
+    # Missing reports are zero; columns beyond the last are never read.
     padded[rows.shape[0] :] = 0
 
 
@@ -296,17 +290,26 @@ def _swap_halves(source: NDArray[np.uint32], target: NDArray[np.uint32], shift: 
 
 
 @compiled(fastmath=REASSOCIATE)
-def _dot(tiles: NDArray[np.uint32], values: NDArray[Any], span: int) -> NDArray[np.float64]:
-    sums = np.zeros((tiles.shape[0], 32))
-    for first in range(0, tiles.shape[1], span):
-        some = values[first : first + span]
-        for i in range(tiles.shape[0]):
-            words = tiles[i, first : first + span]
-            for user in range(0, 32, 8):
-                eight = _dot_eight(words, some, _masks(user))
-                for k in range(8):
-                    sums[i, user + k] += eight[k]
-    return sums
+def _dot(tiles: NDArray[np.uint32], values: NDArray[Any], span: int, sums: NDArray[Any]) -> None:
+    # The float64 sums of a few tiles at a time: a second large array would cost page faults.
+    totals = np.empty((_TILES_PER_PASS, 32))
+    for start in range(0, tiles.shape[0], _TILES_PER_PASS):
+        some = tiles[start : start + _TILES_PER_PASS]
+        totals[:] = 0
+        for first in range(0, tiles.shape[1], span):
+            _dot_span(some[:, first : first + span], values[first : first + span], totals)
+        for i in range(some.shape[0]):
+            for user in range(32):
+                sums[start + i, user] = totals[i, user]
+
+
+@compiled(fastmath=REASSOCIATE)
+def _dot_span(tiles: NDArray[np.uint32], values: NDArray[Any], totals: NDArray[np.float64]) -> None:
+    for i in range(tiles.shape[0]):
+        for user in range(0, 32, 8):
+            eight = _dot_eight(tiles[i], values, _masks(user))
+            for k in range(8):
+                totals[i, user + k] += eight[k]
 
 
 @compiled(fastmath=REASSOCIATE)
@@ -327,9 +330,7 @@ def _dot_eight(words: NDArray[np.uint32], values: NDArray[Any], masks: Any) -> A
 
 
 @compiled(fastmath=REASSOCIATE)
-def _dot_transposed(
-    tiles: NDArray[np.uint32], weights: NDArray[Any], span: int
-) -> NDArray[np.float64]:
+def _dot_transposed(tiles: NDArray[np.uint32], weights: NDArray[Any], span: int) -> NDArray[np.float64]:
     sums = np.zeros(tiles.shape[1])
     for first in range(0, sums.size, span):
         some = sums[first : first + span]
@@ -345,9 +346,7 @@ def _dot_transposed(
 
 
 @compiled(fastmath=REASSOCIATE)
-def _add_eight(
-    words: NDArray[np.uint32], weights: NDArray[Any], masks: Any, sums: NDArray[Any]
-) -> None:
+def _add_eight(words: NDArray[np.uint32], weights: NDArray[Any], masks: Any, sums: NDArray[Any]) -> None:
     w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
     w4, w5, w6, w7 = weights[4], weights[5], weights[6], weights[7]
     for j in range(words.size):

@@ -235,7 +235,7 @@ def _begin(columns: _Columns, start: int, prime: int, buckets: int) -> Any:
         # At most (2^32 - 1) * 2^32: no overflow in 64 bits.
         x[lane] = (a * first + b) % modulus
         step[lane] = a * stride % modulus
-        visits[lane] = max(0, -((int(first) - prime) // buckets))
+        visits[lane] = -((np.int64(bucket[start + lane]) - prime) // buckets)
     return x, step, visits
 
 

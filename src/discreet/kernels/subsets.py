@@ -91,8 +91,7 @@ def _checked_members(
 ) -> NDArray[np.unsignedinteger[Any]]:
     if members.dtype.kind != "u" or members.ndim != 2:
         raise ValueError(
-            "members must be unsigned integers with shape (m, k), "
-            f"got {members.dtype} with shape {members.shape}."
+            f"members must be unsigned integers with shape (m, k), got {members.dtype} with shape {members.shape}."
         )
     return np.ascontiguousarray(members)
 

@@ -1,5 +1,7 @@
 """The law of truth or noise, one file per block law, and the explicit channel."""
 
+from typing import TypeAlias
+
 from discreet.mechanisms.bits import UnaryEncoding
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.hadamard import HadamardResponse
@@ -7,6 +9,9 @@ from discreet.mechanisms.hashing import LocalHashing
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.singletons import RandomizedResponse
 from discreet.mechanisms.subsets import SubsetSelection
+
+Mechanism: TypeAlias = BlockMechanism | Channel
+"""Whatever turns values into reports."""
 
 BLOCK_MECHANISMS: dict[str, type[BlockMechanism]] = {
     mechanism.name: mechanism
@@ -20,6 +25,7 @@ __all__ = [
     "Channel",
     "HadamardResponse",
     "LocalHashing",
+    "Mechanism",
     "RandomizedResponse",
     "SubsetSelection",
     "UnaryEncoding",

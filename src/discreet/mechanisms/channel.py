@@ -40,6 +40,7 @@ class Channel:
     """
 
     name: ClassVar[str] = "channel"
+    clear_blocks: ClassVar[bool] = False
 
     def __init__(self, matrix: Any, domain: Domain | None = None) -> None:
         self.matrix: FloatArray = frozen(np.array(matrix, dtype=np.float64))
@@ -81,6 +82,8 @@ class Channel:
     def columns(self) -> tuple[Column, ...]:
         """How a report is written down: the index of the output."""
         return (Column("output", smallest_unsigned(self.outputs), bound=self.outputs),)
+
+    block_columns = columns
 
     @cached_property
     def weights(self) -> AnyArray:
@@ -172,6 +175,10 @@ class Channel:
             raise DataError("at least one report is needed to estimate anything, got none.")
         estimate: FloatArray = (tally.support / tally.n) @ self.decoder
         return estimate
+
+    def second_moments(self, tally: Tally) -> tuple[FloatArray, FloatArray]:
+        """Return ``(|X|,)`` mean squares of the decoder over the reports, and zeros for the slope."""
+        return (tally.support / tally.n) @ self.decoder**2, np.zeros(self.domain.size)
 
     def expected_mse(self, n: int, p: Any) -> float:
         """Return E ||p_hat - p||^2 of the linear estimate, exactly."""

@@ -20,7 +20,7 @@ from discreet.core.domain import Domain
 from discreet.core.exact import checked_epsilon, likelihood_ratio, logarithm, truth_threshold
 from discreet.core.guarantee import Guarantee
 from discreet.core.random import WORD_RANGE, RandomSource, SecureRandom, toss
-from discreet.core.reports import Blocks, Reports, refuse_strangers, smallest_unsigned
+from discreet.core.reports import CLEAR, Blocks, Column, Reports, refuse_strangers, smallest_unsigned
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.block_law import BlockLaw
@@ -83,6 +83,22 @@ class BlockMechanism:
     def contrast(self) -> float:
         """Return e^eps - 1 as realised: how much likelier a block is for what it contains."""
         return float(Fraction(self.threshold, max(WORD_RANGE - self.threshold, 1)) / self.law.inclusion)
+
+    @property
+    def block_columns(self) -> tuple[Column, ...]:
+        """How the block of a report is written down."""
+        return self.law.columns
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """How a report is written down: the code of a value in clear, where there are such values, or a block."""
+        size = self.domain.size
+        in_clear = (Column(CLEAR, smallest_unsigned(size), bound=size),) if self.domain.clear_count else ()
+        return (*in_clear, *self.block_columns)
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m,)`` booleans: which blocks no device can have sent."""
+        return self.law.flaws(blocks)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -231,6 +247,13 @@ class BlockMechanism:
         constant, slope = self.moments.sensitive_variance(sensitive_mass)
         ones, rest = np.ones(self.domain.sensitive_count), np.ones(self.domain.clear_count)
         return self.arrange(constant * ones, 0 * rest), self.arrange(slope * ones, rest / self.moments.truth)
+
+    def second_moments(self, tally: Tally) -> tuple[FloatArray, FloatArray]:
+        """Return `variance_of` with the sensitive mass that the reports in clear leave over."""
+        if self.domain.sensitive_count == 0:
+            return self.variance_of(0.0)
+        told = tally.clear_total / (tally.n * self.moments.truth) if self.domain.clear_count else 0.0
+        return self.variance_of(min(max(1 - told, 0.0), 1.0))
 
     def arrange(self, sensitive: FloatArray, clear: FloatArray) -> FloatArray:
         """Put numbers for the sensitive values and for the others into the domain's order."""

@@ -1,0 +1,1 @@
+"""Charts: columns in, Altair charts out; no nouns."""

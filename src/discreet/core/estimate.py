@@ -1,0 +1,144 @@
+"""An estimated distribution, with errors that belong to the estimator that made it."""
+
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from discreet.core.arrays import AnyArray, FloatArray, frozen
+from discreet.core.domain import Domain
+from discreet.core.extras import optional
+from discreet.errors import ParameterError
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Estimate:
+    """Estimated frequencies of the domain's values.
+
+    Attributes:
+        domain: the values.
+        frequencies: ``(|X|,)`` estimates; an unbiased one may be negative.
+        standard_errors: ``(|X|,)`` estimated standard deviations of these very estimates.
+        n: number of reports.
+        method: how they were estimated.
+        fingerprint: marks the plan.
+        gap: how far the log-likelihood may be from its maximum, in nats per report; None if that was not the aim.
+        passes: how many times the reports were gone through; None if only the tally was used.
+        simulated: whether any report was simulated.
+        second_moments: ``(A, B)``, each ``(|X|,)``, such that n times the variance is A + B p - p^2 where the truth
+            is p; None if the estimate is not linear.
+    """
+
+    domain: Domain
+    frequencies: FloatArray
+    standard_errors: FloatArray
+    n: int
+    method: str
+    fingerprint: str
+    gap: float | None = None
+    passes: float | None = None
+    simulated: bool = False
+    second_moments: tuple[FloatArray, FloatArray] | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        """Make the numbers read-only."""
+        object.__setattr__(self, "frequencies", frozen(self.frequencies))
+        object.__setattr__(self, "standard_errors", frozen(self.standard_errors))
+
+    def __repr__(self) -> str:
+        gap = "" if self.gap is None else f", gap={self.gap:.1e}"
+        marks = ", simulated" if self.simulated else ""
+        return f"Estimate({self.method}, n={self.n}, {self.domain.size} values{gap}{marks})"
+
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Return confidence intervals for the true frequencies.
+
+        Linear estimates get score intervals (Wilson's, for any mechanism: the p whose own variance makes the estimate
+        plausible), which are right for small frequencies too. The others get estimate -+ z standard errors; where
+        such an estimator is biased, as every one is that must stay above zero, they cover less than they say.
+
+        Args:
+            level: confidence, in (0, 1).
+            simultaneous: whether all |X| intervals hold at once with this confidence (Bonferroni).
+
+        Returns:
+            Lower and upper ends, each ``(|X|,)``, within [0, 1].
+
+        Raises:
+            ParameterError: if the level is not in (0, 1).
+        """
+        if not (isinstance(level, int | float) and isfinite(level) and 0 < level < 1):
+            raise ParameterError(f"level must be a number between 0 and 1, both excluded, got level={level!r}.")
+        tail = (1 - level) / 2 / (self.domain.size if simultaneous else 1)
+        z = -NormalDist().inv_cdf(tail)
+        low, high = self._wald(z) if self.second_moments is None else self._score(z, *self.second_moments)
+        return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+    def _wald(self, z: float) -> tuple[FloatArray, FloatArray]:
+        return self.frequencies - z * self.standard_errors, self.frequencies + z * self.standard_errors
+
+    def _score(self, z: float, constant: FloatArray, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Solve (p_hat - p)^2 = z^2 (A + B p - p^2) / n for p."""
+        share = z * z / self.n
+        centre = (2 * self.frequencies + share * slope) / (2 * (1 + share))
+        product = (self.frequencies**2 - share * constant) / (1 + share)
+        half = np.sqrt(np.maximum(centre**2 - product, 0))
+        return centre - half, centre + half
+
+    def columns(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, AnyArray]:
+        """Return the estimate as named columns: labels, sensitive, frequency, standard_error, lower, upper."""
+        low, high = self.interval(level, simultaneous=simultaneous)
+        return {
+            **self.domain.table(),
+            "sensitive": self.domain.sensitive,
+            "frequency": self.frequencies,
+            "standard_error": self.standard_errors,
+            "lower": low,
+            "upper": high,
+        }
+
+    def to_arrow(self, level: float = 0.95, *, simultaneous: bool = False) -> Any:
+        """Return a `pyarrow.Table` of `columns`."""
+        import pyarrow as pa
+
+        found = self.columns(level, simultaneous=simultaneous)
+        return pa.table({name: pa.array(_plain(column)) for name, column in found.items()})
+
+    def to_pandas(self, level: float = 0.95, *, simultaneous: bool = False) -> Any:
+        """Return a `pandas.DataFrame` of `columns`."""
+        found = self.columns(level, simultaneous=simultaneous)
+        return optional("pandas").DataFrame({name: _plain(column) for name, column in found.items()})
+
+    def to_polars(self, level: float = 0.95, *, simultaneous: bool = False) -> Any:
+        """Return a `polars.DataFrame` of `columns`."""
+        return optional("polars").from_arrow(self.to_arrow(level, simultaneous=simultaneous))
+
+    def to_csv(self, path: str | Path, level: float = 0.95, *, simultaneous: bool = False) -> None:
+        """Write `columns` as a CSV file with a header, in UTF-8; an existing file is replaced."""
+        from pyarrow import csv
+
+        csv.write_csv(self.to_arrow(level, simultaneous=simultaneous), str(path))
+
+    def plot(self, level: float = 0.95, *, truth: Any = None, largest: int = 40) -> Any:
+        """Return an Altair chart: frequencies with intervals, sensitive values marked.
+
+        Args:
+            level: confidence of the intervals.
+            truth: ``(|X|,)`` true frequencies to be drawn too, where they are known.
+            largest: how many values to draw, those with the largest frequencies.
+        """
+        from discreet.plots.frequencies import frequency_chart
+
+        shown = self.frequencies if truth is None else np.asarray(truth)
+        codes = np.sort(np.argsort(-shown, kind="stable")[:largest])
+        found = {name: column[codes] for name, column in self.columns(level).items()}
+        return frequency_chart(
+            self.domain.names(codes), found, truth=None if truth is None else shown[codes], level=level
+        )
+
+
+def _plain(column: AnyArray) -> Any:
+    return column.tolist() if column.dtype.kind == "T" else np.ascontiguousarray(column)

@@ -1,0 +1,24 @@
+"""Optional dependencies: imported where they are used, with a sentence that says what to install."""
+
+from importlib import import_module
+from typing import Any
+
+from discreet.errors import MissingExtraError
+
+_EXTRAS = {"altair": "plot", "vl_convert": "plot", "pandas": "pandas", "polars": "polars"}
+
+
+def optional(module: str) -> Any:
+    """Import an optional module.
+
+    Raises:
+        MissingExtraError: if it is not installed; it names the extra that brings it.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        extra = _EXTRAS[module]
+        message = f"this needs {module}, which is not installed; install it with: pip install 'discreet[{extra}]'."
+        raise MissingExtraError(message) from None

@@ -1,0 +1,47 @@
+"""EM for an explicit channel: alphabets are small, so the matrix itself does."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from discreet.core.arrays import FloatArray
+from discreet.estimators.evidence import Evidence
+from discreet.mechanisms.channel import Channel
+
+_MOST_ITERATIONS = 100_000
+
+
+def dense_ascent(
+    evidence: Evidence,
+    start: FloatArray,
+    *,
+    tolerance: float,
+    progress: Callable[[float, float], None] | None = None,
+) -> tuple[FloatArray, float, float]:
+    """Climb the likelihood of a channel's reports by EM, p_x <- p_x g_x, until max(g) - 1
+    certifies it.
+
+    Args:
+        evidence: outputs of a `Channel`.
+        start: ``(|X|,)`` frequencies; what is 0 stays 0.
+        tolerance: largest gap, in nats per report.
+        progress: called with the iterations done and the present gap.
+
+    Returns:
+        Frequencies, the gap reached, and the number of iterations.
+    """
+    mechanism = evidence.mechanism
+    assert isinstance(mechanism, Channel)
+    seen = evidence.tally.support > 0
+    matrix, share = mechanism.matrix[:, seen], evidence.tally.support[seen] / evidence.n
+    p = start / start.sum()
+    for iteration in range(1, _MOST_ITERATIONS + 1):
+        gradient = matrix @ (share / (p @ matrix))
+        gap = max(float(gradient.max()) - 1, 0.0)
+        if progress is not None and iteration % 100 == 0:
+            progress(iteration, gap)
+        if gap <= tolerance:
+            break
+        p = p * gradient
+        p /= p.sum()
+    return p, gap, float(iteration)

@@ -1,0 +1,94 @@
+"""What an estimator is given: a mechanism, the tally of its reports, and the reports themselves
+where they are at hand."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discreet.core.arrays import FloatArray
+from discreet.core.reports import Reports, refuse_strangers
+from discreet.core.tally import Tally
+from discreet.errors import DataError, ParameterError
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.block_law import Membership
+from discreet.mechanisms.channel import Channel
+from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.singletons import DistinctSymbols
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Reports of one mechanism, and the linear estimate that every other one starts from.
+
+    Attributes:
+        mechanism: what made the reports.
+        tally: their counts.
+        reports: the reports; None if only the tally is known.
+    """
+
+    mechanism: Mechanism
+    tally: Tally
+    reports: Reports | None
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, data: Reports | Tally) -> "Evidence":
+        """Tally the reports, refusing strangers and empty batches.
+
+        Raises:
+            DataError: if there is no report.
+            MismatchError: if they belong to another plan.
+        """
+        if not isinstance(data, Reports | Tally):
+            raise DataError(f"reports or a tally of them are needed, got {type(data).__name__}.")
+        refuse_strangers({mechanism.fingerprint, data.fingerprint})
+        if data.n == 0:
+            raise DataError("at least one report is needed to estimate anything, got none.")
+        return cls(mechanism, data, None) if isinstance(data, Tally) else cls(mechanism, mechanism.tally(data), data)
+
+    @property
+    def n(self) -> int:
+        """How many reports."""
+        return self.tally.n
+
+    @cached_property
+    def linear(self) -> FloatArray:
+        """``(|X|,)`` unbiased estimates."""
+        return self.mechanism.linear(self.tally)
+
+    @cached_property
+    def second_moments(self) -> tuple[FloatArray, FloatArray]:
+        """``(A, B)`` such that n Var(p_hat_x) = A + B p - p^2."""
+        return self.mechanism.second_moments(self.tally)
+
+    def variance(self, at: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are
+        ``at``.""" constant, slope = self.second_moments
+        found: FloatArray = np.maximum(constant + slope * at - at * at, 0) / self.n
+        return found
+
+    @cached_property
+    def safe_variance(self) -> FloatArray:
+        """``(|X|,)`` variances, above 0: as if each value had been seen once at least."""
+        return np.maximum(self.variance(np.clip(self.linear, 1 / self.n, 1)), 1 / float(self.n) ** 2)
+
+    @property
+    def has_one_block_per_value(self) -> bool:
+        """Whether blocks are single values, so that the tally says all there is to know."""
+        law = self.mechanism.law if isinstance(self.mechanism, BlockMechanism) else None
+        return law is not None and law.pair_inclusion == 0 and law.inclusion * law.size == 1
+
+    def membership(self, method: str) -> Membership:
+        """Return the blocks as an operator.
+
+        Raises:
+            ParameterError: if they cannot be told from the tally alone.
+        """
+        mechanism = self.mechanism
+        if self.has_one_block_per_value:
+            return DistinctSymbols(self.tally.support.astype(np.float64))
+        if self.reports is None or isinstance(mechanism, Channel):
+            raise ParameterError(
+                f"method {method!r} needs the reports of this mechanism, not only their tally; "
+                "pass the reports, or choose linear, threshold, norm-sub or projected."
+            )
+        return mechanism.law.membership(mechanism.blocks_of_unknown(self.reports))

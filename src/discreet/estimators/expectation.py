@@ -1,0 +1,154 @@
+"""Expectation maximisation: the estimate that the papers call "EM" (iterative Bayesian update).
+
+Each iteration replaces every frequency by the expected share of its reports,
+
+    p_x <- p_x (sum(u) + c (B'u)_x)  for sensitive x,  p_x <- p_x sum(u) + F_x / n  otherwise,
+
+with u = m / (n (1 + c B p)). The likelihood never falls, but it rises ever more slowly, so *when
+to stop is part of the estimator*: stopped early, it stays nearer to its start than the maximum
+likelihood estimate does, which in noisy regimes is often nearer to the truth as well. A frequency
+that is zero at the start stays zero, unless it is of a value reported in clear.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.core.arrays import AnyArray, FloatArray
+from discreet.errors import DataError, ParameterError
+from discreet.estimators.likelihood import BlockLikelihood, Products, RowState
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reconstruction:
+    """What expectation maximisation found.
+
+    Attributes:
+        frequencies: Of the sensitive values, shape ``(v,)``.
+        clear_frequencies: Of the values that are not sensitive, shape ``(N,)``; empty if there are
+            none.
+        gap: The log-likelihood is at most this far from its maximum, in nats per report. It
+            belongs to the last point that the reports were compared with, one iteration before
+            these frequencies, which are at least as likely.
+        iterations: How many iterations were made, one pass over the reports each.
+        converged: Whether the stopping rule was met.
+    """
+
+    frequencies: FloatArray
+    clear_frequencies: FloatArray
+    gap: float
+    iterations: int
+    converged: bool
+
+
+def expectation_maximization(
+    likelihood: BlockLikelihood,
+    start: FloatArray,
+    *,
+    clear_counts: AnyArray | None = None,
+    change: float = 3e-4,
+    most_iterations: int = 10_000,
+) -> Reconstruction:
+    """Reconstruct frequencies by expectation maximisation, stopped by the change per iteration.
+
+    Args:
+        likelihood: What was reported.
+        start: A distribution, shape ``(v + N,)``, sensitive values first; the papers take the
+            thresholded linear estimate.
+        clear_counts: F, how often each value that is not sensitive was reported, shape ``(N,)``;
+            None if every value is sensitive. The sum is ``likelihood.clear``.
+        change: Stop when the frequencies change by no more than this in one iteration
+            (sum of absolute changes).
+        most_iterations: Stop after this many iterations in any case; at least 1.
+
+    Returns:
+        The reconstruction.
+
+    Raises:
+        ParameterError: If the stopping rule is not usable.
+        DataError: If start and counts do not fit together, or the start is not a distribution.
+    """
+    if not change >= 0 or most_iterations < 1:
+        message = "change must be >= 0 and most_iterations >= 1"
+        raise ParameterError(f"{message}, got {change} and {most_iterations}.")
+    before, counts = _checked(likelihood, start, clear_counts)
+    steps = enumerate(_iterate(likelihood, before, counts), start=1)
+    for iterations, (after, gap) in steps:  # noqa: B007
+        moved = float(np.add.reduce(np.abs(after - before)))
+        before = after
+        if moved <= change or iterations >= most_iterations:
+            break
+    size = likelihood.membership.size
+    return Reconstruction(before[:size], before[size:], gap, iterations, moved <= change)
+
+
+def passes_to_gap(
+    likelihood: BlockLikelihood,
+    start: FloatArray,
+    *,
+    clear_counts: AnyArray | None = None,
+    gap: float = 1e-6,
+    most_passes: int = 2000,
+) -> int | None:
+    """Count the passes that expectation maximisation needs to certify a gap.
+
+    Args:
+        likelihood: What was reported.
+        start: As for :func:`expectation_maximization`; a zero may make the gap unreachable.
+        clear_counts: As for :func:`expectation_maximization`.
+        gap: The gap to reach, in nats per report.
+        most_passes: Give up after this many passes.
+
+    Returns:
+        The passes, of one product and one transposed product each, or None if they were not enough.
+    """
+    point, counts = _checked(likelihood, start, clear_counts)
+    for passes, (_, found) in enumerate(_iterate(likelihood, point, counts), start=1):
+        if found <= gap:
+            return passes
+        if passes >= most_passes:
+            break
+    return None
+
+
+def _iterate(
+    likelihood: BlockLikelihood, point: FloatArray, counts: FloatArray
+) -> Iterator[tuple[FloatArray, float]]:
+    """Yield, for ever, the next point and the gap of the one before it."""
+    products, size = Products(likelihood.membership), likelihood.membership.size
+    reports = likelihood.reports
+    while True:
+        weights = RowState(likelihood, products.dot(point[:size])).weights()
+        everywhere = float(np.add.reduce(weights)) / (reports * likelihood.contrast)
+        gradient = products.transpose_dot(weights) / reports + everywhere
+        clear = point[size:] * everywhere + counts / reports
+        largest = max(float(gradient.max()), _largest(clear, point[size:]))
+        point = np.concatenate([point[:size] * gradient, clear])
+        # Rounding would otherwise drift over thousands of iterations.
+        point /= np.add.reduce(point)
+        yield point, max(largest - 1.0, 0.0)
+
+
+def _largest(after: FloatArray, before: FloatArray) -> float:
+    """The largest gradient, after / before, of the values in clear."""
+    if ((before == 0) & (after > 0)).any():
+        return float("inf")
+    ratios = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
+    return float(ratios.max(initial=0.0))
+
+
+def _checked(
+    likelihood: BlockLikelihood, start: FloatArray, clear_counts: AnyArray | None
+) -> tuple[FloatArray, FloatArray]:
+    counts = np.asarray([] if clear_counts is None else clear_counts, dtype=np.float64)
+    point = np.array(start, dtype=np.float64)
+    length = likelihood.membership.size + counts.size
+    if counts.ndim != 1 or point.shape != (length,):
+        message = f"start must have shape ({length},), one entry per value"
+        raise DataError(f"{message}, got {point.shape}.")
+    if float(np.add.reduce(counts)) != (likelihood.clear or 0) or not (counts >= 0).all():
+        raise DataError("clear_counts must be >= 0 and sum to the number of reports in clear.")
+    if not (point >= 0).all() or not abs(float(np.add.reduce(point)) - 1.0) < 1e-6:
+        raise DataError("start must be a distribution: entries >= 0 with sum 1.")
+    return point, counts

@@ -1,0 +1,127 @@
+"""Maximum likelihood and the paper's EM, for whatever mechanism made the reports."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from discreet.core.arrays import FloatArray
+from discreet.core.estimate import Estimate
+from discreet.errors import ParameterError
+from discreet.estimators.closed_form import singleton_gap, singleton_maximum
+from discreet.estimators.dense import dense_ascent
+from discreet.estimators.evidence import Evidence
+from discreet.estimators.likelihood import BlockLikelihood
+from discreet.estimators.maximum import Solution, Start, maximize
+from discreet.estimators.methods import finished, thresholded
+from discreet.estimators.spread import projected_deviation
+from discreet.mechanisms.channel import Channel
+from discreet.mechanisms.law import BlockMechanism
+
+Progress = Callable[[float, float], None]
+
+
+def maximum_likelihood(
+    evidence: Evidence, *, tolerance: float = 1e-4, progress: Progress | None = None
+) -> Estimate:
+    """Maximise the likelihood over the simplex, with a certificate of how little is missing.
+
+    Wins where the noise is small against the frequencies (larger epsilon or n); where it is large,
+    ``threshold`` and ``em``, which stop early, are often nearer to the truth.
+
+    Args:
+        evidence: the reports; the tally is enough where blocks are single values.
+        tolerance: how much log-likelihood may be missing, in nats per report; at least 1e-12.
+        progress: called with the passes done and the present gap.
+    """
+    if not 1e-12 <= tolerance < np.inf:
+        raise ParameterError(f"tolerance must be a finite number of at least 1e-12, got tolerance={tolerance!r}.")
+    mechanism = evidence.mechanism
+    if isinstance(mechanism, Channel):
+        frequencies, gap, passes = dense_ascent(evidence, _even_start(evidence), tolerance=tolerance, progress=progress)
+        return _with_errors(evidence, frequencies, evidence.safe_variance, "mle", gap, passes)
+    if mechanism.domain.sensitive_count == 0:
+        return _with_errors(evidence, evidence.linear, evidence.safe_variance, "mle", 0.0, None)
+    if evidence.has_one_block_per_value:
+        return _of_singletons(evidence, mechanism)
+    return _of_blocks(evidence, mechanism, tolerance, progress)
+
+
+def _even_start(evidence: Evidence) -> FloatArray:
+    size = evidence.mechanism.domain.size
+    return np.full(size, 1 / size)
+
+
+def _of_singletons(evidence: Evidence, mechanism: BlockMechanism) -> Estimate:
+    tally, moments, domain = evidence.tally, mechanism.moments, mechanism.domain
+    counts = np.concatenate([tally.support, tally.clear])
+    noise = np.full(domain.sensitive_count, (1 - moments.truth) * moments.inclusion)
+    floors = np.concatenate([noise, np.zeros(domain.clear_count)])
+    found = singleton_maximum(counts, floors, slope=moments.truth)
+    gap = singleton_gap(counts, floors, moments.truth, found)
+    frequencies = mechanism.arrange(found[: domain.sensitive_count], found[domain.sensitive_count :])
+    return _with_errors(evidence, frequencies, evidence.safe_variance, "mle", gap, None)
+
+
+def _of_blocks(
+    evidence: Evidence, mechanism: BlockMechanism, tolerance: float, progress: Progress | None
+) -> Estimate:
+    likelihood = _likelihood(evidence, mechanism, "mle")
+    solution = maximize(likelihood, _start(evidence, mechanism), tolerance=tolerance, progress=progress)
+    frequencies = mechanism.arrange(solution.frequencies, _shared(evidence, mechanism, solution.rest))
+    variance = _information_variance(evidence, mechanism, solution)
+    return _with_errors(evidence, frequencies, variance, "mle", solution.gap, solution.passes)
+
+
+def _likelihood(evidence: Evidence, mechanism: BlockMechanism, method: str) -> BlockLikelihood:
+    clear = evidence.tally.clear_total if mechanism.domain.clear_count else None
+    return BlockLikelihood(evidence.membership(method), mechanism.contrast, clear)
+
+
+def _start(evidence: Evidence, mechanism: BlockMechanism) -> Start:
+    sensitive = mechanism.domain.sensitive
+    values, precision = evidence.linear[sensitive], 1 / evidence.safe_variance[sensitive]
+    if mechanism.domain.clear_count:
+        rest = float(evidence.linear[~sensitive].sum())
+        spread = max(rest * (1 / mechanism.moments.truth - rest), 1 / evidence.n) / evidence.n
+        values, precision = np.append(values, rest), np.append(precision, 1 / spread)
+    return Start(values, precision)
+
+
+def _shared(evidence: Evidence, mechanism: BlockMechanism, mass: float) -> FloatArray:
+    """Share a mass among the values that may go in clear, in proportion to how often each one did."""
+    counts, total = evidence.tally.clear, evidence.tally.clear_total
+    return mass * counts / total if total else np.zeros(mechanism.domain.clear_count)
+
+
+def _information_variance(evidence: Evidence, mechanism: BlockMechanism, solution: Solution) -> FloatArray:
+    information = solution.information[: mechanism.domain.sensitive_count]
+    # Never worse than the linear estimate, which is one of its competitors.
+    clear = np.zeros(mechanism.domain.clear_count)
+    variance = mechanism.arrange(1 / (evidence.n * information), clear)
+    linear = evidence.safe_variance
+    return np.where(mechanism.domain.sensitive, np.minimum(variance, linear), linear)
+
+
+def _with_errors(
+    evidence: Evidence, frequencies: FloatArray, variance: FloatArray, method: str, gap: float, passes: float | None
+) -> Estimate:
+    kept = frequencies > 1e-3 * np.sqrt(variance)
+    share = np.where(kept, variance, 0.0) / max(float(variance[kept].sum()), 1e-300)
+    errors = projected_deviation(frequencies, variance, kept, share)
+    return finished(evidence, frequencies, errors, method, gap=gap, passes=passes)
+
+
+def expectation_maximization(
+    evidence: Evidence, *, significance: float = 0.05, progress: Progress | None = None
+) -> Estimate:
+    """Run the paper's EM reconstruction from emp+thr, with its early stop [ULDP, section 4].
+
+    Not the maximum of the likelihood: it stops when an iteration changes little, and in noisy
+    regimes that makes it smoother and often nearer to the truth.
+
+    Args:
+        evidence: the reports; the tally is enough where blocks are single values.
+        significance: of the thresholds that it starts from.
+        progress: called with the iterations done and the present gap.
+    """
+    raise NotImplementedError

@@ -1,0 +1,113 @@
+"""The named estimators: from evidence to an estimate, each with its own uncertainty."""
+
+from statistics import NormalDist
+
+import numpy as np
+
+from discreet.core.arrays import FloatArray
+from discreet.core.estimate import Estimate
+from discreet.errors import ParameterError
+from discreet.estimators.evidence import Evidence
+from discreet.estimators.simplex import norm_sub, project_onto_simplex
+from discreet.estimators.spread import censored_deviation, projected_deviation
+
+
+def linear(evidence: Evidence) -> Estimate:
+    """Solve for the frequencies: unbiased, may be negative, need not sum to one [ULDP, (3)].
+
+    Wins where estimates are averaged or compared later, and where honest intervals are wanted.
+    """
+    variance = evidence.variance(evidence.linear)
+    # n - 1: with the data's own mean in it, this is unbiased.
+    errors = np.sqrt(variance * evidence.n / max(evidence.n - 1, 1))
+    return finished(evidence, evidence.linear, errors, "linear", second_moments=evidence.second_moments)
+
+
+def threshold(evidence: Evidence, *, significance: float = 0.05, remainder: str = "uniform") -> Estimate:
+    """Keep what is significantly above zero [ULDP, section 4: emp+thr].
+
+    Wins where a few values have most of the mass and n is too small for the rest.
+
+    Args:
+        evidence: the reports.
+        significance: level of all |X| one-sided tests together (Bonferroni), in (0, 1).
+        remainder: what becomes of the mass that is not kept: ``"uniform"`` shares it among the
+            values below [ULDP], ``"zero"`` drops it [PIE].
+    """
+    if not 0 < significance < 1:
+        raise ParameterError(f"significance must be between 0 and 1, both excluded, got {significance!r}.")
+    if remainder not in ("uniform", "zero"):
+        raise ParameterError(f"remainder must be 'uniform' or 'zero', got {remainder!r}.")
+    frequencies, cut = thresholded(evidence, significance, uniform=remainder == "uniform")
+    below = np.where(evidence.linear > cut, 0.0, frequencies)
+    deviation = np.sqrt(evidence.variance(np.maximum(frequencies, 0)))
+    errors = censored_deviation(frequencies, deviation, cut, below)
+    return finished(evidence, frequencies, errors, f"threshold ({remainder})")
+
+
+def thresholded(evidence: Evidence, significance: float, *, uniform: bool) -> tuple[FloatArray, FloatArray]:
+    """Return the ``(|X|,)`` thresholded frequencies and the ``(|X|,)`` thresholds."""
+    size = evidence.mechanism.domain.size
+    z = -NormalDist().inv_cdf(significance / size)
+    cut = z * np.sqrt(evidence.variance(np.zeros(size)))
+    kept = evidence.linear > cut
+    frequencies = np.where(kept, evidence.linear, 0.0)
+    mass = float(frequencies.sum())
+    if mass > 1:
+        return frequencies / mass, cut
+    if uniform and not kept.all():
+        frequencies[~kept] = (1 - mass) / np.count_nonzero(~kept)
+    return frequencies, cut
+
+
+def norm_subtracted(evidence: Evidence) -> Estimate:
+    """Take one number off every linear estimate and drop what falls below zero: Norm-Sub [Wang 2020].
+
+    The nearest distribution in the plain metric; good where all values are equally noisy (plain
+    LDP), up to several times worse than ``projected`` where some are told in clear.
+    """
+    return _projected(evidence, np.ones(evidence.mechanism.domain.size), norm_sub(evidence.linear), "norm-sub")
+
+
+def projected(evidence: Evidence) -> Estimate:
+    """Project the linear estimate onto the simplex in the metric of its inverse variances.
+
+    Close to maximum likelihood at none of its cost, and needs the tally only.
+    """
+    variance = evidence.safe_variance
+    return _projected(evidence, variance, project_onto_simplex(evidence.linear, 1 / variance), "projected")
+
+
+def _projected(evidence: Evidence, pull: FloatArray, frequencies: FloatArray, method: str) -> Estimate:
+    kept = frequencies > 0
+    share = np.where(kept, pull, 0.0) / pull[kept].sum()
+    # The correction is pull times one number; read it off the values that were not cut.
+    correction = float(np.median((evidence.linear - frequencies)[kept] / pull[kept]))
+    errors = projected_deviation(evidence.linear - correction * pull, evidence.safe_variance, kept, share)
+    return finished(evidence, frequencies, errors, method)
+
+
+def finished(
+    evidence: Evidence,
+    frequencies: FloatArray,
+    errors: FloatArray,
+    method: str,
+    *,
+    gap: float | None = None,
+    passes: float | None = None,
+    second_moments: tuple[FloatArray, FloatArray] | None = None,
+) -> Estimate:
+    """Wrap numbers up as an estimate."""
+    mechanism, tally = evidence.mechanism, evidence.tally
+    return Estimate(
+        mechanism.domain,
+        frequencies,
+        errors,
+        tally.n,
+        method,
+        mechanism.fingerprint,
+        gap,
+        passes,
+        tally.simulated,
+        second_moments,
+    )

@@ -1,0 +1,123 @@
+"""Reports as Arrow tables.
+
+A column per part of a report: ``clear`` (the code of a value told in clear) and the block law's own; a plain number is
+an unsigned integer, a string of bits a fixed-size binary, a list of members a fixed-size list. Absent parts are null.
+The schema's metadata carries, under ``discreet``, the format's version, the plan's fingerprint and whether the reports
+are simulated.
+"""
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.arrays import AnyArray, BoolArray
+from discreet.core.reports import CLEAR, Column, Reports, refuse_strangers
+from discreet.errors import DataError
+from discreet.mechanisms import Mechanism
+from discreet.io.wire import Nullable, checked_reports
+
+_KEY = b"discreet"
+_FORMAT = 1
+
+
+def schema(mechanism: Mechanism, *, simulated: bool = False) -> pa.Schema:
+    """Return the Arrow schema of a mechanism's reports."""
+    fields = [pa.field(column.name, _type(column)) for column in mechanism.columns]
+    return pa.schema(fields, metadata=stamp("reports", mechanism.fingerprint, simulated=simulated))
+
+
+def stamp(kind: str, fingerprint: str, **facts: Any) -> dict[bytes, bytes]:
+    """Return schema metadata that says what a file holds and to which plan it belongs."""
+    return {_KEY: json.dumps({"format": _FORMAT, "kind": kind, "plan": fingerprint, **facts}).encode()}
+
+
+def read_stamp(found: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
+    """Return what `stamp` wrote.
+
+    Raises:
+        DataError: if there is no stamp, or it is one of another kind or format.
+        MismatchError: if it belongs to another plan.
+    """
+    try:
+        facts = json.loads((found.metadata or {})[_KEY])
+        known = facts["format"] == _FORMAT and facts["kind"] == kind and isinstance(facts["plan"], str)
+    except (KeyError, TypeError, ValueError):
+        known = False
+    if not known:
+        raise DataError(f"this does not hold {kind} of discreet, or of another format than {_FORMAT}.")
+    refuse_strangers({fingerprint, facts["plan"]})
+    return dict(facts)
+
+
+def to_arrow(mechanism: Mechanism, reports: Reports) -> pa.Table:
+    """Return reports as a table with `schema`."""
+    refuse_strangers({mechanism.fingerprint, reports.fingerprint})
+    arrays = []
+    for column in mechanism.columns:
+        told = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
+        if column.name == CLEAR:
+            arrays.append(_spread(pa.array(reports.clear.astype(column.dtype)), told))
+        else:
+            present = np.ones(reports.n, dtype=np.bool_) if reports.block_count == reports.n else ~told
+            arrays.append(_spread(_packed(column, reports.blocks[column.name]), present))
+    return pa.Table.from_arrays(arrays, schema=schema(mechanism, simulated=reports.simulated))
+
+
+def from_arrow(mechanism: Mechanism, table: Any) -> Reports:
+    """Return the reports of a table, checked.
+
+    Raises:
+        DataError: if its columns are not those of the plan, or no device can have sent one of its rows.
+        MismatchError: if it belongs to another plan.
+    """
+    facts = read_stamp(table.schema, "reports", mechanism.fingerprint)
+    wanted = schema(mechanism)
+    if not table.schema.equals(wanted):
+        names = ", ".join(f"{field.name}: {field.type}" for field in wanted)
+        raise DataError(f"reports of this plan have the columns {names}; these have others.")
+    columns = {column.name: _nullable(column, table[column.name]) for column in mechanism.columns}
+    return checked_reports(mechanism, table.num_rows, columns, simulated=bool(facts.get("simulated")))
+
+
+def _type(column: Column) -> pa.DataType:
+    if column.width is None:
+        return pa.from_numpy_dtype(np.dtype(column.dtype))
+    if np.dtype(column.dtype) == np.uint8 and column.bound is None:
+        return pa.binary(column.width)
+    return pa.list_(pa.field("item", pa.from_numpy_dtype(np.dtype(column.dtype)), nullable=False), column.width)
+
+
+def _packed(column: Column, entries: AnyArray) -> pa.Array:
+    kind, entries = _type(column), np.ascontiguousarray(entries)
+    if column.width is None:
+        return pa.array(entries)
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.FixedSizeBinaryArray.from_buffers(kind, len(entries), [None, pa.py_buffer(entries)])
+    return pa.FixedSizeListArray.from_arrays(pa.array(entries.reshape(-1)), type=kind)
+
+
+def _spread(dense: pa.Array, present: BoolArray) -> pa.Array:
+    """Put the entries on the rows where they are present, nulls elsewhere."""
+    if present.all():
+        return dense
+    places = np.cumsum(present) - 1
+    return dense.take(pa.array(places, mask=~present))
+
+
+def _nullable(column: Column, found: pa.ChunkedArray) -> Nullable:
+    whole = found.combine_chunks()
+    whole = pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
+    present = np.asarray(whole.is_valid())
+    dense = whole.drop_null() if whole.null_count else whole
+    if column.width is None:
+        return Nullable(present, dense.to_numpy())
+    if pa.types.is_fixed_size_binary(dense.type):
+        start, width = dense.offset * column.width, column.width
+        flat = np.frombuffer(dense.buffers()[1] or b"", dtype=np.uint8)[start : start + len(dense) * width]
+        return Nullable(present, flat.reshape(-1, width))
+    flat_list = dense.flatten()
+    if flat_list.null_count:
+        raise DataError("a list of members holds nothing in some place; leave these reports out.")
+    return Nullable(present, flat_list.to_numpy().reshape(-1, column.width))

@@ -1,0 +1,208 @@
+"""Reading and writing files so that nothing is half-written and nothing is overwritten by accident."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError
+from discreet.mechanisms import Mechanism
+from discreet.io import arrow, json_form
+
+_ARROW = (".arrow", ".feather", ".ipc")
+_BATCH = 1 << 18
+
+
+@contextmanager
+def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
+    """Write beside ``path``, then rename: the file appears whole or not at all.
+
+    Yields:
+        the path to write to.
+
+    Raises:
+        OutputExistsError: if ``path`` exists and ``force`` is not set.
+    """
+    target = Path(path)
+    if target.exists() and not force:
+        raise OutputExistsError(f"{target} exists already; choose another name or pass --force (force=True).")
+    if not target.parent.is_dir():
+        raise ParameterError(f"the folder of {target} does not exist; make it first.")
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    beside = Path(name)
+    try:
+        yield beside
+        mask = os.umask(0)
+        os.umask(mask)
+        beside.chmod(0o666 & ~mask)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turn what libraries say of a broken file into one sentence."""
+    try:
+        yield
+    except DiscreetError as error:
+        raise type(error)(f"{path}: {error}") from None
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist.") from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read ({type(error).__name__}); it may be truncated or of another format.") from None
+
+
+def write_reports(
+    path: str | Path, mechanism: Mechanism, batches: Reports | Iterable[Reports], *, force: bool = False
+) -> int:
+    """Write reports as Parquet (``.parquet``), Arrow IPC (``.arrow``) or JSON lines (``.jsonl``), batch by batch.
+
+    Returns:
+        How many were written.
+
+    Raises:
+        OutputExistsError: if the file exists and ``force`` is not set.
+    """
+    target, written = Path(path), 0
+    parts = [batches] if isinstance(batches, Reports) else batches
+    _checked_suffix(target)
+    with replacing(target, force=force) as beside:
+        sink: Any = None
+        try:
+            for reports in parts:
+                sink = sink or _open(beside, arrow.schema(mechanism, simulated=reports.simulated))
+                sink.write(mechanism, reports)
+                written += reports.n
+            sink = sink or _open(beside, arrow.schema(mechanism))
+        finally:
+            if sink is not None:
+                sink.close()
+    return written
+
+
+def _checked_suffix(path: Path) -> str:
+    if path.suffix not in (".parquet", ".jsonl", *_ARROW):
+        raise ParameterError(f"reports are kept as .parquet, .arrow or .jsonl, got {path.name!r}.")
+    return path.suffix
+
+
+class _TableSink:
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+
+    def write(self, mechanism: Mechanism, reports: Reports) -> None:
+        self._writer.write_table(arrow.to_arrow(mechanism, reports))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _LineSink:
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w", encoding="utf-8")
+
+    def write(self, mechanism: Mechanism, reports: Reports) -> None:
+        for line in json_form.to_json(mechanism, reports):
+            self._file.write(line + "\n")
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _open(path: Path, schema: pa.Schema) -> _TableSink | _LineSink:
+    if path.suffix == ".jsonl":
+        return _LineSink(path)
+    if path.suffix == ".parquet":
+        return _TableSink(pq.ParquetWriter(path, schema, compression="zstd"))
+    return _TableSink(pa.ipc.new_file(str(path), schema))
+
+
+def read_reports(path: str | Path, mechanism: Mechanism) -> Reports:
+    """Read reports that `write_reports` wrote, checked.
+
+    Raises:
+        DataError: if the file is missing, truncated, of another format, or holds what no device can send.
+        MismatchError: if it belongs to another plan.
+    """
+    batches = list(iterate_reports(path, mechanism))
+    return Reports.concatenate(batches)
+
+
+def iterate_reports(path: str | Path, mechanism: Mechanism, *, batch: int = _BATCH) -> Iterator[Reports]:
+    """Read reports batch by batch, at least one (which may be empty); see `read_reports`."""
+    source = Path(path)
+    with _readable(source):
+        if _checked_suffix(source) == ".jsonl":
+            with source.open(encoding="utf-8") as lines:
+                yield json_form.from_json(mechanism, lines)
+            return
+        empty = True
+        for table in _tables(source, batch):
+            empty = False
+            yield arrow.from_arrow(mechanism, table)
+        if empty:
+            yield arrow.from_arrow(mechanism, _schema(source).empty_table())
+
+
+def _tables(path: Path, batch: int) -> Iterator[pa.Table]:
+    if path.suffix == ".parquet":
+        with pq.ParquetFile(path) as source:
+            for part in source.iter_batches(batch):
+                yield pa.Table.from_batches([part]).replace_schema_metadata(source.schema_arrow.metadata)
+    else:
+        with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as source:
+            for place in range(source.num_record_batches):
+                yield pa.Table.from_batches([source.get_batch(place)], schema=source.schema)
+
+
+def _schema(path: Path) -> pa.Schema:
+    return pq.read_schema(path) if path.suffix == ".parquet" else pa.ipc.open_file(str(path)).schema
+
+
+def write_tally(path: str | Path, tally: Tally, *, force: bool = False) -> None:
+    """Write a tally as Parquet: one column of counts, those of the support first."""
+    facts = {"n": tally.n, "support": len(tally.support), "simulated": tally.simulated}
+    counts = pa.array(np.concatenate([tally.support, tally.clear]))
+    schema = pa.schema([pa.field("count", pa.int64())], metadata=arrow.stamp("tally", tally.fingerprint, **facts))
+    with replacing(path, force=force) as beside:
+        pq.write_table(pa.Table.from_arrays([counts], schema=schema), beside, compression="zstd")
+
+
+def read_tally(path: str | Path, mechanism: Mechanism) -> Tally:
+    """Read a tally that `write_tally` wrote.
+
+    Raises:
+        DataError: if the file is missing, truncated, or its counts cannot be a tally.
+        MismatchError: if it belongs to another plan.
+    """
+    source = Path(path)
+    with _readable(source):
+        with pq.ParquetFile(source) as file:
+            facts = arrow.read_stamp(file.schema_arrow, "tally", mechanism.fingerprint)
+            table = file.read()
+        return _checked_tally(mechanism, facts, table)
+
+
+def _checked_tally(mechanism: Mechanism, facts: dict[str, Any], table: pa.Table) -> Tally:
+    empty = mechanism.empty_tally()
+    wanted = len(empty.support) + len(empty.clear)
+    if table.column_names != ["count"] or table.num_rows != wanted or table["count"].type != pa.int64():
+        raise DataError(f"a tally of this plan has {wanted} counts; this one has not.")
+    counts, n = table["count"].combine_chunks(), facts.get("n")
+    if counts.null_count or type(n) is not int or facts.get("support") != len(empty.support):
+        raise DataError("this tally has been changed by hand: its counts do not fit together.")
+    numbers = counts.to_numpy().copy()
+    support, clear = numbers[: len(empty.support)], numbers[len(empty.support) :]
+    if len(numbers) and (numbers.min() < 0 or numbers.max() > n or int(clear.sum()) > n):
+        raise DataError("this tally has been changed by hand: its counts do not fit its number of reports.")
+    return Tally(mechanism.fingerprint, n, support, clear, bool(facts.get("simulated")))

@@ -1,0 +1,109 @@
+"""One report as JSON, for devices that send one at a time.
+
+    {"plan": "<fingerprint>", "clear": 12}
+    {"plan": "<fingerprint>", "bits": "<base64>"}                  independent bits, value j at 2^(j % 8) of byte j // 8
+    {"plan": "<fingerprint>", "symbol": 3}                         singletons: rank among the sensitive values
+    {"plan": "<fingerprint>", "members": [0, 4, 9]}                subsets, ascending ranks
+    {"plan": "<fingerprint>", "alpha": 5, "beta": 7, "bucket": 1}  hash buckets
+    {"plan": "<fingerprint>", "column": 9}                         Hadamard columns
+
+A simulated report says so: ``"simulated": true``. Nothing else may be there.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from discreet.core.arrays import AnyArray
+from discreet.core.reports import CLEAR, Column, Reports, refuse_strangers
+from discreet.errors import DataError, MismatchError
+from discreet.mechanisms import Mechanism
+from discreet.io.wire import Nullable, checked_reports
+
+
+def to_json(mechanism: Mechanism, reports: Reports) -> Iterator[str]:
+    """Return one line of JSON per report."""
+    refuse_strangers({mechanism.fingerprint, reports.fingerprint})
+    marks = {"simulated": True} if reports.simulated else {}
+    told = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
+    has_block = np.ones(reports.n, dtype=np.bool_) if reports.block_count == reports.n else ~told
+    clear, place = iter(reports.clear.tolist()), 0
+    for row in range(reports.n):
+        parts: dict[str, Any] = {CLEAR: next(clear)} if told[row] else {}
+        if has_block[row]:
+            parts |= {c.name: _spelled(c, reports.blocks[c.name][place]) for c in mechanism.block_columns}
+            place += 1
+        yield json.dumps({"plan": reports.fingerprint, **parts, **marks})
+
+
+def from_json(mechanism: Mechanism, lines: Iterable[str]) -> Reports:
+    """Return the reports of JSON texts, one each, checked.
+
+    Raises:
+        DataError: if one is not a report of this form; it says which and never what it holds.
+        MismatchError: if one belongs to another plan.
+    """
+    columns = {column.name: column for column in mechanism.columns}
+    found: dict[str, list[Any]] = {name: [] for name in columns}
+    present: dict[str, list[bool]] = {name: [] for name in columns}
+    simulated, n = False, 0
+    for n, line in enumerate(lines, start=1):
+        report = _parsed(line, mechanism.fingerprint, columns, n - 1)
+        simulated |= report.get("simulated", False)
+        for name, column in columns.items():
+            present[name].append(name in report)
+            if name in report:
+                found[name].append(_entry(column, report[name], n - 1))
+    whole = {name: Nullable(np.array(present[name], bool), _stacked(columns[name], found[name])) for name in columns}
+    return checked_reports(mechanism, n, whole, simulated=simulated)
+
+
+def _parsed(line: str, fingerprint: str, columns: dict[str, Column], row: int) -> dict[str, Any]:
+    try:
+        report = json.loads(line)
+    except ValueError:
+        raise DataError(f"report {row} is not JSON; it may be truncated.") from None
+    if not isinstance(report, dict) or not isinstance(report.get("plan"), str):
+        raise DataError(f"report {row} must be an object that names its plan.")
+    if report["plan"] != fingerprint:
+        raise MismatchError(f"report {row} belongs to another plan ({report['plan'][:12]}, not {fingerprint[:12]}).")
+    unknown = sorted(set(report) - {"plan", "simulated", *columns})
+    if unknown or not isinstance(report.get("simulated", False), bool):
+        raise DataError(f"report {row} has fields that are not of this plan, or not of their kind.")
+    return report
+
+
+def _spelled(column: Column, entry: Any) -> Any:
+    if column.width is not None and column.bound is None:
+        return base64.b64encode(entry.tobytes()).decode()
+    return entry.tolist()
+
+
+def _entry(column: Column, entry: Any, row: int) -> Any:
+    wrong = DataError(f"report {row} has a {column.name} that is not of its kind.")
+    if column.width is None:
+        if isinstance(entry, bool) or not isinstance(entry, int) or not 0 <= entry < 1 << 63:
+            raise wrong
+        return entry
+    if column.bound is None:
+        try:
+            raw = base64.b64decode(entry, validate=True) if isinstance(entry, str) else b""
+        except binascii.Error:
+            raise wrong from None
+        if len(raw) != column.width:
+            raise wrong
+        return np.frombuffer(raw, dtype=np.uint8)
+    whole = isinstance(entry, list) and len(entry) == column.width
+    if not whole or not all(type(item) is int and 0 <= item < 1 << 63 for item in entry):
+        raise wrong
+    return entry
+
+
+def _stacked(column: Column, entries: list[Any]) -> AnyArray:
+    shape = (len(entries),) if column.width is None else (len(entries), column.width)
+    dtype = np.int64 if column.bound is not None else np.uint8
+    return np.array(entries, dtype=dtype).reshape(shape)

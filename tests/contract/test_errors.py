@@ -1,0 +1,136 @@
+"""The linear estimate and its errors, against enumeration: no sampling anywhere."""
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pytest
+from laws import Case, distributions, every, small, spelled
+
+from discreet.core.tally import Tally
+
+MANY = 1 << 60
+
+
+@small
+def test_linear_estimate_is_unbiased_on_expected_counts(case: Case) -> None:
+    for name, p in distributions(case.domain.size, case.domain.sensitive).items():
+        tally = spelled(case).expected(case.mechanism, p, MANY)
+        error = case.mechanism.linear(tally) - p / p.sum()
+        assert abs(error).max() < 1e-12, name
+
+
+@every
+def test_linear_estimate_is_unbiased_by_the_law(case: Case) -> None:
+    """Expected counts from S, pi and rho alone, for alphabets too large to spell out."""
+    mechanism, domain = case.mechanism, case.domain
+    truth = Fraction(mechanism.threshold, 1 << 64)
+    pi, rho = mechanism.law.inclusion, mechanism.law.pair_inclusion
+    for name, weights in distributions(domain.size, domain.sensitive).items():
+        p = [Fraction(int(weight), int(weights.sum())) for weight in weights]
+        mass = sum(p[code] for code in domain.sensitive_codes)
+        beside = truth * pi * (1 - mass) if mechanism.clear_blocks else 0
+        support = [
+            truth * (p[code] + rho * (mass - p[code])) + (1 - truth) * pi + beside for code in domain.sensitive_codes
+        ]
+        clear = [truth * p[code] for code in domain.clear_codes]
+        tally = Tally(mechanism.fingerprint, MANY, _counts(support), _counts(clear))
+        assert abs(mechanism.linear(tally) - np.array(p, dtype=np.float64)).max() < 1e-12, name
+
+
+def _counts(shares: list[Fraction]) -> Any:
+    return np.array([round(share * MANY) for share in shares], dtype=np.int64)
+
+
+@lru_cache(maxsize=256)
+def worth(case: Case) -> Any:
+    """Return ``(|Y|, |X|)`` the estimate from each single report."""
+    mechanism, channel = case.mechanism, spelled(case)
+    told = np.eye(case.domain.clear_count, dtype=np.int64)
+    nothing = np.zeros(case.domain.clear_count, dtype=np.int64)
+    found = []
+    for block, rank in zip(channel.contained.astype(np.int64), channel.clear, strict=True):
+        found.append(mechanism.linear(Tally(mechanism.fingerprint, 1, block, nothing if rank < 0 else told[rank])))
+    return np.array(found)
+
+
+@small
+def test_expected_errors_equal_enumeration(case: Case) -> None:
+    phi, matrix = worth(case), spelled(case).matrix
+    for name, weights in distributions(case.domain.size, case.domain.sensitive).items():
+        p = weights / weights.sum()
+        second = p @ matrix @ phi**2
+        variances = second - p * p
+        n = 57
+        assert case.mechanism.expected_mse(n, p) == pytest.approx(variances.sum() / n, rel=1e-9), name
+        errors = case.mechanism.expected_standard_errors(n, p)
+        np.testing.assert_allclose(errors**2 * n, variances, rtol=1e-9, atol=1e-11 * second.max(), err_msg=name)
+        constant, slope = case.mechanism.variance_of(p[case.domain.sensitive].sum())
+        expected = constant + slope * p
+        np.testing.assert_allclose(expected, second, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+@small
+def test_variance_of_several_reports_equals_enumeration_of_pairs(case: Case) -> None:
+    """Two reports, every pair of outputs: errors fall exactly as 1/n."""
+    phi, matrix = worth(case), spelled(case).matrix
+    p = distributions(case.domain.size, case.domain.sensitive)["skewed"]
+    p = p / p.sum()
+    outputs = p @ matrix
+    mean = (phi[:, None, :] + phi[None, :, :]) / 2
+    squared = ((mean - p) ** 2).sum(axis=2)
+    assert case.mechanism.expected_mse(2, p) == pytest.approx(outputs @ squared @ outputs, rel=1e-9)
+
+
+@small
+def test_worst_case_equals_numerical_maximum(case: Case) -> None:
+    """Largest loss.p - |p|^2 over the simplex: p = max(loss/2 - shift, 0), the shift found by bisection."""
+    loss = (spelled(case).matrix @ worth(case) ** 2).sum(axis=1)
+    low, high = loss.min() / 2 - 1, loss.max() / 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.maximum(loss / 2 - middle, 0).sum() > 1 else (low, middle)
+    p = np.maximum(loss / 2 - low, 0)
+    p /= p.sum()
+    assert case.mechanism.worst_case_mse(9) == pytest.approx((loss @ p - p @ p) / 9, rel=1e-9)
+
+
+@every
+def test_worst_case_is_reached_and_never_passed(case: Case) -> None:
+    mechanism, domain = case.mechanism, case.domain
+    worst = mechanism.worst_case_mse(100)
+    a = mechanism.moments.worst_mass
+    p = mechanism.arrange(
+        np.full(domain.sensitive_count, a / domain.sensitive_count),
+        np.full(domain.clear_count, (1 - a) / max(domain.clear_count, 1)),
+    )
+    assert mechanism.expected_mse(100, p) == pytest.approx(worst, rel=1e-12)
+    random = np.random.default_rng(5)
+    for concentration in (0.05, 0.5, 50.0):
+        for p in random.dirichlet(np.full(domain.size, concentration), 20):
+            assert mechanism.expected_mse(100, p / p.sum()) <= worst * (1 + 1e-12)
+
+
+@every
+def test_squared_standard_errors_add_up_to_the_mean_squared_error(case: Case) -> None:
+    p = np.random.default_rng(6).dirichlet(np.ones(case.domain.size))
+    total = (case.mechanism.expected_standard_errors(30, p) ** 2).sum()
+    assert case.mechanism.expected_mse(30, p) == pytest.approx(total, rel=1e-9)
+
+
+@small
+def test_likelihood_is_one_plus_contrast_times_mass(case: Case) -> None:
+    """Q(A|p) is proportional to Lambda(A) (1 + (E - 1) p(A)), and Q(x in clear|p) to p_x."""
+    mechanism, channel, domain = case.mechanism, spelled(case), case.domain
+    blocks = channel.clear < 0
+    _, weights = mechanism.law.alphabet()
+    for name, shares in distributions(domain.size, domain.sensitive).items():
+        p = shares / shares.sum()
+        outputs = p @ channel.matrix
+        mass = channel.contained[blocks] @ p[domain.sensitive]
+        constant = outputs[blocks] / (weights.astype(np.float64) * (1 + mechanism.contrast * mass))
+        np.testing.assert_allclose(constant, constant[0], rtol=1e-11, err_msg=name)
+        for rank, code in enumerate(domain.clear_codes):
+            told = outputs[channel.clear == rank].sum()
+            assert told == pytest.approx(mechanism.moments.truth * p[code], rel=1e-12, abs=1e-300), name

@@ -1,0 +1,196 @@
+"""Packed bits against unpacked matrices."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from discreet.kernels import bits
+from discreet.kernels.bits import (
+    count_columns,
+    tiles_dot,
+    tiles_dot_transposed,
+    transpose_tiles,
+)
+
+_ROWS = st.sampled_from([0, 1, 7, 8, 31, 32, 33, 100])
+_SIZES = st.sampled_from([0, 1, 7, 8, 9, 15, 31, 32, 33, 625])
+_SEEDS = st.integers(0, 2**32)
+# Float32 sums may be off by this much, relative to the sum of absolute values.
+_TOLERANCE: dict[type, float] = {np.float32: 1e-6, np.float64: 1e-14}
+
+
+def _draw(m: int, size: int, seed: int) -> NDArray[np.bool_]:
+    random = np.random.default_rng(seed)
+    matrix = random.random((m, size)) < random.choice([0.02, 0.5, 1.0])
+    matrix[-1:, :] |= random.random() < 0.5
+    matrix[:, -1:] |= random.random() < 0.5
+    return matrix
+
+
+def _pack(matrix: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    return np.packbits(matrix, axis=1, bitorder="little")
+
+
+def _loop_tiles(matrix: NDArray[np.bool_]) -> list[list[int]]:
+    m, size = matrix.shape
+    tiles = [[0] * size for _ in range(-(-m // 32))]
+    for i, j in np.argwhere(matrix).tolist():
+        tiles[i // 32][j] += 1 << (i % 32)
+    return tiles
+
+
+@settings(deadline=None)  # The first call compiles.
+@given(m=_ROWS, size=_SIZES, seed=_SEEDS)
+def test_counts_equal_the_column_sums(m: int, size: int, seed: int) -> None:
+    matrix = _draw(m, size, seed)
+    counts = count_columns(_pack(matrix), size)
+    assert counts.dtype == np.int64
+    assert counts.tolist() == matrix.sum(axis=0).tolist()
+
+
+# Just below, at and above a whole group (16 * 8 * ceil(64 / bytes) rows), and several.
+@pytest.mark.parametrize(("size", "group"), [(1, 8192), (15, 4096), (512, 128), (625, 128)])
+def test_counts_of_whole_groups(size: int, group: int) -> None:
+    for m in (group - 1, group, group + 1, 5 * group + 3):
+        matrix = _draw(m, size, seed=m)
+        assert count_columns(_pack(matrix), size).tolist() == matrix.sum(axis=0).tolist()
+
+
+def test_counts_carry_into_every_digit() -> None:
+    # A full column makes every carry ripple to the top.
+    rows = np.full((128 * 517 + 5, 64), 255, np.uint8)
+    assert (count_columns(rows, 512) == 128 * 517 + 5).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, None])
+def test_counts_over_several_tasks(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bits, "_BYTES_PER_TASK", 1)
+    monkeypatch.setattr(bits, "_MOST_TASKS", 5)
+    matrix = _draw(128 * 11 + 77, 625, seed=4)
+    counts = count_columns(_pack(matrix), 625, threads=threads)
+    assert counts.tolist() == matrix.sum(axis=0).tolist()
+
+
+def test_views_count_like_copies() -> None:
+    matrix = _draw(400, 625, seed=5)
+    rows = _pack(matrix)
+    rows.flags.writeable = False
+    assert count_columns(rows[1:], 625).tolist() == matrix[1:].sum(axis=0).tolist()
+    assert count_columns(rows[::2], 625).tolist() == matrix[::2].sum(axis=0).tolist()
+    np.testing.assert_array_equal(transpose_tiles(rows[1::2], 625), _loop_tiles(matrix[1::2]))
+
+
+@settings(deadline=None)  # The first call compiles.
+@given(m=_ROWS, size=_SIZES, seed=_SEEDS)
+def test_tiles_equal_the_loop(m: int, size: int, seed: int) -> None:
+    matrix = _draw(m, size, seed)
+    tiles = transpose_tiles(_pack(matrix), size)
+    assert tiles.dtype == np.uint32
+    assert tiles.shape == (-(-m // 32), size)
+    assert tiles.tolist() == _loop_tiles(matrix)
+
+
+@pytest.mark.parametrize("size", [511, 512, 513, 1025])
+def test_tiles_of_many_columns(size: int) -> None:
+    matrix = _draw(70, size, seed=size)
+    assert transpose_tiles(_pack(matrix), size).tolist() == _loop_tiles(matrix)
+
+
+@settings(deadline=None)  # The first call compiles.
+@given(m=_ROWS, size=_SIZES, seed=_SEEDS, dtype=st.sampled_from([np.float32, np.float64]))
+def test_products_equal_the_matrix_products(m: int, size: int, seed: int, dtype: type) -> None:
+    matrix = _draw(m, size, seed)
+    random = np.random.default_rng(seed + 1)
+    values, weights = random.normal(size=size).astype(dtype), random.normal(size=m).astype(dtype)
+    _check_products(matrix, values, weights)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("m", "size"), [(129, 4096), (1025, 4097), (333, 9001)])
+def test_products_beyond_one_span(m: int, size: int, dtype: type) -> None:
+    random = np.random.default_rng(6)
+    values, weights = random.random(size).astype(dtype), random.random(m).astype(dtype)
+    _check_products(_draw(m, size, seed=7), values, weights)
+
+
+def _check_products(matrix: NDArray[np.bool_], values: NDArray[Any], weights: NDArray[Any]) -> None:
+    m, size = matrix.shape
+    ones = matrix.astype(np.float64)
+    tolerance = _TOLERANCE[values.dtype.type]
+    tiles = transpose_tiles(_pack(matrix), size)
+    dot = tiles_dot(tiles, values, m)
+    assert dot.dtype == values.dtype
+    assert (np.abs(dot - ones @ values) <= tolerance * (ones @ np.abs(values))).all()
+    transposed = tiles_dot_transposed(tiles, weights)
+    assert transposed.dtype == np.float64
+    assert (np.abs(transposed - weights @ ones) <= tolerance * (np.abs(weights) @ ones)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_small_whole_numbers_are_summed_exactly(dtype: type) -> None:
+    matrix = _draw(200, 625, seed=8)
+    values, weights = np.arange(625).astype(dtype), np.arange(200).astype(dtype)
+    tiles = transpose_tiles(_pack(matrix), 625)
+    np.testing.assert_array_equal(tiles_dot(tiles, values, 200), matrix @ np.arange(625))
+    np.testing.assert_array_equal(tiles_dot_transposed(tiles, weights), np.arange(200) @ matrix)
+
+
+def test_many_float32_values_do_not_drift() -> None:
+    # A float32 running sum of this many thirds, in one lane or in sixteen, would be off by more.
+    size = 1 << 21
+    tiles = np.full((1, size), 1, np.uint32)
+    values = np.full(size, 1 / 3, np.float32)
+    np.testing.assert_allclose(tiles_dot(tiles, values, 1), float(values[0]) * size, 1e-6)
+
+
+def test_many_float32_weights_do_not_drift() -> None:
+    # A float32 running sum of this many thirds would be off by more than 1e-4.
+    m = 1 << 20
+    tiles = np.full((m // 32, 3), 0xFFFFFFFF, np.uint32)
+    weights = np.full(m, 1 / 3, np.float32)
+    np.testing.assert_allclose(tiles_dot_transposed(tiles, weights), float(weights[0]) * m, 1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_any_number_of_threads_gives_the_same_bits(dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bits, "_WORDS_PER_TASK", 1000)
+    m, size = 3001, 77
+    random = np.random.default_rng(9)
+    values, weights = random.normal(size=size).astype(dtype), random.normal(size=m).astype(dtype)
+    matrix = _draw(m, size, seed=10)
+    _check_products(matrix, values, weights)
+    tiles = [transpose_tiles(_pack(matrix), size, threads=t) for t in (1, 2, 3)]
+    assert len({t.tobytes() for t in tiles}) == 1
+    dot = {tiles_dot(tiles[0], values, m, threads=t).tobytes() for t in (1, 2, 3)}
+    transposed = {tiles_dot_transposed(tiles[0], weights, threads=t).tobytes() for t in (1, 2, 3)}
+    assert len(dot) == len(transposed) == 1
+
+
+def test_zeros_keep_infinite_values_out() -> None:
+    matrix = np.eye(40, 33, dtype=bool)
+    values = np.full(33, np.inf)
+    tiles = transpose_tiles(_pack(matrix), 33)
+    assert tiles_dot(tiles, values, 40).tolist() == [np.inf] * 33 + [0.0] * 7
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    rows, tiles = np.zeros((5, 2), np.uint8), np.zeros((1, 9), np.uint32)
+    for kernel in (count_columns, transpose_tiles):
+        with pytest.raises(ValueError, match="must be uint8 with shape"):
+            kernel(rows, 17)
+        with pytest.raises(ValueError, match="must be uint8 with shape"):
+            kernel(rows.astype(np.int8), 9)
+    with pytest.raises(ValueError, match="float32 or float64 vector of 9"):
+        tiles_dot(tiles, np.zeros(8), 5)
+    with pytest.raises(ValueError, match="float32 or float64 vector of 9"):
+        tiles_dot(tiles, np.zeros(9, np.int64), 5)
+    with pytest.raises(ValueError, match="rows must fill 1 tiles"):
+        tiles_dot(tiles, np.zeros(9), 33)
+    with pytest.raises(ValueError, match="float32 or float64 vector of 32"):
+        tiles_dot_transposed(tiles, np.zeros(33))
+    with pytest.raises(ValueError, match="tiles must be uint32"):
+        tiles_dot_transposed(tiles.astype(np.int64), np.zeros(3))

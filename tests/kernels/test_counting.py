@@ -1,0 +1,59 @@
+"""Histograms against a loop."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from discreet.kernels.counting import count_symbols
+
+_TYPES = [np.uint8, np.uint16, np.uint32, np.int32, np.int64]
+# Both sides of the change from four histograms to one.
+_SIZES = st.sampled_from([0, 1, 2, 5, 200, 625, 1 << 14, (1 << 14) + 1])
+
+
+def _loop(symbols: NDArray[Any], size: int) -> list[int]:
+    counts = [0] * size
+    for symbol in symbols.reshape(-1).tolist():
+        if 0 <= symbol < size:
+            counts[symbol] += 1
+    return counts
+
+
+@settings(deadline=None)  # The first call compiles.
+@given(size=_SIZES, data=st.data(), dtype=st.sampled_from(_TYPES))
+def test_counts_equal_the_loop(size: int, data: st.DataObject, dtype: type) -> None:
+    info = np.iinfo(dtype)
+    near = st.integers(max(info.min, -2), min(info.max, size + 2))
+    symbol = st.one_of(near, st.sampled_from([int(info.min), int(info.max)]))
+    symbols = np.array(data.draw(st.lists(symbol, max_size=40)), dtype)
+    counts = count_symbols(symbols, size)
+    assert counts.dtype == np.int64
+    assert counts.tolist() == _loop(symbols, size)
+
+
+@pytest.mark.parametrize("size", [1, 2, 1 << 14, (1 << 14) + 1])
+def test_the_ends_of_the_range(size: int) -> None:
+    symbols = np.array([0, size - 1, size, -1, size - 1])
+    expected = np.bincount([0, size - 1, size - 1], minlength=size)
+    np.testing.assert_array_equal(count_symbols(symbols, size), expected)
+
+
+@pytest.mark.parametrize("size", [7, 20_000])
+def test_any_shape_and_stride(size: int) -> None:
+    symbols = np.arange(6 * 35, dtype=np.uint16).reshape(6, 35) % size
+    for view in (symbols, symbols.T, symbols[::2, 1::3], symbols.reshape(2, 3, 35)):
+        assert count_symbols(view, size).tolist() == _loop(view, size)
+
+
+@pytest.mark.parametrize("size", [3, 20_000])
+def test_repeated_symbols_are_all_counted(size: int) -> None:
+    assert count_symbols(np.full(100_003, 2, np.uint16), size)[2] == 100_003
+
+
+def test_fractions_are_refused() -> None:
+    with pytest.raises(ValueError, match="symbols must be integers, got float64"):
+        count_symbols(np.array([1.0]), 3)

@@ -1,0 +1,81 @@
+"""Fixed blocks on threads."""
+
+import threading
+
+import pytest
+
+from discreet.kernels.parallel import map_blocks
+
+
+def _bounds(start: int, stop: int) -> tuple[int, int]:
+    return start, stop
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("rows", "block", "expected"),
+    [
+        (0, 4, []),
+        (1, 4, [(0, 1)]),
+        (8, 4, [(0, 4), (4, 8)]),
+        (9, 4, [(0, 4), (4, 8), (8, 9)]),
+        (3, 100, [(0, 3)]),
+    ],
+)
+def test_blocks_depend_on_the_rows_only(rows: int, block: int, expected: list[tuple[int, int]], threads: int) -> None:
+    assert map_blocks(_bounds, rows, block=block, threads=threads) == expected
+
+
+def test_results_keep_block_order_when_the_first_block_is_the_slowest() -> None:
+    second_is_done = threading.Event()
+
+    def wait_for_the_second(start: int, stop: int) -> int:
+        if start == 0:
+            assert second_is_done.wait(timeout=30)
+        else:
+            second_is_done.set()
+        return start
+
+    assert map_blocks(wait_for_the_second, 20, block=10, threads=2) == [0, 10]
+
+
+@pytest.mark.parametrize(("rows", "threads"), [(100, 1), (10, 4)])
+def test_one_thread_or_one_block_runs_in_the_callers_thread(rows: int, threads: int) -> None:
+    def thread(start: int, stop: int) -> int:
+        return threading.get_ident()
+
+    assert set(map_blocks(thread, rows, block=10, threads=threads)) == {threading.get_ident()}
+
+
+def test_the_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    barrier = threading.Barrier(3)
+
+    def meet(start: int, stop: int) -> int:
+        return barrier.wait(timeout=30)
+
+    monkeypatch.setenv("DISCREET_THREADS", "3")
+    assert sorted(map_blocks(meet, 3, block=1)) == [0, 1, 2]
+    monkeypatch.setenv("DISCREET_THREADS", "1")
+    caller = threading.get_ident()
+    assert map_blocks(lambda start, stop: threading.get_ident(), 2, block=1) == [caller] * 2
+
+
+@pytest.mark.parametrize("setting", ["0", "-2", "two", "1.5"])
+def test_a_senseless_environment_is_refused(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISCREET_THREADS", setting)
+    with pytest.raises(ValueError, match="DISCREET_THREADS must be a whole number >= 1"):
+        map_blocks(_bounds, 2, block=1)
+
+
+@pytest.mark.parametrize(("rows", "block", "threads"), [(-1, 1, 1), (5, 0, 1), (5, 1, 0)])
+def test_senseless_numbers_are_refused(rows: int, block: int, threads: int) -> None:
+    with pytest.raises(ValueError, match="must be >="):
+        map_blocks(_bounds, rows, block=block, threads=threads)
+
+
+def test_errors_reach_the_caller() -> None:
+    def fail(start: int, stop: int) -> None:
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        map_blocks(fail, 10, block=1, threads=2)

@@ -1,0 +1,182 @@
+"""Every block mechanism on every kind of domain: the one list that the contract suites run over.
+
+A new block law joins `BUILDERS`, and gets everything.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache, partial
+from math import lcm
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.mechanisms import (
+    BlockMechanism,
+    HadamardResponse,
+    LocalHashing,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+
+EPSILONS = (0.1, 1.0, 3.0, 8.0)
+
+BUILDERS: dict[str, Callable[..., BlockMechanism]] = {
+    "rr": RandomizedResponse,
+    "unary": UnaryEncoding,
+    "unary-half": partial(UnaryEncoding, theta=0.5),
+    "unary-clear-bits": partial(UnaryEncoding, clear_bits=True),
+    "subset": SubsetSelection,
+    "subset-k2": partial(SubsetSelection, k=2),
+    "hashing": LocalHashing,
+    "hashing-g2": partial(LocalHashing, g=2),
+    "hashing-g5": partial(LocalHashing, g=5),
+    "hadamard": HadamardResponse,
+}
+
+SMALL = {"1of2": (2, [1]), "1of7": (7, [3]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}
+MEDIUM = {"1of40": (40, [17]), "12of40": (40, [0, 1, 5, 9, 10, 18, 22, 23, 30, 31, 38, 39]), "40of40": (40, None)}
+SIZES = {**SMALL, **MEDIUM}
+
+_NEEDS: dict[str, Callable[[Domain], bool]] = {
+    "unary-clear-bits": lambda domain: domain.clear_count > 0,
+    "subset-k2": lambda domain: domain.sensitive_count > 2,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One mechanism of the list."""
+
+    builder: str
+    sizes: str
+    epsilon: float
+
+    @property
+    def domain(self) -> Domain:
+        size, sensitive = SIZES[self.sizes]
+        return Domain(range(size), sensitive=sensitive)
+
+    @property
+    def mechanism(self) -> BlockMechanism:
+        return _built(self)
+
+    def __str__(self) -> str:
+        return f"{self.builder}/{self.sizes}/{self.epsilon:g}"
+
+
+@lru_cache(maxsize=None)
+def _built(case: Case) -> BlockMechanism:
+    return BUILDERS[case.builder](case.domain, case.epsilon)
+
+
+def cases(sizes: dict[str, Any], epsilons: tuple[float, ...] = EPSILONS) -> list[Case]:
+    """Return every builder that fits on every domain of ``sizes``."""
+    found = [Case(builder, size, epsilon) for builder in BUILDERS for size in sizes for epsilon in epsilons]
+    return [case for case in found if _NEEDS.get(case.builder, bool)(case.domain)]
+
+
+small = pytest.mark.parametrize("case", cases(SMALL), ids=str)
+every = pytest.mark.parametrize("case", cases(SIZES), ids=str)
+one_epsilon = pytest.mark.parametrize("case", cases(SIZES, (1.0,)), ids=str)
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """A mechanism spelled out from its block law's alphabet and its threshold, in whole numbers.
+
+    Attributes:
+        numerators: ``(|X|, |Y|)`` Python integers; Q(y|x) is one of them over ``denominator``.
+        denominator: of all of them.
+        contained: ``(|Y|, v)`` which output's block contains which sensitive value.
+        clear: ``(|Y|,)`` rank of the value that the output gives in clear, or -1.
+    """
+
+    numerators: Any
+    denominator: int
+    contained: Any
+    clear: Any
+
+    @cached_property
+    def matrix(self) -> Any:
+        return (self.numerators / self.denominator).astype(np.float64)
+
+    def expected(self, mechanism: BlockMechanism, p: Any, n: int) -> Tally:
+        """Return the expected tally of ``n`` reports when values are drawn from ``p``, in proportion to integers."""
+        outputs = np.array([int(share) for share in p], dtype=object) @ self.numerators
+        whole = self.denominator * int(sum(p))
+        support = outputs @ self.contained.astype(object)
+        clear = [sum(outputs[self.clear == rank].tolist()) for rank in range(mechanism.domain.clear_count)]
+        return Tally(mechanism.fingerprint, n, _shares(support, n, whole), _shares(clear, n, whole))
+
+
+def _shares(counts: Any, n: int, whole: int) -> Any:
+    return np.array([(2 * n * int(count) + whole) // (2 * whole) for count in counts], dtype=np.int64)
+
+
+def in_whole_numbers(weights: Any) -> tuple[Any, int]:
+    """Return fractions as integers over a common denominator."""
+    denominator = lcm(*{weight.denominator for weight in set(weights.tolist())})
+    return np.array([int(weight * denominator) for weight in weights], dtype=object), denominator
+
+
+@lru_cache(maxsize=256)
+def spelled(case: Case) -> Spelled:
+    """Spell a mechanism out without asking it: truth with probability S / 2^64, else noise."""
+    mechanism, domain = case.mechanism, case.domain
+    blocks, weights = mechanism.law.alphabet()
+    contained = mechanism.law.contains(blocks)
+    noise, denominator = in_whole_numbers(weights)
+    told, untold = mechanism.threshold, (1 << 64) - mechanism.threshold
+    inclusion = Fraction(int(noise[contained[:, 0]].sum()), denominator)
+    a, b = inclusion.numerator, inclusion.denominator
+    rows = np.empty((domain.size, len(noise)), dtype=object)
+    rows[:] = noise * untold * a
+    for rank, code in enumerate(domain.sensitive_codes):
+        rows[code] = rows[code] + np.where(contained[:, rank], noise * told * b, 0)
+    in_clear, marks, beside = _in_clear(mechanism, noise, contained, told * a)
+    return Spelled(
+        np.hstack([rows, in_clear]),
+        denominator * (1 << 64) * a,
+        np.vstack([contained, beside]),
+        np.concatenate([np.full(len(noise), -1), marks]),
+    )
+
+
+def _in_clear(mechanism: BlockMechanism, noise: Any, contained: Any, told: int) -> tuple[Any, Any, Any]:
+    domain = mechanism.domain
+    if not mechanism.clear_blocks:
+        noise, contained = np.array([noise.sum()], dtype=object), np.zeros((1, contained.shape[1]), dtype=np.bool_)
+    count = domain.clear_count
+    columns = np.zeros((domain.size, count * len(noise)), dtype=object)
+    for rank, code in enumerate(domain.clear_codes):
+        columns[code, rank * len(noise) : (rank + 1) * len(noise)] = noise * told
+    return columns, np.repeat(np.arange(count), len(noise)), np.tile(contained, (count, 1))
+
+
+def distributions(size: int, sensitive: Any, seed: int = 20260101) -> dict[str, Any]:
+    """Return named integer weights over the domain: uniform, skewed, all on one value, all in each class."""
+    random = np.random.default_rng(seed)
+    found = {
+        "uniform": np.ones(size, dtype=np.int64),
+        "skewed": random.integers(0, 1000, size) ** 2 + 1,
+        "first": np.eye(size, dtype=np.int64)[0],
+        "last": np.eye(size, dtype=np.int64)[-1],
+        "sensitive": sensitive.astype(np.int64),
+    }
+    if not sensitive.all():
+        found["clear"] = (~sensitive).astype(np.int64)
+    return found
+
+
+def sampled(case: Case, n: int = 3001, seed: int = 11) -> Reports:
+    """Return seeded reports of values of every kind."""
+    codes = np.random.default_rng(seed).integers(0, case.domain.size, n)
+    return case.mechanism.obfuscate_codes(codes, random=SeededRandom(seed))
