@@ -6,7 +6,7 @@ A new block law joins `BUILDERS`, and gets everything.
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from math import lcm
 from typing import Any
 
@@ -72,7 +72,7 @@ class Case:
         return f"{self.builder}/{self.sizes}/{self.epsilon:g}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _built(case: Case) -> BlockMechanism:
     return BUILDERS[case.builder](case.domain, case.epsilon)
 

@@ -6,7 +6,6 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from laws import Case, every, in_whole_numbers, small, spelled
 
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
@@ -17,6 +16,7 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
+from laws import Case, every, in_whole_numbers, small, spelled
 
 RANGE = 1 << 64
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, FloatArray, frozen
+from discreet.core.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.core.domain import Domain
 from discreet.core.extras import optional
 from discreet.errors import ParameterError
+from discreet.plots.frequencies import Panel, frequency_chart
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -130,14 +131,18 @@ class Estimate:
             truth: ``(|X|,)`` true frequencies to be drawn too, where they are known.
             largest: how many values to draw, those with the largest frequencies.
         """
-        from discreet.plots.frequencies import frequency_chart
+        return frequency_chart(self.panel(self.method, self.largest(largest, truth), level=level, truth=truth))
 
-        shown = self.frequencies if truth is None else np.asarray(truth)
-        codes = np.sort(np.argsort(-shown, kind="stable")[:largest])
-        found = {name: column[codes] for name, column in self.columns(level).items()}
-        return frequency_chart(
-            self.domain.names(codes), found, truth=None if truth is None else shown[codes], level=level
-        )
+    def largest(self, count: int, truth: Any = None) -> IntArray:
+        """Return the codes of the ``count`` most frequent values (by the truth where it is given), in falling order."""
+        ranked = self.frequencies if truth is None else np.asarray(truth)
+        return np.argsort(-ranked, kind="stable")[:count]
+
+    def panel(self, title: str, codes: IntArray, *, level: float = 0.95, truth: Any = None) -> Panel:
+        """Return what a chart of the given values shows."""
+        columns = {name: column[codes] for name, column in self.columns(level).items()}
+        known = None if truth is None else np.asarray(truth, dtype=np.float64)[codes]
+        return Panel(title, self.domain.names(codes), columns, known, level)
 
 
 def _plain(column: AnyArray) -> Any:

@@ -48,9 +48,7 @@ def singleton_maximum(counts: ArrayLike, floors: ArrayLike, *, slope: float) -> 
     return p
 
 
-def singleton_gap(
-    counts: ArrayLike, floors: ArrayLike, slope: float, frequencies: ArrayLike
-) -> float:
+def singleton_gap(counts: ArrayLike, floors: ArrayLike, slope: float, frequencies: ArrayLike) -> float:
     """Bound how far frequencies are from the maximum likelihood.
 
     The bound is max_x (1/n) sum_y n_y Q(y|x)/q_y - 1. With Q(y|x) = f_y + s [y = x] it needs one

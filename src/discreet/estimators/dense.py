@@ -12,26 +12,28 @@ _MOST_ITERATIONS = 100_000
 
 
 def dense_ascent(
+    mechanism: Channel,
     evidence: Evidence,
     start: FloatArray,
     *,
-    tolerance: float,
+    tolerance: float = 0.0,
+    change: float = 0.0,
     progress: Callable[[float, float], None] | None = None,
 ) -> tuple[FloatArray, float, float]:
     """Climb the likelihood of a channel's reports by EM, p_x <- p_x g_x, until max(g) - 1
     certifies it.
 
     Args:
-        evidence: outputs of a `Channel`.
+        mechanism: the channel.
+        evidence: its outputs.
         start: ``(|X|,)`` frequencies; what is 0 stays 0.
-        tolerance: largest gap, in nats per report.
+        tolerance: stop at this gap, in nats per report.
+        change: stop when an iteration moves frequencies by no more than this (sum of absolute changes).
         progress: called with the iterations done and the present gap.
 
     Returns:
         Frequencies, the gap reached, and the number of iterations.
     """
-    mechanism = evidence.mechanism
-    assert isinstance(mechanism, Channel)
     seen = evidence.tally.support > 0
     matrix, share = mechanism.matrix[:, seen], evidence.tally.support[seen] / evidence.n
     p = start / start.sum()
@@ -42,6 +44,8 @@ def dense_ascent(
             progress(iteration, gap)
         if gap <= tolerance:
             break
-        p = p * gradient
+        before, p = p, p * gradient
         p /= p.sum()
+        if np.abs(p - before).sum() <= change:
+            break
     return p, gap, float(iteration)

@@ -61,8 +61,8 @@ class Evidence:
         return self.mechanism.second_moments(self.tally)
 
     def variance(self, at: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are
-        ``at``.""" constant, slope = self.second_moments
+        """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are ``at``."""
+        constant, slope = self.second_moments
         found: FloatArray = np.maximum(constant + slope * at - at * at, 0) / self.n
         return found
 

@@ -112,9 +112,7 @@ def passes_to_gap(
     return None
 
 
-def _iterate(
-    likelihood: BlockLikelihood, point: FloatArray, counts: FloatArray
-) -> Iterator[tuple[FloatArray, float]]:
+def _iterate(likelihood: BlockLikelihood, point: FloatArray, counts: FloatArray) -> Iterator[tuple[FloatArray, float]]:
     """Yield, for ever, the next point and the gap of the one before it."""
     products, size = Products(likelihood.membership), likelihood.membership.size
     reports = likelihood.reports

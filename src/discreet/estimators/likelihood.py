@@ -65,9 +65,7 @@ class BlockLikelihood:
 
     def __post_init__(self) -> None:
         if not 0 < self.contrast < np.inf:
-            raise ParameterError(
-                f"contrast must be a finite number > 0, got contrast={self.contrast}."
-            )
+            raise ParameterError(f"contrast must be a finite number > 0, got contrast={self.contrast}.")
         if self.clear is not None and self.clear < 0:
             raise ParameterError(f"clear must be >= 0 or None, got clear={self.clear}.")
         if self.membership.size < 1:
@@ -138,11 +136,11 @@ class RowState:
         self._multiplicity = likelihood.membership.multiplicity
 
     def weights(self) -> FloatArray:
-        """m z, shape ``(rows,)``."""
+        """Return m z, shape ``(rows,)``."""
         return self.z if self._multiplicity is None else self.z * self._multiplicity
 
     def curvature_weights(self) -> tuple[FloatArray, float]:
-        """m z^2 divided by its greatest possible value per report, and that value.
+        """Return m z^2 divided by its greatest possible value per report, and that value.
 
         The square of a large contrast would not fit into single precision.
         """

@@ -10,12 +10,16 @@ from discreet.errors import ParameterError
 from discreet.estimators.closed_form import singleton_gap, singleton_maximum
 from discreet.estimators.dense import dense_ascent
 from discreet.estimators.evidence import Evidence
+from discreet.estimators.expectation import expectation_maximization as reconstruct
 from discreet.estimators.likelihood import BlockLikelihood
 from discreet.estimators.maximum import Solution, Start, maximize
-from discreet.estimators.methods import finished, thresholded
+from discreet.estimators.methods import checked_significance, finished, thresholded
 from discreet.estimators.spread import projected_deviation
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
+
+# Where the paper's procedure stops: the sum of absolute changes in one iteration.
+EM_CHANGE = 3e-4
 
 Progress = Callable[[float, float], None]
 
@@ -37,7 +41,7 @@ def maximum_likelihood(
         raise ParameterError(f"tolerance must be a finite number of at least 1e-12, got tolerance={tolerance!r}.")
     mechanism = evidence.mechanism
     if isinstance(mechanism, Channel):
-        frequencies, gap, passes = dense_ascent(evidence, _even_start(evidence), tolerance=tolerance, progress=progress)
+        frequencies, gap, passes = dense_ascent(mechanism, evidence, _even_start(evidence), tolerance=tolerance, progress=progress)
         return _with_errors(evidence, frequencies, evidence.safe_variance, "mle", gap, passes)
     if mechanism.domain.sensitive_count == 0:
         return _with_errors(evidence, evidence.linear, evidence.safe_variance, "mle", 0.0, None)
@@ -114,14 +118,30 @@ def _with_errors(
 def expectation_maximization(
     evidence: Evidence, *, significance: float = 0.05, progress: Progress | None = None
 ) -> Estimate:
-    """Run the paper's EM reconstruction from emp+thr, with its early stop [ULDP, section 4].
+    """Run the paper's EM reconstruction from emp+thr, with an early stop [ULDP, section 4].
 
-    Not the maximum of the likelihood: it stops when an iteration changes little, and in noisy
-    regimes that makes it smoother and often nearer to the truth.
+    Not the maximum of the likelihood: it stops when an iteration changes little, and in noisy regimes that makes it
+    smoother and often nearer to the truth.
 
     Args:
         evidence: the reports; the tally is enough where blocks are single values.
         significance: of the thresholds that it starts from.
         progress: called with the iterations done and the present gap.
     """
-    raise NotImplementedError
+    mechanism = evidence.mechanism
+    start, _ = thresholded(evidence, checked_significance(significance), uniform=True)
+    start = start / start.sum()
+    if isinstance(mechanism, Channel):
+        frequencies, gap, iterations = dense_ascent(mechanism, evidence, start, change=EM_CHANGE, progress=progress)
+        return _with_errors(evidence, frequencies, evidence.safe_variance, "em", gap, iterations)
+    if mechanism.domain.sensitive_count == 0:
+        return _with_errors(evidence, evidence.linear, evidence.safe_variance, "em", 0.0, None)
+    sensitive = mechanism.domain.sensitive
+    found = reconstruct(
+        _likelihood(evidence, mechanism, "em"),
+        np.concatenate([start[sensitive], start[~sensitive]]),
+        clear_counts=evidence.tally.clear if mechanism.domain.clear_count else None,
+        change=EM_CHANGE,
+    )
+    frequencies = mechanism.arrange(found.frequencies, found.clear_frequencies)
+    return _with_errors(evidence, frequencies, evidence.safe_variance, "em", found.gap, found.iterations)

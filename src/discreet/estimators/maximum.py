@@ -21,6 +21,7 @@ import numpy as np
 from discreet.core.arrays import FloatArray
 from discreet.errors import DataError, ParameterError
 from discreet.estimators.likelihood import BlockLikelihood, Products, RowState
+from discreet.estimators.line_search import Line, longest_length
 from discreet.estimators.quadratic import Curvature, Face, best_step, inner
 
 Progress = Callable[[float, float], None]
@@ -32,21 +33,16 @@ _SINGLE_CONTRAST = 1e15
 # The diagonal is stale once the rows' likelihoods have moved by this much, relatively (root mean
 # square, added up).
 _STALE = 0.05
-# The step is near enough to the best on its line when the slope there is this part of the slope at
-# its start.
-_FLAT = 0.1
 # Zero frequencies hide how much their blocks bend the likelihood: start with a little of
-# everything.
+# everything, less where the contrast is small and there is little to bend.
 _SPREAD = 0.05
+_SPREAD_CONTRAST = 10.0
 # A gap that has not improved in this many steps will not by more of the same.
 _PATIENCE = 4
+# In double precision the gap may rise and fall for a while although every step climbs.
 _DESPAIR = 100
 # A value that is in all blocks has no curvature of its own, but its step must stay finite.
 _LEAST_SPREAD = 1e-2
-_SPREAD_CONTRAST = 10.0
-_MOST_TRIALS = 60
-# At most this much longer from one trial length to the next.
-_GROWTH = 10.0
 # point . gradient is 1 but for rounding; more says that rows and point have drifted apart.
 _DRIFT = 1e-12
 
@@ -103,7 +99,7 @@ def maximize(
         start: The linear estimate; it is projected onto the simplex.
         tolerance: Stop at this gap, in nats per report; > 0. A gap of 1e-4 leaves the estimate
             within a thousandth (total variation) of the optimum in the cases that were measured.
-        most_passes: Give up after this many passes; the best that was certified is returned, with
+        most_passes: Give up after this many passes; the last point is certified and returned, with
             ``converged`` false.
         progress: Called with passes and gap after each step.
 
@@ -241,27 +237,23 @@ class _Ascent:
         if not slope > 0:
             self.exhausted, self.certified = True, not self.products.single
             return
-        line = _Line(self._rows, self._rows.scale(self.products.dot(step[: self._size])))
+        line = Line(self._rows, self._rows.scale(self.products.dot(step[: self._size])))
         if self._clear > 0:
             line.clear, line.clear_ratio = self._clear, float(step[-1] / self._point[-1])
-        length = line.search(slope * self._reports, _longest(self._point, step, self._face))
-        self._moved += length * float(
-            np.sqrt(line.rows_bend / max(self._reports - self._clear, 1.0))
-        )
+        length = line.search(slope * self._reports, longest_length(self._point, step, self._face))
+        self._moved += length * float(np.sqrt(line.rows_bend / max(self._reports - self._clear, 1.0)))
         before = self._gradient
         self._advance(length, step, line)
         curvature.learn(length * step, before - self._gradient)
 
-    def _advance(self, length: float, step: FloatArray, line: "_Line") -> None:
+    def _advance(self, length: float, step: FloatArray, line: Line) -> None:
         old = self._point
         self._point = np.maximum(old + length * step, self._face.floor)
         change = self._rows.move(line.ratios, length)
         if self.products.single:
             self._gradient = self._gradient + self._from_weights(change)
             if self._clear > 0:
-                self._gradient[-1] += (self._clear / self._reports) * (
-                    1 / self._point[-1] - 1 / old[-1]
-                )
+                self._gradient[-1] += (self._clear / self._reports) * (1 / self._point[-1] - 1 / old[-1])
         else:
             self._gradient = self._fresh_gradient()
         drift = abs(inner(self._point, self._gradient) - 1.0)
@@ -286,50 +278,6 @@ class _Ascent:
             information=diagonal,
             converged=gap <= tolerance,
         )
-
-
-@dataclass(slots=True, eq=False)
-class _Line:
-    """The log-likelihood along a step, from the rows' relative changes per unit of it."""
-
-    rows: RowState
-    ratios: FloatArray
-    clear: int = 0
-    clear_ratio: float = 0.0
-    rows_bend: float = 0.0
-
-    def slope(self, length: float) -> tuple[float, float]:
-        """The first derivative, and minus the second, summed over reports."""
-        first, second = self.rows.slope(self.ratios, length)
-        self.rows_bend = second
-        if self.clear > 0:
-            relative = self.clear_ratio / (1.0 + length * self.clear_ratio)
-            first += self.clear * relative
-            second += self.clear * relative * relative
-        return first, second
-
-    def search(self, slope: float, longest: float) -> float:
-        """Find about where the slope vanishes, at most at ``longest``."""
-        low, high, length = 0.0, np.inf, min(1.0, longest)
-        for _ in range(_MOST_TRIALS):
-            here, bend = self.slope(length)
-            if abs(here) <= _FLAT * slope or (here > 0 and length >= longest):
-                break
-            low, high = (length, high) if here > 0 else (low, length)
-            newton = length + here / bend if bend > 0 else np.inf
-            if not low < newton < high:
-                # Newton's method leaves the bracket only where the bend changes fast.
-                newton = (low + high) / 2
-            length = min(newton, _GROWTH * length, longest)
-        return length
-
-
-def _longest(point: FloatArray, step: FloatArray, face: Face) -> float:
-    """How far along the step the face reaches."""
-    down = step < 0
-    room = (point[down] - face.floor[down]) / -step[down]
-    # The model's step itself ends on the face, whatever rounding says.
-    return max(1.0, float(room.min(initial=np.inf)))
 
 
 def _checked(start: Start, length: int) -> tuple[FloatArray, FloatArray]:

@@ -34,15 +34,20 @@ def threshold(evidence: Evidence, *, significance: float = 0.05, remainder: str 
         remainder: what becomes of the mass that is not kept: ``"uniform"`` shares it among the
             values below [ULDP], ``"zero"`` drops it [PIE].
     """
-    if not 0 < significance < 1:
-        raise ParameterError(f"significance must be between 0 and 1, both excluded, got {significance!r}.")
     if remainder not in ("uniform", "zero"):
         raise ParameterError(f"remainder must be 'uniform' or 'zero', got {remainder!r}.")
-    frequencies, cut = thresholded(evidence, significance, uniform=remainder == "uniform")
+    frequencies, cut = thresholded(evidence, checked_significance(significance), uniform=remainder == "uniform")
     below = np.where(evidence.linear > cut, 0.0, frequencies)
     deviation = np.sqrt(evidence.variance(np.maximum(frequencies, 0)))
     errors = censored_deviation(frequencies, deviation, cut, below)
     return finished(evidence, frequencies, errors, f"threshold ({remainder})")
+
+
+def checked_significance(significance: float) -> float:
+    """Return a significance level, or refuse it."""
+    if not 0 < significance < 1:
+        raise ParameterError(f"significance must be between 0 and 1, both excluded, got {significance!r}.")
+    return significance
 
 
 def thresholded(evidence: Evidence, significance: float, *, uniform: bool) -> tuple[FloatArray, FloatArray]:

@@ -24,8 +24,11 @@ _INNER_STEPS = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Face:
-    """The points that can be optimal: on the simplex, and not below ``floor``, shape
-    ``(length,)``."""
+    """The points of the simplex that can be optimal.
+
+    Attributes:
+        floor: What no coordinate falls below, shape ``(length,)``.
+    """
 
     floor: FloatArray
 

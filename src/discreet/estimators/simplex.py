@@ -23,9 +23,7 @@ _MOST_ROUNDS = 4096
 _LEAST_RELATIVE_WEIGHT = 1e-290
 
 
-def project_onto_simplex(
-    values: ArrayLike, weights: ArrayLike, *, total: float = 1.0
-) -> FloatArray:
+def project_onto_simplex(values: ArrayLike, weights: ArrayLike, *, total: float = 1.0) -> FloatArray:
     """Find the point of the simplex that is nearest to an estimate in a weighted metric.
 
     Minimises sum_j weights_j (q_j - values_j)^2 over q >= 0 with sum(q) = total.
@@ -59,11 +57,10 @@ def project_onto_simplex(
 
 
 def norm_sub(values: ArrayLike, *, total: float = 1.0) -> FloatArray:
-    """Subtract one number from all values and drop what falls below 0, so that the rest sums to
-    ``total``.
+    """Take one number off all values and drop what falls below 0.
 
-    This is the unweighted projection [Wang et al., "Locally Differentially Private Frequency
-    Estimation with Consistency", Norm-Sub].
+    The number is the one that leaves a sum of ``total``: the unweighted projection, Norm-Sub
+    [Wang et al., "Locally Differentially Private Frequency Estimation with Consistency", 2020].
 
     Args:
         values: Any finite numbers, shape ``(v,)``.
@@ -81,9 +78,7 @@ def _check(x: FloatArray, w: FloatArray, total: float) -> None:
         message = "values and weights must be one-dimensional, nonempty and of one shape"
         raise ParameterError(f"{message}, got {x.shape} and {w.shape}.")
     if not np.isfinite(x).all():
-        raise ParameterError(
-            f"values must be finite, {np.sum(~np.isfinite(x))} of {x.size} are not."
-        )
+        raise ParameterError(f"values must be finite, {np.sum(~np.isfinite(x))} of {x.size} are not.")
     if not (w > 0).all():
         raise ParameterError(f"weights must be > 0, {np.sum(~(w > 0))} of {w.size} are not.")
     if not 0 <= total < np.inf:

@@ -1,0 +1,1 @@
+"""Simulations on known data, and the pages and pictures that show them."""

@@ -50,7 +50,7 @@ def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def readable(path: Path) -> Iterator[None]:
     """Turn what libraries say of a broken file into one sentence."""
     try:
         yield
@@ -141,7 +141,7 @@ def read_reports(path: str | Path, mechanism: Mechanism) -> Reports:
 def iterate_reports(path: str | Path, mechanism: Mechanism, *, batch: int = _BATCH) -> Iterator[Reports]:
     """Read reports batch by batch, at least one (which may be empty); see `read_reports`."""
     source = Path(path)
-    with _readable(source):
+    with readable(source):
         if _checked_suffix(source) == ".jsonl":
             with source.open(encoding="utf-8") as lines:
                 yield json_form.from_json(mechanism, lines)
@@ -186,7 +186,7 @@ def read_tally(path: str | Path, mechanism: Mechanism) -> Tally:
         MismatchError: if it belongs to another plan.
     """
     source = Path(path)
-    with _readable(source):
+    with readable(source):
         with pq.ParquetFile(source) as file:
             facts = arrow.read_stamp(file.schema_arrow, "tally", mechanism.fingerprint)
             table = file.read()

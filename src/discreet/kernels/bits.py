@@ -297,17 +297,18 @@ def _dot(tiles: NDArray[np.uint32], values: NDArray[Any], span: int, sums: NDArr
         some = tiles[start : start + _TILES_PER_PASS]
         totals[:] = 0
         for first in range(0, tiles.shape[1], span):
-            _dot_span(some[:, first : first + span], values[first : first + span], totals)
+            _dot_span(some, values[first : first + span], first, totals)
         for i in range(some.shape[0]):
             for user in range(32):
                 sums[start + i, user] = totals[i, user]
 
 
 @compiled(fastmath=REASSOCIATE)
-def _dot_span(tiles: NDArray[np.uint32], values: NDArray[Any], totals: NDArray[np.float64]) -> None:
+def _dot_span(tiles: NDArray[np.uint32], values: NDArray[Any], first: int, totals: NDArray[np.float64]) -> None:
     for i in range(tiles.shape[0]):
+        words = tiles[i, first : first + values.size]
         for user in range(0, 32, 8):
-            eight = _dot_eight(tiles[i], values, _masks(user))
+            eight = _dot_eight(words, values, _masks(user))
             for k in range(8):
                 totals[i, user + k] += eight[k]
 

@@ -1,0 +1,1 @@
+"""Measurements that the documentation quotes: speed, memory, start-up and maximum likelihood."""

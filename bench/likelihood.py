@@ -1,0 +1,142 @@
+"""Maximum likelihood at the size of the largest published experiment: time, passes, certificate, threads.
+
+The population is made up: a product of skewed marginals over 400 x 2^5 values, of which 76 x 32 are sensitive, as in
+the Census experiment [ULDP, section 6].
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import reduce
+
+import numpy as np
+
+from bench.measure import Cell, Group, Row, median_seconds, seconds
+from discreet import Domain, Estimate, RandomizedResponse, Reports, SeededRandom, UnaryEncoding, estimate
+from discreet.estimators.closed_form import singleton_gap, singleton_maximum
+from discreet.estimators.evidence import Evidence
+from discreet.estimators.expectation import passes_to_gap
+from discreet.estimators.likelihood import BlockLikelihood
+from discreet.estimators.methods import thresholded
+from discreet.mechanisms import BlockMechanism
+
+COLUMNS = ("seconds", "passes", "gap", "plain EM passes", "threads 1, 2, 3 equal")
+N = 240_000
+EPSILON = 6.0
+TOLERANCE = 1e-6
+MOST_PASSES = 30
+MOST_EM_PASSES = 300
+MOST_KKT = 1e-12
+REPEATS = 5
+_ATTRIBUTES = {"age": 8, "income": 5, "marital": 5, "sex": 2, **{f"service{i}": 2 for i in range(5)}}
+_SENSITIVE = (
+    # Divorced and older than twelve; no income and in the thirties or forties.
+    {"marital": 2, "age": list(range(2, 8))},
+    {"income": 0, "age": [4, 5]},
+)
+
+
+def run() -> Group:
+    """Measure every case."""
+    everything, some = domain(None), domain(list(_SENSITIVE))
+    codes = population(everything.size)
+    rows = [
+        _singletons_row(RandomizedResponse(everything, EPSILON), codes),
+        _blocks_row("RAPPOR, all sensitive", UnaryEncoding(everything, EPSILON), codes, 4.0),
+        _blocks_row(f"uRAP, |X_S| = {some.sensitive_count:,}", UnaryEncoding(some, EPSILON), codes, 1.5),
+    ]
+    notes = [
+        f"|X| = {everything.size:,}, n = {N:,}, epsilon = {EPSILON:g}; from reports to estimate, "
+        f"medians of {REPEATS}, {os.cpu_count()} cores.",
+        f"Gap: nats per report, in double precision. Plain EM: from emp+thr to a gap of {TOLERANCE:g}, given up after "
+        f"{MOST_EM_PASSES} passes.",
+    ]
+    return Group("Maximum likelihood", COLUMNS, rows, notes)
+
+
+def domain(sensitive: list[dict[str, object]] | None) -> Domain:
+    """Return the 12,800 values."""
+    return Domain.product({name: range(size) for name, size in _ATTRIBUTES.items()}, sensitive=sensitive)
+
+
+def population(size: int) -> np.ndarray:
+    """Draw N codes from a product of Zipf-like marginals with lognormal noise."""
+    rng = np.random.default_rng(1)
+    marginals = [_marginal(values, rng) for values in _ATTRIBUTES.values()]
+    p = reduce(np.multiply.outer, marginals).reshape(-1)
+    return rng.choice(size, N, p=p / p.sum())
+
+
+def _marginal(values: int, rng: np.random.Generator) -> np.ndarray:
+    weights = rng.lognormal(sigma=0.5, size=values) / np.arange(1, values + 1)
+    return rng.permutation(weights / weights.sum())
+
+
+def _singletons_row(mechanism: BlockMechanism, codes: np.ndarray) -> Row:
+    tally = mechanism.tally(mechanism.obfuscate_codes(codes, random=SeededRandom(1)))
+    moments, size = mechanism.moments, mechanism.domain.size
+    floors = np.full(size, (1 - moments.truth) * moments.inclusion)
+    found = singleton_maximum(tally.support, floors, slope=moments.truth)
+    spent = median_seconds(lambda: singleton_maximum(tally.support, floors, slope=moments.truth))
+    gap = singleton_gap(tally.support, floors, moments.truth, found)
+    cells = dict(zip(COLUMNS, (spent, 0, gap, None, None), strict=True))
+    return Row("RR, closed form", cells, f"<= 1 ms, KKT <= {MOST_KKT:g}", spent <= 1e-3 and gap <= MOST_KKT)
+
+
+def _blocks_row(name: str, mechanism: BlockMechanism, codes: np.ndarray, most: float) -> Row:
+    reports = mechanism.obfuscate_codes(codes, random=SeededRandom(1))
+    spent, found = _timed(mechanism, reports)
+    em = em_passes(Evidence.of(mechanism, reports))
+    equal = _same_for_any_threads(mechanism, reports)
+    cells: Mapping[str, Cell] = {
+        "seconds": spent,
+        "passes": found.passes,
+        "gap": found.gap,
+        "plain EM passes": em or f"> {MOST_EM_PASSES}",
+        "threads 1, 2, 3 equal": "yes" if equal else "no",
+    }
+    met = spent <= most and found.passes <= MOST_PASSES and found.gap <= TOLERANCE and equal
+    return Row(name, cells, f"<= {most:g} s, <= {MOST_PASSES} passes, gap <= {TOLERANCE:g}, equal", met)
+
+
+def _timed(mechanism: BlockMechanism, reports: Reports) -> tuple[float, Estimate]:
+    found = _maximum(mechanism, reports)
+    spent = [seconds(lambda: _maximum(mechanism, reports)) for _ in range(REPEATS)]
+    return float(np.median(spent)), found
+
+
+def _maximum(mechanism: BlockMechanism, reports: Reports) -> Estimate:
+    return estimate(mechanism, reports, method="mle", tolerance=TOLERANCE)
+
+
+def em_passes(evidence: Evidence) -> int | None:
+    """Count the passes of plain EM to the same gap; None if MOST_EM_PASSES were not enough."""
+    mechanism, tally = evidence.mechanism, evidence.tally
+    mixed = bool(mechanism.domain.clear_count)
+    likelihood = BlockLikelihood(evidence.membership("em"), mechanism.contrast, tally.clear_total if mixed else None)
+    p, _ = thresholded(evidence, 0.05, uniform=True)
+    start = np.concatenate([p[mechanism.domain.sensitive], p[~mechanism.domain.sensitive]])
+    counts = tally.clear if mixed else None
+    return passes_to_gap(
+        likelihood, start / start.sum(), clear_counts=counts, gap=TOLERANCE, most_passes=MOST_EM_PASSES
+    )
+
+
+def _same_for_any_threads(mechanism: BlockMechanism, reports: Reports) -> bool:
+    found = []
+    for threads in (1, 2, 3):
+        with _threads(threads):
+            found.append(_maximum(mechanism, reports).frequencies.tobytes())
+    return len(set(found)) == 1
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = os.environ.get("DISCREET_THREADS")
+    os.environ["DISCREET_THREADS"] = str(count)
+    try:
+        yield
+    finally:
+        os.environ.pop("DISCREET_THREADS")
+        if before is not None:
+            os.environ["DISCREET_THREADS"] = before

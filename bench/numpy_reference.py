@@ -1,0 +1,125 @@
+"""What a skilled NumPy user would write: PCG64, vectorised, in chunks that suit the cache, small types where they help.
+
+These are faster than any package known to us. They are no replacement: PCG64 can be predicted, a probability is
+rounded to whatever is near, and no promise is kept exactly.
+"""
+
+from dataclasses import dataclass
+from math import exp
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int64]
+Packed = NDArray[np.uint8]
+
+_CHUNK = 4096
+# The largest number of ones that fits a byte.
+_BYTE_SUM = 255
+_HASH_CHUNK = 20
+
+
+@dataclass(frozen=True)
+class HashReports:
+    """Reports of local hashing: ``(n,)`` parameters a and b of the hash functions, and values of buckets."""
+
+    a: NDArray[np.uint32]
+    b: NDArray[np.uint32]
+    bucket: NDArray[np.uint32]
+    prime: int
+    buckets: int
+
+
+def rr(codes: Codes, size: int, epsilon: float, rng: np.random.Generator) -> Codes:
+    """Obfuscate by k-ary randomized response, as truth or noise."""
+    truth = (exp(epsilon) - 1) / (size + exp(epsilon) - 1)
+    noise = rng.integers(size, size=len(codes), dtype=np.uint16)
+    return np.where(rng.random(len(codes)) < truth, codes, noise)
+
+
+def rr_counts(symbols: Codes, size: int) -> Codes:
+    """Count symbols."""
+    return np.bincount(symbols, minlength=size)
+
+
+def unary(codes: Codes, size: int, epsilon: float, rng: np.random.Generator) -> Packed:
+    """Obfuscate by basic RAPPOR; rows of packed bits."""
+    parts = [_unary_chunk(codes[i : i + _CHUNK], size, epsilon, rng) for i in range(0, len(codes), _CHUNK)]
+    return np.concatenate(parts)
+
+
+def _unary_chunk(codes: Codes, size: int, epsilon: float, rng: np.random.Generator) -> Packed:
+    noise = 1 / (1 + exp(epsilon / 2))
+    # 16 bits per bit: a quarter of the words that doubles would take, and sharp enough for a simulation.
+    bits = rng.integers(1 << 16, size=(len(codes), size), dtype=np.uint16) < np.uint16(noise * 2**16)
+    bits[np.arange(len(codes)), codes] = rng.random(len(codes)) < 1 - noise
+    return np.packbits(bits, axis=1, bitorder="little")
+
+
+def unary_counts(rows: Packed, size: int) -> Codes:
+    """Count the ones of every column."""
+    counts = np.zeros(size, dtype=np.int64)
+    for i in range(0, len(rows), _BYTE_SUM):
+        bits = np.unpackbits(rows[i : i + _BYTE_SUM], axis=1, count=size, bitorder="little")
+        counts += bits.sum(axis=0, dtype=np.uint8)
+    return counts
+
+
+def urap(
+    codes: Codes, slots: NDArray[np.int32], size: int, epsilon: float, rng: np.random.Generator
+) -> tuple[Packed, Codes]:
+    """Obfuscate by uRAP without noise bits on what goes in clear; rows of packed bits, and values in clear.
+
+    Args:
+        codes: ``(n,)`` values.
+        slots: rank among the sensitive values, negative for the others, by code.
+        size: how many values are sensitive.
+        epsilon: the privacy promise.
+        rng: the generator.
+    """
+    slot = slots[codes]
+    told = (slot < 0) & (rng.random(len(codes)) < -np.expm1(-epsilon / 2))
+    kept = slot[~told]
+    noise = 1 / (1 + exp(epsilon / 2))
+    bits = rng.integers(1 << 16, size=(len(kept), size), dtype=np.uint16) < np.uint16(noise * 2**16)
+    own = np.flatnonzero(kept >= 0)
+    bits[own, kept[own]] = rng.random(len(own)) < 1 - noise
+    return np.packbits(bits, axis=1, bitorder="little"), codes[told]
+
+
+def hashing(codes: Codes, prime: int, buckets: int, epsilon: float, rng: np.random.Generator) -> HashReports:
+    """Obfuscate by local hashing."""
+    n = len(codes)
+    a = rng.integers(1, prime, n, dtype=np.uint32)
+    b = rng.integers(prime, size=n, dtype=np.uint32)
+    hashed = (a * codes.astype(np.uint32) + b) % np.uint32(prime) % np.uint32(buckets)
+    truth = (exp(epsilon) - 1) / (buckets + exp(epsilon) - 1)
+    noise = rng.integers(buckets, size=n, dtype=np.uint32)
+    return HashReports(a, b, np.where(rng.random(n) < truth, hashed, noise), prime, buckets)
+
+
+def hashing_counts(reports: HashReports, size: int) -> Codes:
+    """Count, for every value, the reports whose hash function sends it to their bucket."""
+    # 32 bits hold a x + b for primes below 2^16, and halve the time.
+    x, counts = np.arange(size, dtype=np.uint32), np.zeros(size, dtype=np.int64)
+    for i in range(0, len(reports.a), _HASH_CHUNK):
+        part = slice(i, i + _HASH_CHUNK)
+        hashed = reports.a[part, None] * x
+        hashed += reports.b[part, None]
+        hashed %= np.uint32(reports.prime)
+        hashed %= np.uint32(reports.buckets)
+        counts += np.count_nonzero(hashed == reports.bucket[part, None], axis=0)
+    return counts
+
+
+def hashing_counts_divided(reports: HashReports, size: int) -> Codes:
+    """Do the same, knowing that NumPy divides by a constant in vector registers but takes no remainder there."""
+    x, counts = np.arange(size, dtype=np.uint32), np.zeros(size, dtype=np.int64)
+    for i in range(0, len(reports.a), _HASH_CHUNK):
+        part = slice(i, i + _HASH_CHUNK)
+        hashed = reports.a[part, None] * x
+        hashed += reports.b[part, None]
+        hashed -= hashed // np.uint32(reports.prime) * np.uint32(reports.prime)
+        hashed -= hashed // np.uint32(reports.buckets) * np.uint32(reports.buckets)
+        counts += np.count_nonzero(hashed == reports.bucket[part, None], axis=0)
+    return counts

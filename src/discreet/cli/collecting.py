@@ -1,0 +1,151 @@
+"""The verbs ``obfuscate`` and ``estimate``."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from discreet.cli.terminal import console, progress_bar, show_json, show_table
+from discreet.core.estimate import Estimate
+from discreet.core.random import SecureRandom, SeededRandom
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.errors import ParameterError
+from discreet.estimators import estimate
+from discreet.io.files import iterate_reports, read_tally, replacing, write_reports, write_tally
+from discreet.io.plan import Plan
+from discreet.io.tables import read_values
+from discreet.mechanisms import BlockMechanism
+
+_BATCH = 1 << 18
+_NEEDS_REPORTS = ("mle", "em")
+
+
+def obfuscate_file(
+    plan: Path, values: Path, output: Path, *, column: str | None, seed: int | None, force: bool, as_json: bool
+) -> None:
+    """Obfuscate a table of values and say what was promised."""
+    mechanism = Plan.load(plan).mechanism()
+    codes = mechanism.domain.encode(read_values(values, mechanism.domain, column))
+    random = SecureRandom() if seed is None else SeededRandom(seed)
+    with progress_bar("obfuscating") as progress:
+
+        def batches() -> Iterator[Reports]:
+            done = 0
+            for reports in mechanism.obfuscate_batches(codes, size=_BATCH, random=random):
+                yield reports
+                done += reports.n
+                progress("obfuscating", done, len(codes))
+
+        written = write_reports(output, mechanism, batches(), force=force)
+    facts = {"reports": written, "output": str(output), "plan": mechanism.fingerprint, "simulated": seed is not None}
+    if as_json:
+        show_json(facts)
+        return
+    console().print(f"{written:,} reports of plan {mechanism.fingerprint[:12]} written to {output}.")
+    console().print(str(mechanism.guarantee))
+    if seed is not None:
+        console().print("These reports are simulated with a known seed: they protect nobody.")
+
+
+def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
+    """Estimate from files of reports or tallies, write what was asked for, and show the largest values."""
+    mechanism = Plan.load(plan).mechanism()
+    method = options["method"]
+    with progress_bar("reading") as progress:
+        data = _gathered(mechanism, sources, keep=method in _NEEDS_REPORTS, progress=progress)
+        found = estimate(mechanism, data, method=method, **_given(options, progress))
+    force, level, together = options["force"], options["level"], options["simultaneous"]
+    if options["tally_file"] is not None:
+        write_tally(options["tally_file"], data if isinstance(data, Tally) else mechanism.tally(data), force=force)
+    if options["output"] is not None:
+        _write_estimate(options["output"], found, level, simultaneous=together, force=force)
+    if options["plot"] is not None:
+        with replacing(options["plot"], force=force) as beside:
+            found.plot(level).save(str(beside), **_inline(beside))
+    if options["as_json"]:
+        show_json(_as_json(found, level, simultaneous=together))
+    else:
+        _show(mechanism, found, level, simultaneous=together, largest=options["largest"])
+
+
+def _given(options: dict[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
+    """Return the estimator's options that were given; a method that has no use for one says so."""
+    given = {name: options[name] for name in ("tolerance", "significance", "remainder") if options[name] is not None}
+    if options["method"] in _NEEDS_REPORTS:
+        given["progress"] = lambda passes, gap: progress(f"pass {passes:g}, gap {gap:.1e}", 0, None)
+    return given
+
+
+def _gathered(
+    mechanism: BlockMechanism, sources: Sequence[Path], *, keep: bool, progress: Callable[..., None]
+) -> Reports | Tally:
+    tally, batches = mechanism.empty_tally(), []
+    for source in sources:
+        if source.name.endswith(".tally.parquet"):
+            tally += read_tally(source, mechanism)
+            continue
+        for reports in iterate_reports(source, mechanism):
+            if keep:
+                batches.append(reports)
+            else:
+                tally += mechanism.tally(reports)
+            progress(f"reading {source.name}", 0, None)
+    if batches and tally.n:
+        raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
+    return Reports.concatenate(batches) if batches else tally
+
+
+def _inline(path: Path) -> dict[str, Any]:
+    return {"inline": True} if path.suffix == ".html" else {"ppi": 144} if path.suffix == ".png" else {}
+
+
+def _write_estimate(path: Path, found: Estimate, level: float, *, simultaneous: bool, force: bool) -> None:
+    if path.suffix not in (".csv", ".parquet", ".json"):
+        raise ParameterError(f"estimates are kept as .csv, .parquet or .json, got {path.name!r}.")
+    with replacing(path, force=force) as beside:
+        if path.suffix == ".csv":
+            found.to_csv(beside, level, simultaneous=simultaneous)
+        elif path.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            pq.write_table(found.to_arrow(level, simultaneous=simultaneous), beside)
+        else:
+            text = json.dumps(_as_json(found, level, simultaneous=simultaneous))
+            beside.write_text(text + "\n", encoding="utf-8")
+
+
+def _as_json(found: Estimate, level: float, *, simultaneous: bool) -> dict[str, Any]:
+    columns = found.columns(level, simultaneous=simultaneous)
+    return {
+        "plan": found.fingerprint,
+        "method": found.method,
+        "n": found.n,
+        "gap": found.gap,
+        "level": level,
+        "simultaneous": simultaneous,
+        "simulated": found.simulated,
+        "columns": {name: column.tolist() for name, column in columns.items()},
+    }
+
+
+def _show(mechanism: BlockMechanism, found: Estimate, level: float, *, simultaneous: bool, largest: int) -> None:
+    columns = found.columns(level, simultaneous=simultaneous)
+    codes = found.largest(max(largest, 1))
+    cells = [
+        [
+            name,
+            "yes" if columns["sensitive"][code] else "no",
+            *(f"{columns[field][code]:.4%}" for field in ("frequency", "standard_error", "lower", "upper")),
+        ]
+        for code, name in zip(codes, found.domain.names(codes), strict=True)
+    ]
+    kind = "simultaneous " if simultaneous else ""
+    title = f"{len(codes)} largest of {found.domain.size} values; {found.n:,} reports, method {found.method}"
+    headings = ["value", "sensitive", "estimate", "std. error", f"{kind}{level:.0%} from", "to"]
+    show_table(title, headings, cells, left=2)
+    if found.gap is not None:
+        console().print(f"Log-likelihood certified to {found.gap:.1e} nats per report.")
+    console().print(str(mechanism.guarantee))
+    if found.simulated:
+        console().print("These reports are simulated with a known seed: they protect nobody.")

@@ -1,0 +1,100 @@
+"""The verbs. Nothing heavy is imported before a verb runs, so that ``--help`` answers at once.
+
+Exit codes: 0 done; 1 a guarantee does not hold; 2 the input or the request cannot be used.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet import __version__
+from discreet.cli.lazily import Verbs, input_file, output_file
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+_FORCE = click.option("--force", is_flag=True, help="Replace output files that exist.")
+_SEED = click.option("--seed", type=int, help="Seed for a simulation; such reports are marked and protect nobody.")
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="discreet")
+def main() -> None:
+    """Local privacy: obfuscate values, estimate their distribution, and know how well each person is protected."""
+
+
+@main.command()
+@click.argument("study", type=input_file)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for page, picture and numbers [out/STUDY].")
+@_SEED
+@_JSON
+def simulate(study: Path, output: Path | None, seed: int | None, as_json: bool) -> None:
+    """Obfuscate people whose values are known, estimate, and compare with the truth.
+
+    STUDY is a TOML or JSON file such as examples/census.toml. Writes page.html, chart.png and results.json; a folder
+    that was written before is written anew.
+    """
+    from discreet.cli.simulating import run
+
+    run(study, output or Path("out") / study.stem, seed, as_json=as_json)
+
+
+@main.command()
+@click.argument("plan", type=input_file)
+@click.argument("values", type=input_file)
+@click.option("-o", "--output", required=True, type=output_file, help="Reports: .parquet, .arrow or .jsonl.")
+@click.option("--column", help="Column that holds the values, if there are several.")
+@_SEED
+@_FORCE
+@_JSON
+def obfuscate(
+    plan: Path, values: Path, output: Path, column: str | None, seed: int | None, force: bool, as_json: bool
+) -> None:
+    """Obfuscate a table of values under PLAN: one report per row, in order."""
+    from discreet.cli.collecting import obfuscate_file
+
+    obfuscate_file(plan, values, output, column=column, seed=seed, force=force, as_json=as_json)
+
+
+@main.command()
+@click.argument("plan", type=input_file)
+@click.argument("reports", nargs=-1, required=True, type=input_file)
+@click.option("--method", default="linear", show_default=True, help="linear, threshold, norm-sub, projected, mle or em.")
+@click.option("--tolerance", type=float, help="For mle: certified gap, in nats per report.")
+@click.option("--significance", type=float, help="For threshold and em: level of all tests together.")
+@click.option("--remainder", type=click.Choice(["uniform", "zero"]), help="For threshold: what becomes of the rest.")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
+@click.option("--simultaneous", is_flag=True, help="Let all intervals hold at once.")
+@click.option("-o", "--output", type=output_file, help="Estimate: .csv, .parquet or .json.")
+@click.option("--plot", type=output_file, help="Picture: .png, .svg or .html.")
+@click.option("--tally", "tally_file", type=output_file, help="Keep the tally of the reports: .parquet.")
+@click.option("--largest", type=int, default=15, show_default=True, help="How many values to show.")
+@_FORCE
+@_JSON
+def estimate(plan: Path, reports: tuple[Path, ...], **options: Any) -> None:
+    """Estimate the distribution behind files of REPORTS (or tallies, ending in .tally.parquet) made under PLAN."""
+    from discreet.cli.collecting import estimate_files
+
+    estimate_files(plan, reports, **options)
+
+
+@main.command()
+@click.argument("plan", type=input_file)
+@_JSON
+def verify(plan: Path, as_json: bool) -> None:
+    """Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is broken."""
+    from discreet.cli.judging import verify_plan
+
+    verify_plan(plan, as_json=as_json)
+
+
+@main.command("plan")
+@click.argument("domain", type=input_file)
+@click.option("--epsilon", required=True, type=float, help="Privacy promise, in nats.")
+@click.option("--users", required=True, type=int, help="Number of reports.")
+@click.option("--sensitive-mass", type=float, help="Share of people whose value is sensitive, if roughly known.")
+@_JSON
+def compare_mechanisms(domain: Path, epsilon: float, users: int, sensitive_mass: float | None, as_json: bool) -> None:
+    """Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one."""
+    from discreet.cli.judging import compare_on
+
+    compare_on(domain, epsilon, users, sensitive_mass, as_json=as_json)

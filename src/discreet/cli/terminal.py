@@ -1,0 +1,48 @@
+"""Tables, numbers and progress for people; JSON for programs."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+_MOST_COLUMNS = 200
+
+
+def console() -> Console:
+    """Return where tables go; wide enough for them when nobody looks."""
+    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_MOST_COLUMNS)
+
+
+def show_json(facts: Any) -> None:
+    """Print facts as JSON."""
+    click.echo(json.dumps(facts, indent=2, allow_nan=False))
+
+
+def show_table(title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], *, left: int = 1) -> None:
+    """Print a table; the first ``left`` columns are text, the others numbers."""
+    drawn = Table(title=title, title_justify="left", title_style="bold")
+    for place, heading in enumerate(headings):
+        drawn.add_column(heading, justify="left" if place < left else "right", overflow="fold")
+    for row in cells:
+        drawn.add_row(*row)
+    console().print(drawn)
+
+
+@contextmanager
+def progress_bar(text: str) -> Iterator[Any]:
+    """Show a bar on the error stream while work is done; nothing if that is not a terminal.
+
+    Yields:
+        a function of (text, steps done, steps in all or None).
+    """
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    shown = Console(file=sys.stderr)
+    with Progress(*columns, console=shown, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(text, total=None)
+        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)

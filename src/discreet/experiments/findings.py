@@ -1,0 +1,118 @@
+"""What a study found, in words, tables and pictures."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.core.arrays import IntArray
+from discreet.experiments.study import Outcome, Study
+from discreet.plots.frequencies import Panel, comparison_chart
+
+_SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """A study with its outcomes.
+
+    Attributes:
+        study: what was asked.
+        outcomes: what came of each run.
+    """
+
+    study: Study
+    outcomes: list[Outcome]
+
+    def best(self, notion: str) -> Outcome | None:
+        """Return the run of a notion whose linear estimate is expected to be best; None if there is none."""
+        of_notion = [outcome for outcome in self.outcomes if outcome.protects == notion]
+        return min(of_notion, key=lambda run: run.expected_squared_error(self.study.truth), default=None)
+
+    @property
+    def compared(self) -> list[Outcome]:
+        """The best run under plain LDP and the best one under ULDP, as far as there are such."""
+        return [run for run in (self.best("LDP"), self.best("ULDP")) if run is not None]
+
+    def sentences(self) -> list[str]:
+        """Say what was protected, what was not, and what it bought."""
+        study, domain = self.study, self.study.domain
+        people = int(study.counts.sum())
+        mass = float(study.truth[domain.sensitive].sum())
+        told = [
+            f"{people:,} people, each with one of {domain.size} values, were obfuscated one by one at "
+            f"epsilon = {study.document.epsilon:g}.",
+            f"Protected: the {domain.sensitive_count} sensitive values, which {mass:.2%} of the people have (under plain "
+            f"LDP, all {domain.size} values).",
+            f"Not protected under ULDP: the other {domain.clear_count} values; whoever has one may report it in clear.",
+        ]
+        return told + self._bought()
+
+    def _bought(self) -> list[str]:
+        plain, optimized = self.best("LDP"), self.best("ULDP")
+        if plain is None or optimized is None:
+            return []
+        truth, method = self.study.truth, self.study.document.show
+        gain = plain.expected_squared_error(truth) / optimized.expected_squared_error(truth)
+        before, after = plain.distance(method, truth), optimized.distance(method, truth)
+        return [
+            f"What that bought: with the same epsilon for what is sensitive, the best plain LDP mechanism "
+            f"({plain.mechanism.name}) is off by {before:.1%} of the people (total variation, {method}), the best ULDP "
+            f"mechanism ({optimized.mechanism.name}) by {after:.1%}; plain LDP would need about {gain:.0f} times as many "
+            f"people for the same expected squared error."
+        ]
+
+    def chart(self) -> Any:
+        """Draw truth and estimates of the best runs, sensitive values above the others."""
+        title = self.study.document.title or "Study"
+        rows = [self._panels(codes) for codes in self._shown() if len(codes)]
+        subtitle = [f"{int(self.study.counts.sum()):,} people, epsilon = {self.study.document.epsilon:g}; "
+                    f"estimates by {self.study.document.show}"]
+        return comparison_chart(rows, title=title, subtitle=subtitle)
+
+    def _shown(self) -> list[IntArray]:
+        ranked = np.argsort(-self.study.truth, kind="stable")
+        sensitive = self.study.domain.sensitive[ranked]
+        return [ranked[sensitive][:_SHOWN], ranked[~sensitive][:_SHOWN]]
+
+    def _panels(self, codes: IntArray) -> list[Panel]:
+        domain, truth = self.study.domain, self.study.truth
+        kind = "sensitive" if domain.sensitive[codes[0]] else "not sensitive"
+        panels = []
+        for run in self.compared:
+            title = f"{run.protects} ({run.mechanism.name}): the {len(codes)} most frequent {kind} values"
+            panel = run.estimates[self.study.document.show].panel(title, codes, truth=truth)
+            panels.append(Panel(title, panel.names, {**panel.columns, "sensitive": domain.sensitive[codes]}, panel.truth))
+        return panels
+
+
+HEADINGS = (
+    "protects",
+    "mechanism",
+    "bytes/report",
+    "obfuscate s",
+    "tally s",
+    "MSE / expected",
+    "worst s.e.",
+)
+
+
+def table(findings: Findings) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and the cells of the table of runs; TV is the total variation distance to the truth."""
+    truth = findings.study.truth
+    methods = list(findings.outcomes[0].estimates)
+    cells = []
+    for run in findings.outcomes:
+        linear = run.estimates["linear"]
+        ratio = run.squared_error("linear", truth) / run.expected_squared_error(truth)
+        cells.append([
+            "all values" if run.protects == "LDP" else f"{run.mechanism.domain.sensitive_count} sensitive",
+            run.mechanism.name,
+            f"{run.bytes:.2f}",
+            f"{run.obfuscate_seconds:.2f}",
+            f"{run.tally_seconds:.3f}",
+            f"{ratio:.2f}",
+            f"{linear.standard_errors.max():.5f}",
+            *(f"{run.distance(method, truth):.4f}" for method in methods),
+        ])
+    return [*HEADINGS, *(f"TV {method}" for method in methods)], cells

@@ -1,0 +1,242 @@
+"""A study: obfuscate people whose distribution is known, estimate it from the reports, and compare with the truth.
+
+A study file names a table of counts, one or more mechanisms, and whom they protect: ``"sensitive"`` (the sensitive values,
+ULDP) or ``"all"`` (every value, plain LDP).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Domain
+from discreet.core.estimate import Estimate
+from discreet.core.random import RandomSource
+from discreet.core.reports import Reports
+from discreet.errors import ParameterError
+from discreet.estimators import METHODS, estimate
+from discreet.io.plan import MechanismSpec, build_mechanism, read_document
+from discreet.io.tables import read_labels, read_table
+from discreet.mechanisms import BlockMechanism
+
+Progress = Callable[[str, int, int], None]
+
+
+class CountsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table with one row per value: its label, how many people have it, and whether it is sensitive."""
+
+    path: str
+    label: str = "label"
+    count: str = "count"
+    sensitive: str = "sensitive"
+
+
+class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One mechanism, and whether it protects every value or the sensitive ones."""
+
+    mechanism: MechanismSpec
+    protect: Literal["all", "sensitive"] = "sensitive"
+
+
+class StudyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a study file may say.
+
+    Attributes:
+        epsilon: the privacy promise, in nats.
+        data: the people.
+        run: the mechanisms to compare.
+        methods: estimators to compare.
+        show: the estimator to draw.
+        version: of this form; 1.
+        title: for people.
+        credit: where the data come from.
+        about: what the values and the sensitive ones among them are.
+    """
+
+    epsilon: float
+    data: CountsSpec
+    run: list[RunSpec]
+    methods: list[str] = msgspec.field(default_factory=lambda: ["linear", "projected", "mle"])
+    show: str = "mle"
+    version: Literal[1] = 1
+    title: str = ""
+    credit: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A study, ready to run.
+
+    Attributes:
+        document: what its file says.
+        domain: the values, with what is sensitive.
+        counts: ``(|X|,)`` how many people have each value.
+    """
+
+    document: StudyDocument
+    domain: Domain
+    counts: IntArray
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Study":
+        """Read a study file and its table.
+
+        Raises:
+            ParameterError: if it says what it may not; it names the place.
+        """
+        document = read_document(path, StudyDocument)
+        unknown = [name for name in [*document.methods, document.show] if name not in METHODS]
+        if unknown:
+            raise ParameterError(f"{path}: methods must be among {', '.join(METHODS)}, got {', '.join(unknown)}.")
+        if not document.run:
+            raise ParameterError(f"{path}: run must list at least one mechanism.")
+        source = Path(path).parent / document.data.path
+        labels, marks = read_labels(source, document.data.label, document.data.sensitive)
+        return cls(document, Domain(labels, sensitive=marks), _counts(source, document.data.count))
+
+    @property
+    def truth(self) -> FloatArray:
+        """``(|X|,)`` true frequencies."""
+        return self.counts / self.counts.sum()
+
+    def mechanism(self, spec: RunSpec) -> BlockMechanism:
+        """Return the mechanism of one run."""
+        domain = self.domain if spec.protect == "sensitive" else Domain(self.domain.table()["value"].tolist())
+        return build_mechanism(spec.mechanism, domain, self.document.epsilon)
+
+
+def _counts(path: Path, column: str) -> IntArray:
+    table = read_table(path)
+    if column not in table.column_names:
+        raise ParameterError(f"{path}: there is no column {column!r}; it has {', '.join(table.column_names)}.")
+    counts = np.asarray(table[column])
+    if counts.dtype.kind not in "iu" or counts.min() < 0 or counts.sum() < 1:
+        raise ParameterError(f"{path}: column {column!r} must hold counts, at least one of them above 0.")
+    return counts.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What came of one run.
+
+    Attributes:
+        spec: the run.
+        mechanism: its mechanism.
+        estimates: by method.
+        bytes: measured size of a report's columns.
+        obfuscate_seconds: for all the people together.
+        tally_seconds: the same.
+        estimate_seconds: by method, the tally not included.
+    """
+
+    spec: RunSpec
+    mechanism: BlockMechanism
+    estimates: dict[str, Estimate]
+    bytes: float
+    obfuscate_seconds: float
+    tally_seconds: float
+    estimate_seconds: dict[str, float]
+
+    @property
+    def protects(self) -> str:
+        """Whom it protects, and under which notion."""
+        return self.mechanism.guarantee.notion
+
+    def distance(self, method: str, truth: FloatArray) -> float:
+        """Return the total variation distance to the truth."""
+        return float(np.abs(self.estimates[method].frequencies - truth).sum() / 2)
+
+    def squared_error(self, method: str, truth: FloatArray) -> float:
+        """Return the sum of squared errors."""
+        return float(((self.estimates[method].frequencies - truth) ** 2).sum())
+
+    def expected_squared_error(self, truth: FloatArray) -> float:
+        """Return what the linear estimate's squared error is expected to be, given these very people."""
+        n = self.estimates["linear"].n
+        # The people are all there is, so sampling them adds no error.
+        return self.mechanism.expected_mse(n, truth) - (1 - float(truth @ truth)) / n
+
+
+def run_study(study: Study, *, random: RandomSource | None = None, progress: Progress | None = None) -> list[Outcome]:
+    """Run every mechanism of a study on all its people.
+
+    Args:
+        study: the study.
+        random: the words; None for secure ones.
+        progress: called with what is being done, how many steps are done, and how many there are.
+    """
+    codes = np.repeat(np.arange(study.domain.size), study.counts)
+    methods = list(dict.fromkeys(["linear", *study.document.methods, study.document.show]))
+    steps = len(study.document.run) * (len(methods) + 2)
+    tell = _Teller(progress, steps)
+    return [_outcome(study, spec, codes, methods, random, tell) for spec in study.document.run]
+
+
+class _Teller:
+    def __init__(self, progress: Progress | None, steps: int) -> None:
+        self._progress, self._steps, self._done = progress, steps, 0
+
+    def __call__(self, text: str) -> None:
+        if self._progress is not None:
+            self._progress(text, self._done, self._steps)
+        self._done += 1
+
+
+def _outcome(
+    study: Study, spec: RunSpec, codes: IntArray, methods: list[str], random: RandomSource | None, tell: _Teller
+) -> Outcome:
+    mechanism = study.mechanism(spec)
+    name = f"{mechanism.guarantee.notion} {mechanism.name}"
+    tell(f"{name}: obfuscating")
+    reports, obfuscated = _timed(lambda: mechanism.obfuscate_codes(codes, random=random))
+    tell(f"{name}: tallying")
+    mechanism.tally(reports.part(0, 1000))  # compiles the kernels, so that the next line times the counting
+    tally, tallied = _timed(lambda: mechanism.tally(reports))
+    found, seconds = {}, {}
+    for method in methods:
+        tell(f"{name}: estimating ({method})")
+        data = reports if method in ("mle", "em") else tally
+        found[method], seconds[method] = _timed(lambda: estimate(mechanism, data, method=method))  # noqa: B023
+    return Outcome(spec, mechanism, found, _wire_bytes(reports), obfuscated, tallied, seconds)
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    start = perf_counter()
+    result = work()
+    return result, perf_counter() - start
+
+
+def _wire_bytes(reports: Reports) -> float:
+    mask = 0 if reports.in_clear is None else reports.in_clear.nbytes
+    return (reports.nbytes - mask) / reports.n
+
+
+def rows(study: Study, outcomes: list[Outcome]) -> Iterator[dict[str, Any]]:
+    """Yield one flat record per run, with everything that the table shows."""
+    truth = study.truth
+    for outcome in outcomes:
+        linear = outcome.estimates["linear"]
+        expected = outcome.expected_squared_error(truth)
+        yield {
+            "notion": outcome.protects,
+            "protected_values": outcome.mechanism.domain.sensitive_count,
+            "mechanism": outcome.mechanism.name,
+            "epsilon_promised": outcome.mechanism.epsilon,
+            "epsilon_realised": outcome.mechanism.guarantee.realised,
+            "users": linear.n,
+            "bytes_per_report": outcome.bytes,
+            "seconds_obfuscate": outcome.obfuscate_seconds,
+            "seconds_tally": outcome.tally_seconds,
+            "seconds_estimate": outcome.estimate_seconds,
+            "mse": outcome.squared_error("linear", truth),
+            "expected_mse": expected,
+            "worst_standard_error": float(linear.standard_errors.max()),
+            "tv": {method: outcome.distance(method, truth) for method in outcome.estimates},
+            "simulated": linear.simulated,
+        }

@@ -1,0 +1,234 @@
+"""The plan: the public, versioned document of a collection, in TOML or JSON.
+
+    version = 1
+    epsilon = 1.0
+
+    [domain]
+    labels = ["<18", "18-64", "65+"]
+    sensitive = ["<18", "65+"]
+
+    [mechanism]
+    name = "unary"
+
+It is decoded strictly: an unknown field is an error that names the place. What a mechanism may be told is read off its
+class, so that a new mechanism needs nothing here.
+"""
+
+import inspect
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_type_hints
+
+import msgspec
+
+from discreet.core.domain import Domain
+from discreet.errors import ParameterError
+from discreet.io.tables import read_labels
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
+
+Label = str | int
+Sensitive = list[str | int | bool | dict[str, Label | list[Label]] | list[float]]
+
+
+class GridSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Regions of a map: borders in degrees, and how many rows and columns."""
+
+    lat: tuple[float, float]
+    lon: tuple[float, float]
+    rows: int
+    cols: int
+
+
+class FileSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Labels in a CSV or Parquet file beside the plan.
+
+    Attributes:
+        path: the file, relative to the plan.
+        label: name of the column of labels.
+        sensitive: name of a column of true and false; None if the plan says itself what is sensitive.
+    """
+
+    path: str
+    label: str = "label"
+    sensitive: str | None = None
+
+
+class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The values: exactly one of labels, range, product, grid and file; and which of them are sensitive.
+
+    Attributes:
+        labels: texts or integers.
+        range: the first integer and the one after the last.
+        product: labels of each attribute.
+        grid: regions of a map.
+        file: labels in a file.
+        sensitive: labels, a list of true and false, or for products patterns; every value if it is left out.
+        allow_unprotected: accept that nothing is sensitive.
+    """
+
+    labels: list[Label] | None = None
+    range: tuple[int, int] | None = None
+    product: dict[str, list[Label]] | None = None
+    grid: GridSpec | None = None
+    file: FileSpec | None = None
+    sensitive: Sensitive | None = None
+    allow_unprotected: bool = False
+
+    def domain(self, folder: Path) -> Domain:
+        """Build the domain; files are looked up in ``folder``."""
+        kinds = ("labels", "range", "product", "grid", "file")
+        given = [kind for kind in kinds if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise ParameterError(f"domain must have exactly one of {', '.join(kinds)}, got {', '.join(given) or 'none'}.")
+        return self._built(folder)
+
+    def _built(self, folder: Path) -> Domain:
+        said: dict[str, Any] = {"sensitive": self.sensitive, "allow_unprotected": self.allow_unprotected}
+        if self.product is not None:
+            return Domain.product(self.product, **said)
+        if self.grid is not None:
+            grid = self.grid
+            return Domain.grid(lat=grid.lat, lon=grid.lon, rows=grid.rows, cols=grid.cols, **said)
+        if self.file is not None:
+            labels, marked = read_labels(folder / self.file.path, self.file.label, self.file.sensitive)
+            if marked is not None and self.sensitive is not None:
+                raise ParameterError("sensitive must be said once, in the domain or in its file, not in both.")
+            return Domain(labels, sensitive=self.sensitive if marked is None else marked,
+                          allow_unprotected=self.allow_unprotected)
+        return Domain(range(*self.range) if self.range else self.labels, **said)
+
+
+def _mechanism_spec(name: str, cls: type[BlockMechanism]) -> type[msgspec.Struct]:
+    """Make the plan's table of a mechanism out of its constructor's options."""
+    hints = get_type_hints(cls.__init__)
+    fields = [
+        (option.name, hints[option.name], option.default)
+        for option in inspect.signature(cls.__init__).parameters.values()
+        if option.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    made = msgspec.defstruct(
+        f"{cls.__name__}Spec", fields, frozen=True, forbid_unknown_fields=True, tag_field="name", tag=name
+    )
+    made.__doc__ = inspect.getdoc(cls).splitlines()[0] if inspect.getdoc(cls) else None  # type: ignore[union-attr]
+    return made
+
+
+_SPECS = {name: _mechanism_spec(name, cls) for name, cls in BLOCK_MECHANISMS.items()}
+MechanismSpec: Any = Union[tuple(_SPECS.values())]  # noqa: UP007
+
+
+def build_mechanism(spec: msgspec.Struct, domain: Domain, epsilon: float) -> BlockMechanism:
+    """Make the mechanism that a plan's table describes."""
+    name = str(type(spec).__struct_config__.tag)
+    options = {field: getattr(spec, field) for field in spec.__struct_fields__}
+    return BLOCK_MECHANISMS[name](domain, epsilon, **options)
+
+
+class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a plan file may say.
+
+    Attributes:
+        epsilon: the privacy promise, in nats.
+        domain: the values and which of them are sensitive.
+        mechanism: which mechanism, by name, and its options.
+        version: of this form; 1.
+        title: for people.
+    """
+
+    epsilon: float
+    domain: DomainSpec
+    mechanism: MechanismSpec
+    version: Literal[1] = 1
+    title: str = ""
+
+
+class DomainDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a domain file may say: for comparing mechanisms before there is a plan.
+
+    Attributes:
+        domain: the values and which of them are sensitive.
+        sensitive_mass: the share of people whose value is sensitive, if it is roughly known.
+        version: of this form; 1.
+        title: for people.
+    """
+
+    domain: DomainSpec
+    sensitive_mass: float | None = None
+    version: Literal[1] = 1
+    title: str = ""
+
+
+Document = TypeVar("Document")
+
+
+def read_document(path: str | Path, kind: type[Document]) -> Document:
+    """Read a TOML or JSON file strictly.
+
+    Raises:
+        ParameterError: if the file is missing, not TOML or JSON, or says what it may not; it names the place.
+    """
+    source = Path(path)
+    if source.suffix not in (".toml", ".json"):
+        raise ParameterError(f"plans are kept as .toml or .json, got {source.name!r}.")
+    decode = msgspec.toml.decode if source.suffix == ".toml" else msgspec.json.decode
+    try:
+        return decode(source.read_bytes(), type=kind)
+    except FileNotFoundError:
+        raise ParameterError(f"{source} does not exist.") from None
+    except OSError as error:
+        raise ParameterError(f"{source} cannot be read ({type(error).__name__}).") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{source}: {_sentence(str(error))}") from None
+
+
+def _sentence(message: str) -> str:
+    """Say where first: msgspec ends with '- at `$.place`'."""
+    what, _, where = message.partition(" - at ")
+    what = what[:1].lower() + what[1:]
+    return f"at {where.strip('`').removeprefix('$.')}, {what}." if where else f"{what}."
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A collection's public document, with its domain built.
+
+    Attributes:
+        document: what the file says.
+        folder: where files that it names are.
+    """
+
+    document: PlanDocument
+    folder: Path = Path()
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Plan":
+        """Read a plan.
+
+        Raises:
+            ParameterError: if it cannot be read or says what it may not; it names the place.
+        """
+        return cls(read_document(path, PlanDocument), Path(path).parent)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The values and which of them are sensitive."""
+        return self.document.domain.domain(self.folder)
+
+    def mechanism(self) -> BlockMechanism:
+        """Return the mechanism that the plan describes.
+
+        Raises:
+            ParameterError: if a parameter is out of range.
+        """
+        return build_mechanism(self.document.mechanism, self.domain, self.document.epsilon)
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest that marks every batch, tally and estimate of this plan."""
+        return self.mechanism().fingerprint
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of plan files."""
+    return msgspec.json.schema(PlanDocument)

@@ -1,0 +1,102 @@
+"""True and estimated frequencies with their intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.core.arrays import AnyArray, FloatArray
+from discreet.core.extras import optional
+
+SENSITIVE, CLEAR = "sensitive", "not sensitive"
+_COLOURS = {SENSITIVE: "#c2410c", CLEAR: "#1d4ed8"}
+_ROW_HEIGHT = 15
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """What one chart of frequencies shows.
+
+    Attributes:
+        title: above the chart.
+        names: one label per value, from the top down.
+        columns: ``frequency``, ``lower``, ``upper``, ``sensitive``; each as long as ``names``.
+        truth: true frequencies, as long; None where they are not known.
+        level: confidence of the intervals.
+    """
+
+    title: str
+    names: Sequence[str]
+    columns: dict[str, AnyArray]
+    truth: FloatArray | None = None
+    level: float = 0.95
+
+    @property
+    def legend(self) -> str:
+        """What the marks mean."""
+        known = "" if self.truth is None else "; black tick: true share"
+        return f"dot: estimate; bar: {self.level:.0%} interval{known}"
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One record per value."""
+        found = []
+        for place, name in enumerate(self.names):
+            row: dict[str, Any] = {"name": name, "class": SENSITIVE if self.columns["sensitive"][place] else CLEAR}
+            row |= {field: float(self.columns[field][place]) for field in ("frequency", "lower", "upper")}
+            found.append(row if self.truth is None else {**row, "truth": float(self.truth[place])})
+        return found
+
+    @property
+    def end(self) -> float:
+        """The largest number drawn."""
+        highest = [float(self.columns[field].max()) for field in ("frequency", "upper")]
+        return max([*highest, *([] if self.truth is None else [float(self.truth.max())])])
+
+
+def frequency_chart(panel: Panel, *, width: int = 520, end: float | None = None, names: bool = True) -> Any:
+    """Draw one row per value: estimate with interval, and the truth where it is known.
+
+    Args:
+        panel: what to draw.
+        width: of the plot, in pixels.
+        end: where the axis ends; None to fit.
+        names: whether to write the labels.
+
+    Returns:
+        an Altair layer chart.
+    """
+    alt = optional("altair")
+    base = alt.Chart(alt.Data(values=panel.rows))
+    label = alt.Axis(labelLimit=420, labelFontSize=10) if names else None
+    y = alt.Y("name:N", sort=list(panel.names), title=None, axis=label)
+    x = {"scale": alt.Scale(domain=[0, end or panel.end * 1.02], clamp=True), "title": "share of people"}
+    ticks = alt.Axis(format="~%", tickCount=6)
+    tips = [alt.Tooltip("name:N"), alt.Tooltip("class:N", title="value is")]
+    tips += [alt.Tooltip(f"{field}:Q", format=".3%") for field in panel.rows[0] if field not in ("name", "class")]
+    shared = {"y": y, "color": _colour(alt), "tooltip": tips}
+    layers = [
+        base.mark_rule(strokeWidth=2.5, opacity=0.5).encode(x=alt.X("lower:Q", axis=ticks, **x), x2="upper:Q", **shared),
+        base.mark_point(filled=True, size=34, opacity=1).encode(x=alt.X("frequency:Q", axis=ticks, **x), **shared),
+    ]
+    if panel.truth is not None:
+        tick = base.mark_tick(color="black", thickness=2, height=11)
+        layers.append(tick.encode(x=alt.X("truth:Q", axis=ticks, **x), y=y, tooltip=tips))
+    heading = alt.TitleParams(panel.title, subtitle=panel.legend, anchor="start", frame="group", fontSize=12)
+    return alt.layer(*layers).properties(width=width, height=_ROW_HEIGHT * len(panel.names), title=heading)
+
+
+def _colour(alt: Any) -> Any:
+    scale = alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values()))
+    return alt.Color("class:N", title="value is", scale=scale, legend=alt.Legend(orient="top", direction="horizontal"))
+
+
+def comparison_chart(rows: Sequence[Sequence[Panel]], *, title: str, subtitle: Sequence[str] = ()) -> Any:
+    """Draw panels side by side, each row of panels over one and the same values and axis."""
+    alt = optional("altair")
+    drawn = []
+    for panels in rows:
+        end = max(panel.end for panel in panels) * 1.02
+        beside = [frequency_chart(panel, width=330, end=end, names=place == 0) for place, panel in enumerate(panels)]
+        drawn.append(alt.hconcat(*beside, spacing=24))
+    heading = alt.TitleParams(title, subtitle=list(subtitle), anchor="start", fontSize=16, subtitleFontSize=12)
+    return alt.vconcat(*drawn, spacing=30).properties(title=heading).configure_view(stroke="#ddd")

@@ -1,0 +1,63 @@
+"""The membership operator is the matrix that `contains` spells out."""
+
+from typing import Any
+
+import numpy as np
+
+from laws import Case, every, one_epsilon, sampled
+
+
+def distinct(case: Case) -> tuple[Any, Any]:
+    """Return the operator of sampled reports and the rows it must stand for."""
+    law, blocks = case.mechanism.law, sampled(case, 1501).blocks
+    operator = law.membership(blocks)
+    rows = blocks if operator.multiplicity is None else law.alphabet()[0]
+    return operator, law.contains(rows).astype(np.float64)
+
+
+@one_epsilon
+def test_dot_is_the_matrix_product(case: Case) -> None:
+    operator, matrix = distinct(case)
+    assert (operator.rows, operator.size) == matrix.shape
+    random = np.random.default_rng(1)
+    for _ in range(3):
+        values = random.normal(size=operator.size)
+        np.testing.assert_allclose(operator.dot(values), matrix @ values, rtol=1e-12, atol=1e-11)
+
+
+@one_epsilon
+def test_transpose_dot_is_the_transposed_product(case: Case) -> None:
+    operator, matrix = distinct(case)
+    weights = np.random.default_rng(2).normal(size=operator.rows)
+    np.testing.assert_allclose(operator.transpose_dot(weights), matrix.T @ weights, rtol=1e-11, atol=1e-10)
+
+
+@every
+def test_support_is_the_weighted_column_sum(case: Case) -> None:
+    law, blocks = case.mechanism.law, sampled(case, 400).blocks
+    contained = law.contains(blocks)
+    assert law.support(blocks).tolist() == contained.sum(axis=0).tolist()
+    operator = law.membership(blocks)
+    times = np.ones(operator.rows) if operator.multiplicity is None else operator.multiplicity
+    assert times.sum() == len(contained)
+    assert np.rint(operator.transpose_dot(times)).astype(int).tolist() == contained.sum(axis=0).tolist()
+
+
+@every
+def test_sums_over_reports_agree_whatever_the_multiplicity(case: Case) -> None:
+    """What the likelihood needs: a sum over reports of a function of p(A)."""
+    law, blocks = case.mechanism.law, sampled(case, 400).blocks
+    operator = law.membership(blocks)
+    times = np.ones(operator.rows) if operator.multiplicity is None else operator.multiplicity
+    p = np.random.default_rng(3).dirichlet(np.ones(law.size))
+    plain = np.log1p(3 * (law.contains(blocks) @ p)).sum()
+    np.testing.assert_allclose(times @ np.log1p(3 * operator.dot(p)), plain, rtol=1e-12)
+
+
+@one_epsilon
+def test_empty_batches(case: Case) -> None:
+    law = case.mechanism.law
+    blocks = {name: column[:0] for name, column in sampled(case, 5).blocks.items()}
+    assert law.support(blocks).tolist() == [0] * law.size
+    assert law.contains(blocks).shape == (0, law.size)
+    assert law.flaws(blocks).shape == (0,)

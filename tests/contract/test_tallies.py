@@ -1,0 +1,259 @@
+"""Batches and tallies: splitting, merging, zeros and strangers."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SecureRandom, SeededRandom
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding
+from laws import BUILDERS, Case, one_epsilon, sampled
+
+CUTS = (0, 1, 2, 700, 700, 2999, 3001)
+
+
+@one_epsilon
+def test_tally_counts_what_the_reports_contain(case: Case) -> None:
+    mechanism, reports = case.mechanism, sampled(case)
+    tally = mechanism.tally(reports)
+    contained = mechanism.law.contains(reports.blocks)
+    assert tally.support.tolist() == [int(contained[:, x].sum()) for x in range(case.domain.sensitive_count)]
+    assert tally.clear.tolist() == [int((reports.clear == code).sum()) for code in case.domain.clear_codes]
+    assert tally.n == len(reports) == 3001
+    assert tally.clear_total == len(reports.clear)
+    assert len(contained) == (3001 if mechanism.clear_blocks else 3001 - len(reports.clear))
+    assert tally.support.dtype == tally.clear.dtype == np.int64
+    assert not mechanism.law.flaws(reports.blocks).any()
+
+
+@one_epsilon
+def test_clear_values_are_the_reporters_own(case: Case) -> None:
+    """Row i speaks for value i: what is in clear is its value, and no sensitive value is ever in clear."""
+    codes = np.random.default_rng(11).integers(0, case.domain.size, 3001)
+    reports = sampled(case)
+    if case.domain.clear_count == 0:
+        assert reports.in_clear is None
+        assert len(reports.clear) == 0
+        return
+    assert (reports.clear == codes[reports.in_clear]).all()
+    assert not case.domain.sensitive[reports.clear].any()
+    assert reports.in_clear.sum() > 0
+
+
+@one_epsilon
+def test_split_and_merged_tallies_agree(case: Case) -> None:
+    mechanism, reports = case.mechanism, sampled(case)
+    whole = mechanism.tally(reports)
+    parts = [mechanism.tally(reports.part(start, stop)) for start, stop in pairwise(CUTS)]
+    assert sum(parts) == whole
+    assert sum(reversed(parts), mechanism.empty_tally()) == whole
+    assert (parts[0] + parts[3]) + parts[5] == parts[5] + (parts[3] + parts[0])
+    assert parts[3] != whole
+    assert parts[0].n == 1
+    np.testing.assert_array_equal(mechanism.linear(sum(parts)), mechanism.linear(whole))
+
+
+@one_epsilon
+def test_parts_put_together_are_the_whole(case: Case) -> None:
+    reports = sampled(case)
+    again = Reports.concatenate(reports.part(start, stop) for start, stop in pairwise(CUTS))
+    assert (again.n, again.fingerprint, again.simulated) == (reports.n, reports.fingerprint, True)
+    np.testing.assert_array_equal(again.clear, reports.clear)
+    if reports.in_clear is None:
+        assert again.in_clear is None
+    else:
+        np.testing.assert_array_equal(again.in_clear, reports.in_clear)
+    for name, column in reports.blocks.items():
+        np.testing.assert_array_equal(again.blocks[name], column)
+        assert again.blocks[name].dtype == column.dtype
+    assert len(reports.part(-1, 10**9)) == 1
+    assert len(reports.part(5, 3)) == 0
+
+
+@one_epsilon
+def test_batches_agree_with_one_batch(case: Case) -> None:
+    codes = np.random.default_rng(4).integers(0, case.domain.size, 1000)
+    batches = list(case.mechanism.obfuscate_batches(codes, size=300, random=SeededRandom(1)))
+    assert [len(batch) for batch in batches] == [300, 300, 300, 100]
+    random = SeededRandom(1)
+    for batch, start in zip(batches, range(0, 1000, 300), strict=True):
+        alone = case.mechanism.obfuscate_codes(codes[start : start + 300], random=random)
+        assert case.mechanism.tally(alone) == case.mechanism.tally(batch)
+
+
+@one_epsilon
+def test_the_empty_tally_is_a_zero(case: Case) -> None:
+    mechanism, tally = case.mechanism, case.mechanism.tally(sampled(case))
+    zero = mechanism.empty_tally()
+    assert tally + zero == tally == zero + tally
+    assert zero + zero == zero
+    nobody = mechanism.tally(mechanism.obfuscate_codes(np.array([], dtype=np.int64)))
+    assert nobody == zero
+    with pytest.raises(DataError, match="got none"):
+        mechanism.linear(zero)
+
+
+@one_epsilon
+def test_unknown_blocks_are_those_beside_no_clear_value(case: Case) -> None:
+    reports = sampled(case)
+    unknown = case.mechanism.blocks_of_unknown(reports)
+    rows = np.flatnonzero(~reports.in_clear) if case.mechanism.clear_blocks else np.arange(reports.block_count)
+    for name, column in reports.blocks.items():
+        np.testing.assert_array_equal(unknown[name], column[rows])
+    assert len(rows) == reports.n - len(reports.clear)
+
+
+@one_epsilon
+def test_the_same_seed_gives_the_same_reports_and_says_so(case: Case) -> None:
+    first, second, other = sampled(case), sampled(case), sampled(case, seed=12)
+    assert first.simulated
+    assert _same(first, second)
+    assert not _same(first, other)
+    secure = case.mechanism.obfuscate_codes([0, 1])
+    assert not secure.simulated
+    assert not case.mechanism.obfuscate_codes([0], random=SecureRandom()).simulated
+    assert (case.mechanism.tally(secure) + case.mechanism.tally(first)).simulated
+    assert Reports.concatenate([secure, first]).simulated
+
+
+def _same(one: Reports, other: Reports) -> bool:
+    return one.clear.tolist() == other.clear.tolist() and all(
+        np.array_equal(column, other.blocks[name]) for name, column in one.blocks.items()
+    )
+
+
+def strangers(case: Case) -> dict[str, object]:
+    """Mechanisms that differ in one thing only."""
+    build, size = BUILDERS[case.builder], case.domain.size
+    sensitive = case.domain.sensitive_codes.tolist()
+    clear = case.domain.clear_codes.tolist()
+    shifted = Domain(range(1, size + 1), sensitive=[code + 1 for code in sensitive])
+    found = {"epsilon": build(case.domain, 1.1), "labels": build(shifted, 1.0)}
+    if clear:
+        found["sensitive set"] = build(Domain(range(size), sensitive=[*sensitive[1:], clear[-1]]), 1.0)
+    return found
+
+
+@one_epsilon
+def test_strangers_do_not_mix(case: Case) -> None:
+    reports = sampled(case, 50)
+    tally = case.mechanism.tally(reports)
+    for difference, other in strangers(case).items():
+        alien = other.obfuscate_codes([0, 1])
+        for attempt in (
+            lambda other=other: other.tally(reports),
+            lambda other=other: other.linear(tally),
+            lambda other=other: tally + other.empty_tally(),
+            lambda other=other: sum([other.empty_tally(), tally]),
+            lambda alien=alien: Reports.concatenate([reports, alien]),
+        ):
+            with pytest.raises(MismatchError, match="one plan"):
+                pytest.fail(f"a stranger by {difference} was let in: {attempt()}")
+
+
+def test_different_mechanisms_do_not_mix() -> None:
+    domain = Domain(range(7), sensitive=[0, 4, 6])
+    built = [build(domain, 1.0) for build in BUILDERS.values()]
+    for mechanism in built:
+        for other in built:
+            if mechanism is not other and mechanism.law != other.law:
+                with pytest.raises(MismatchError, match="one plan"):
+                    mechanism.empty_tally() + other.empty_tally()
+
+
+def test_concatenating_nothing_is_refused() -> None:
+    with pytest.raises(DataError, match="at least one batch"):
+        Reports.concatenate([])
+
+
+def test_tallies_are_not_added_to_anything_else() -> None:
+    zero = RandomizedResponse(Domain(range(3)), 1.0).empty_tally()
+    for other in (1, 0.0, "x", None):
+        with pytest.raises(TypeError):
+            other + zero
+    with pytest.raises(TypeError):
+        zero + 1
+
+
+def test_reports_of_a_part_without_blocks() -> None:
+    mechanism = RandomizedResponse(Domain(range(9), sensitive=[0]), 20.0)
+    reports = mechanism.obfuscate_codes(np.full(40, 3), random=SeededRandom(2))
+    part = reports.part(10, 20)
+    assert part.clear.tolist() == [3] * 10
+    assert mechanism.tally(part).clear[2] == 10
+
+
+def test_fingerprints_follow_the_plan_and_nothing_else() -> None:
+    domain = Domain(range(7), sensitive=[0, 4, 6])
+    for build in BUILDERS.values():
+        again = build(Domain(np.arange(7), sensitive=lambda x: x in (0, 4, 6)), 1)
+        assert build(domain, 1.0).fingerprint == again.fingerprint
+    plans = [
+        *(build(domain, 1.0) for build in BUILDERS.values()),
+        *(build(domain, np.nextafter(1.0, 2)) for build in BUILDERS.values()),
+        *(build(Domain(range(7), sensitive=[0, 4, 5]), 1.0) for build in BUILDERS.values()),
+        *(build(Domain(range(8), sensitive=[0, 4, 6]), 1.0) for build in BUILDERS.values()),
+        *(build(Domain(list("abcdefg"), sensitive=list("aeg")), 1.0) for build in BUILDERS.values()),
+        UnaryEncoding(domain, 1.0, theta=0.51),
+        UnaryEncoding(domain, 1.0, theta=0.51, clear_bits=True),
+        BUILDERS["hashing-g2"].func(domain, 1.0, g=7),
+        BUILDERS["subset-k2"].func(domain, 1.0, k=1),
+    ]
+    meanings = {(m.domain, m.epsilon, m.clear_blocks, m.law) for m in plans}
+    assert len({m.fingerprint for m in plans}) == len(meanings)
+    assert len(meanings) >= 5 * (len(BUILDERS) - 2) + 3
+
+
+def test_channels_tally_merge_and_refuse_strangers() -> None:
+    channel = Channel([[0.75, 0.25], [0.25, 0.75]])
+    reports = channel.obfuscate_codes(np.arange(1000) % 2, random=SeededRandom(3))
+    tally = channel.tally(reports)
+    assert tally.support.tolist() == np.bincount(reports.blocks["output"], minlength=2).tolist()
+    assert channel.tally(reports.part(0, 300)) + channel.tally(reports.part(300, 1000)) == tally
+    assert tally + channel.empty_tally() == tally
+    other = Channel([[0.75, 0.25], [0.2, 0.8]])
+    with pytest.raises(MismatchError, match="one plan"):
+        other.tally(reports)
+    with pytest.raises(MismatchError, match="one plan"):
+        other.linear(tally)
+
+
+def test_tallies_differ_in_every_part() -> None:
+    mechanism = UnaryEncoding(Domain(range(5), sensitive=[1, 2]), 1.0)
+    tally = mechanism.tally(mechanism.obfuscate_codes([1, 2, 3, 0, 4, 4], random=SeededRandom(1)))
+    changed = [
+        replace(tally, n=7),
+        replace(tally, fingerprint="x"),
+        replace(tally, simulated=False),
+        replace(tally, support=tally.support + np.array([0, 1])),
+        replace(tally, clear=tally.clear + np.array([0, 0, 1])),
+    ]
+    assert all(other != tally for other in changed)
+    assert tally != 0
+    assert replace(tally, support=tally.support.copy()) == tally
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(tally)
+    assert isinstance(tally, Tally)
+
+
+def test_channel_decoder_is_unbiased_and_its_errors_exact() -> None:
+    """An explicit channel with more outputs than inputs, against enumeration."""
+    random = np.random.default_rng(8)
+    matrix = random.dirichlet(np.ones(6), 4)
+    matrix[:, 4] = 0
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    channel = Channel(matrix)
+    decoder = np.array([channel.linear(Tally(channel.fingerprint, 1, row, row[:0])) for row in np.eye(6, dtype=int)])
+    np.testing.assert_allclose(matrix @ decoder, np.eye(4), atol=1e-12)
+    for p in random.dirichlet(np.ones(4), 5):
+        variances = p @ matrix @ decoder**2 - p**2
+        assert channel.expected_mse(7, p) == pytest.approx(variances.sum() / 7, rel=1e-10)
+        np.testing.assert_allclose(channel.expected_standard_errors(7, p) ** 2 * 7, variances, rtol=1e-9)
+        assert channel.expected_mse(7, p) <= channel.worst_case_mse(7) * (1 + 1e-12)
+    with pytest.raises(ParameterError, match="linearly independent"):
+        Channel([[0.5, 0.5], [0.5, 0.5]]).decoder  # noqa: B018

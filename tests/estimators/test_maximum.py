@@ -1,0 +1,145 @@
+"""The solver: certified, monotone in effort, honest about passes; and EM beside it."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import DataError, ParameterError
+from discreet.estimators.expectation import expectation_maximization, passes_to_gap
+from discreet.estimators.likelihood import BlockLikelihood
+from discreet.estimators.maximum import Start, maximize
+
+sys.path.insert(0, str(Path(__file__).parent))
+from dense_membership import DenseMembership, channel_gap, log_likelihood, random_problem
+
+
+def _point(solution, clear):
+    return solution.frequencies if clear is None else np.append(solution.frequencies, solution.rest)
+
+
+def _bits(seed=0, rows=3000, size=40, epsilon=3.0):
+    random = np.random.default_rng(seed)
+    own, other = 1 / (1 + np.exp(-epsilon / 2)), 1 / (1 + np.exp(epsilon / 2))
+    values = random.choice(size, rows, p=random.dirichlet(np.full(size, 0.5)))
+    matrix = random.random((rows, size)) < other
+    matrix[np.arange(rows), values] = random.random(rows) < own
+    start = (matrix.mean(axis=0) - other) / (own - other)
+    return DenseMembership(matrix), float(np.expm1(epsilon)), start
+
+
+@settings(max_examples=400, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_any_problem_is_certified(seed):
+    membership, contrast, clear, start = random_problem(seed)
+    solution = maximize(BlockLikelihood(membership, contrast, clear), Start(start), tolerance=1e-6)
+    point = _point(solution, clear)
+    assert solution.converged
+    assert point.min() >= 0
+    assert point.sum() == pytest.approx(1, abs=1e-12)
+    assert solution.rest == 0 or clear
+    assert channel_gap(membership, contrast, clear, point) <= 1.01e-6
+    assert solution.passes == len(membership.calls) / 2
+
+
+@pytest.mark.parametrize("clear", [None, 700])
+def test_it_agrees_with_long_em(clear):
+    membership, contrast, start = _bits()
+    likelihood = BlockLikelihood(membership, contrast, clear)
+    start = start if clear is None else np.append(start, 0.2)
+    solution = maximize(likelihood, Start(start), tolerance=1e-10)
+    counts = None if clear is None else [clear]
+    even = np.full(start.size, 1 / start.size)
+    em = expectation_maximization(likelihood, even, clear_counts=counts, change=1e-9)
+    assert em.gap < 1e-6
+    long = np.concatenate([em.frequencies, em.clear_frequencies])
+    np.testing.assert_allclose(_point(solution, clear), long, atol=2e-3)
+    best = log_likelihood(membership, contrast, clear, _point(solution, clear))
+    assert 0 <= best - log_likelihood(membership, contrast, clear, long) <= em.gap
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-4])
+def test_the_gap_bounds_what_is_missing(tolerance):
+    membership, contrast, start = _bits(seed=1)
+    likelihood = BlockLikelihood(membership, contrast)
+    best = maximize(likelihood, Start(start), tolerance=1e-11).frequencies
+    rough = maximize(likelihood, Start(start), tolerance=tolerance)
+    missing = log_likelihood(membership, contrast, None, best) - log_likelihood(
+        membership, contrast, None, rough.frequencies
+    )
+    assert -1e-13 <= missing <= rough.gap <= tolerance
+
+
+def test_it_needs_far_fewer_passes_than_em():
+    membership, contrast, start = _bits(seed=2)
+    likelihood = BlockLikelihood(membership, contrast)
+    solution = maximize(likelihood, Start(start), tolerance=1e-6)
+    em = passes_to_gap(likelihood, np.full(40, 1 / 40), gap=1e-6, most_passes=5000)
+    assert em is None or em > 10 * solution.passes
+    assert passes_to_gap(likelihood, solution.frequencies, gap=1e-5) == 1
+
+
+def test_single_precision_runs_but_does_not_certify():
+    membership, contrast, start = _bits(seed=3, rows=60_000, size=80)
+    steps = []
+    solution = maximize(
+        BlockLikelihood(membership, contrast),
+        Start(start),
+        tolerance=1e-7,
+        progress=lambda passes, gap: steps.append(passes),
+    )
+    assert np.dtype(np.float32) in membership.calls
+    assert membership.calls[-1] == np.float64
+    assert steps == sorted(steps)
+    assert channel_gap(membership, contrast, None, solution.frequencies) <= 1.01e-7
+
+
+def test_information_is_the_curvature_of_independent_bits():
+    membership, contrast, start = _bits(seed=4, rows=20_000)
+    solution = maximize(BlockLikelihood(membership, contrast), Start(start), tolerance=1e-8)
+    z = contrast / (1 + contrast * membership.matrix @ solution.frequencies)
+    columns = membership.matrix - (z**2 @ membership.matrix / (z**2).sum())
+    curvature = np.mean(z[:, None] ** 2 * columns**2, axis=0)
+    np.testing.assert_allclose(solution.information, curvature, rtol=0.25)
+
+
+def test_without_blocks_everything_is_the_rest():
+    likelihood = BlockLikelihood(DenseMembership(np.zeros((0, 3))), 2.0, 10)
+    solution = maximize(likelihood, Start(np.zeros(4)))
+    assert solution.rest == 1
+    assert not solution.frequencies.any()
+
+
+def test_it_gives_up_honestly():
+    membership, contrast, start = _bits(seed=5)
+    solution = maximize(BlockLikelihood(membership, contrast), Start(start), most_passes=2, tolerance=1e-9)
+    assert not solution.converged
+    gap = channel_gap(membership, contrast, None, solution.frequencies)
+    assert solution.gap == pytest.approx(gap, rel=1e-6)
+
+
+def test_refusals():
+    membership = DenseMembership(np.ones((2, 2)))
+    with pytest.raises(ParameterError):
+        BlockLikelihood(membership, 0.0)
+    with pytest.raises(DataError):
+        BlockLikelihood(DenseMembership(np.zeros((0, 2))), 1.0, 0)
+    with pytest.raises(DataError):
+        maximize(BlockLikelihood(membership, 1.0), Start(np.zeros(3)))
+    with pytest.raises(ParameterError):
+        maximize(BlockLikelihood(membership, 1.0), Start(np.zeros(2)), tolerance=0)
+
+
+def test_em_is_multiplicative_and_keeps_the_clear_counts():
+    membership, contrast, _ = _bits(seed=6)
+    start = np.r_[0.0, np.full(41, 1 / 41)]
+    likelihood = BlockLikelihood(membership, contrast, 300)
+    found = expectation_maximization(likelihood, start, clear_counts=[100, 200], change=1e-7)
+    assert found.frequencies[0] == 0
+    assert found.clear_frequencies[1] == pytest.approx(2 * found.clear_frequencies[0], rel=1e-3)
+    one = expectation_maximization(likelihood, start, clear_counts=[100, 200], most_iterations=1)
+    assert one.iterations == 1
+    assert not one.converged

@@ -1,0 +1,196 @@
+"""From words to coins, exactly: the tests hand out the words themselves."""
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.core.exact import exponential_below, likelihood_ratio, logarithm, truth_threshold
+from discreet.core.random import WORD_RANGE, toss, uniform_below
+from discreet.errors import ParameterError
+from discreet.mechanisms.bits import IndependentBits
+
+word = st.integers(0, WORD_RANGE - 1)
+
+
+class Scripted:
+    """Hands out the given words, in order, and counts them."""
+
+    secure = False
+
+    def __init__(self, words: list[int]) -> None:
+        self.left = list(words)
+        self.taken = 0
+
+    def words(self, n: int) -> Any:
+        assert n <= len(self.left), "more words taken than the specification needs"
+        given_now, self.left = self.left[:n], self.left[n:]
+        self.taken += n
+        return np.array(given_now, dtype=np.uint64)
+
+
+# uniform_below
+
+
+def by_rounds(bound: int, n: int, words: list[int]) -> tuple[list[int], int]:
+    """The specification: cut the range into ``bound`` equal shares; words of the rest are drawn again, in rounds."""
+    share = WORD_RANGE // bound
+    drawn: list[int | None] = [None] * n
+    taken = 0
+    while None in drawn:
+        for place in [place for place, value in enumerate(drawn) if value is None]:
+            value = words[taken] // share
+            taken += 1
+            drawn[place] = value if value < bound else None
+    return [int(value or 0) for value in drawn], taken
+
+
+@given(bound=st.integers(2, WORD_RANGE - 1), data=st.data())
+def test_uniform_below_follows_the_words(bound: int, data: st.DataObject) -> None:
+    share = WORD_RANGE // bound
+    rejected = st.integers(share * bound, WORD_RANGE - 1) if share * bound < WORD_RANGE else word
+    accepted = st.integers(0, share * bound - 1)
+    script = data.draw(st.lists(accepted | rejected | word, max_size=12)) + data.draw(
+        st.lists(accepted, min_size=6, max_size=6)
+    )
+    expected, taken = by_rounds(bound, 6, script)
+    source = Scripted(script)
+    assert uniform_below(bound, 6, source).tolist() == expected
+    assert source.taken == taken
+
+
+@given(bound=st.integers(2, 1 << 40) | st.integers(2, 20), data=st.data())
+def test_every_integer_below_gets_the_same_share_of_words(bound: int, data: st.DataObject) -> None:
+    value = data.draw(st.integers(0, bound - 1))
+    share = WORD_RANGE // bound
+    first, last = value * share, value * share + share - 1
+    assert uniform_below(bound, 2, Scripted([first, last])).tolist() == [value, value]
+    if value:
+        assert uniform_below(bound, 1, Scripted([first - 1])).tolist() == [value - 1]
+    beyond = bound * share
+    if beyond < WORD_RANGE:
+        source = Scripted([beyond, WORD_RANGE - 1, first, last])
+        assert uniform_below(bound, 2, source).tolist() == [value, value]
+        assert source.taken == 4
+
+
+def test_uniform_below_of_nothing_and_of_one() -> None:
+    assert uniform_below(5, 0, Scripted([])).tolist() == []
+    assert uniform_below(1, 3, Scripted([])).tolist() == [0, 0, 0]
+
+
+# toss
+
+
+@given(threshold=st.integers(1, WORD_RANGE - 1))
+def test_a_coin_is_true_for_exactly_threshold_words(threshold: int) -> None:
+    words = [0, threshold - 1, threshold, WORD_RANGE - 1]
+    assert toss(4, threshold, Scripted(words)).tolist() == [True, True, False, threshold == WORD_RANGE]
+
+
+def test_coins_at_both_ends_are_certain() -> None:
+    assert toss(3, WORD_RANGE, Scripted([])).tolist() == [True] * 3
+    assert toss(3, 0, Scripted([0, 1, WORD_RANGE - 1])).tolist() == [False] * 3
+    assert toss(1, WORD_RANGE - 1, Scripted([WORD_RANGE - 1])).tolist() == [False]
+    assert toss(1, 1, Scripted([0])).tolist() == [True]
+
+
+def test_certain_coins_take_no_word() -> None:
+    """As the docstring of `toss` promises, at either end."""
+    for threshold in (0, WORD_RANGE):
+        source = Scripted([5, 6, 7])
+        toss(3, threshold, source)
+        assert source.taken == 0
+
+
+# The threshold of truth
+
+inclusions = st.builds(lambda a, b: Fraction(min(a, b), max(a, b) + 1), st.integers(1, 10**6), st.integers(1, 10**6))
+promises = st.floats(1e-9, 40)
+
+
+def e_to(epsilon: float) -> Decimal:
+    with localcontext() as context:
+        context.prec = 150
+        return Decimal(epsilon).exp()
+
+
+@given(epsilon=promises, inclusion=inclusions)
+def test_threshold_is_the_largest_that_keeps_the_promise(epsilon: float, inclusion: Fraction) -> None:
+    exact = Fraction(e_to(epsilon))
+    threshold = truth_threshold(epsilon, inclusion)
+    assert 1 <= threshold < WORD_RANGE
+    assert 1 + Fraction(threshold, WORD_RANGE - threshold) / inclusion <= exact
+    if threshold < WORD_RANGE - 1:
+        assert 1 + Fraction(threshold + 1, WORD_RANGE - threshold - 1) / inclusion > exact
+
+
+@given(a=promises, b=promises, inclusion=inclusions, other=inclusions)
+def test_threshold_is_monotone(a: float, b: float, inclusion: Fraction, other: Fraction) -> None:
+    assert truth_threshold(min(a, b), inclusion) <= truth_threshold(max(a, b), inclusion)
+    low, high = sorted([inclusion, other])
+    assert truth_threshold(a, low) <= truth_threshold(a, high)
+
+
+@given(epsilon=st.floats(0, 200, exclude_min=True))
+def test_exponential_is_just_below(epsilon: float) -> None:
+    below, exact = exponential_below(epsilon), Fraction(e_to(epsilon))
+    assert below < exact
+    assert below > exact * (1 - Fraction(1, 10**110))
+
+
+@given(threshold=st.integers(1, WORD_RANGE - 1), inclusion=inclusions)
+def test_ratio_and_logarithm_are_exact(threshold: int, inclusion: Fraction) -> None:
+    s = Fraction(threshold, WORD_RANGE)
+    ratio = likelihood_ratio(threshold, inclusion)
+    assert ratio == (s + (1 - s) * inclusion) / ((1 - s) * inclusion)
+    with localcontext() as context:
+        context.prec = 200
+        assert logarithm(ratio) == float((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())
+
+
+@pytest.mark.parametrize("epsilon", [1e-25, 1e-20, 5e-324])
+def test_an_epsilon_without_truth_is_refused(epsilon: float) -> None:
+    with pytest.raises(ParameterError, match="so small that the truth would never be told"):
+        truth_threshold(epsilon, Fraction(1, 3))
+
+
+def test_the_largest_epsilon_is_clamped_below_certainty() -> None:
+    assert truth_threshold(200.0, Fraction(1, 2)) == WORD_RANGE - 1
+
+
+# The ladder of bits
+
+
+@given(data=st.data(), depth=st.integers(1, 60))
+def test_ladder_compares_integers_with_the_threshold(data: st.DataObject, depth: int) -> None:
+    """In every one of the 64 lanes: complement the bits, first word least significant, and compare."""
+    threshold = data.draw(st.integers(0, (1 << depth) // 2 - 1)) * 2 + 1 if depth > 1 else 1
+    near = st.integers(max(threshold - 2, 0), min(threshold + 2, (1 << depth) - 1)) | st.integers(0, (1 << depth) - 1)
+    lanes = data.draw(st.lists(near, min_size=64, max_size=64))
+    words = np.zeros((depth, 2), dtype=np.uint64)
+    for digit in range(depth):
+        words[digit, 0] = sum((1 - (lanes[lane] >> digit & 1)) << lane for lane in range(64))
+        words[digit, 1] = data.draw(word) if digit == 0 else WORD_RANGE - 1 - int(words[digit, 0])
+    below = IndependentBits(64, threshold, depth)._ladder(words.copy())
+    for column in range(2):
+        for lane in range(64):
+            number = sum((1 - (int(words[digit, column]) >> lane & 1)) << digit for digit in range(depth))
+            assert (int(below[column]) >> lane & 1) == (number < threshold)
+
+
+@given(inclusion=st.floats(1e-30, 1 - 2**-53), size=st.integers(1, 99))
+def test_bits_come_near_the_wanted_inclusion_with_an_odd_threshold(inclusion: float, size: int) -> None:
+    law = IndependentBits.near(size, inclusion)
+    assert law.threshold % 2 == 1
+    assert 0 < law.threshold < 1 << law.depth
+    assert law.depth <= 60
+    assert law.inclusion == law.pair_inclusion == Fraction(law.threshold, 1 << law.depth)
+    assert 0 < law.inclusion < 1
+    if 2.0**-48 < inclusion < 1 - 2.0**-16:
+        assert abs(law.inclusion / Fraction(inclusion) - 1) <= Fraction(1, 4000)
+        assert abs(law.inclusion - Fraction(inclusion)) <= Fraction(1, 1 << 16)

@@ -1,0 +1,532 @@
+"""Bad input is refused where it comes in, in one sentence that quotes parameters and never a person's value."""
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import FrozenInstanceError
+from fractions import Fraction
+from math import expm1, inf, nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.mechanisms import (
+    Channel,
+    HadamardResponse,
+    LocalHashing,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+
+DOMAIN = Domain(range(5), sensitive=[1, 2, 4])
+PLAIN = Domain(range(5))
+ONE = Domain(range(5), sensitive=[3])
+MECHANISMS = [RandomizedResponse, UnaryEncoding, SubsetSelection, LocalHashing, HadamardResponse]
+
+SECRET = 8675309
+SECRET_TEXT = "zanzibar"
+
+
+def kind_of(value: Any) -> str:
+    """Name a case by its type: names must not depend on addresses or on the order of a set."""
+    return type(value).__name__
+
+
+def refused(kind: type[DiscreetError], attempt: Callable[[], Any]) -> str:
+    """Expect a refusal in one sentence, without a secret in it or in what hangs on to it; return the message."""
+    with pytest.raises(DiscreetError) as caught:
+        attempt()
+    error, message = caught.value, str(caught.value)
+    assert isinstance(error, kind)
+    assert re.fullmatch(r"[^\n]+\.", message)
+    assert ". " not in message
+    assert error.args == (message,)
+    assert error.__context__ is None or error.__suppress_context__
+    assert error.__cause__ is None
+    for secret in (str(SECRET), SECRET_TEXT):
+        assert secret not in message
+    return message
+
+
+# Mechanisms
+
+
+@pytest.mark.parametrize("build", MECHANISMS)
+@pytest.mark.parametrize(
+    "epsilon",
+    [0, 0.0, -0.0, -1.0, nan, inf, -inf, "1", None, True, [1.0], 1e-25, 201.0, 1j, Fraction(-1, 3), 10**400, np.nan],
+    ids=kind_of,
+)
+def test_epsilon(build: type, epsilon: Any) -> None:
+    for domain in (DOMAIN, PLAIN, ONE):
+        message = refused(ParameterError, lambda domain=domain: build(domain, epsilon))
+        assert "epsilon" in message
+
+
+@given(epsilon=st.floats(max_value=0) | st.text() | st.none() | st.booleans() | st.binary())
+def test_anything_but_a_positive_number_is_no_epsilon(epsilon: Any) -> None:
+    for build in MECHANISMS:
+        refused(ParameterError, lambda build=build: build(DOMAIN, epsilon))
+
+
+@pytest.mark.parametrize("epsilon", [1, np.float32(1), np.int64(1), Fraction(1)])
+def test_every_kind_of_one_is_an_epsilon(epsilon: Any) -> None:
+    assert RandomizedResponse(DOMAIN, epsilon).fingerprint == RandomizedResponse(DOMAIN, 1.0).fingerprint
+
+
+@pytest.mark.parametrize("theta", [0, 1, 0.0, 1.0, -0.5, 1.5, nan, inf, "0.5", True, [0.5], 10**400], ids=kind_of)
+def test_theta(theta: Any) -> None:
+    assert "theta" in refused(ParameterError, lambda: UnaryEncoding(DOMAIN, 1.0, theta=theta))
+
+
+@given(theta=st.floats(0, 1, exclude_min=True, exclude_max=True), epsilon=st.floats(1e-3, 200))
+def test_every_theta_inside_keeps_the_promise(theta: float, epsilon: float) -> None:
+    """Or is refused, where so little is left for truth that it would never be told."""
+    if theta * -expm1(-epsilon) < 2**-63:
+        with suppress(ParameterError):
+            UnaryEncoding(DOMAIN, epsilon, theta=theta)
+        return
+    assert UnaryEncoding(DOMAIN, epsilon, theta=theta).guarantee.realised <= epsilon
+
+
+@pytest.mark.parametrize("k", [0, 3, -1, 4, 1.0, "1", True, nan])
+def test_k(k: Any) -> None:
+    assert "k must be an integer in 1..2" in refused(ParameterError, lambda: SubsetSelection(DOMAIN, 1.0, k=k))
+
+
+def test_k_without_a_choice() -> None:
+    assert "k does nothing" in refused(ParameterError, lambda: SubsetSelection(ONE, 1.0, k=1))
+
+
+@pytest.mark.parametrize("g", [1, 0, -2, 1 << 33, 2.0, "2", True, nan])
+def test_g(g: Any) -> None:
+    assert "g must be an integer in 2.." in refused(ParameterError, lambda: LocalHashing(DOMAIN, 1.0, g=g))
+
+
+def test_clear_bits_without_clear_values() -> None:
+    assert "clear_bits" in refused(ParameterError, lambda: UnaryEncoding(PLAIN, 1.0, clear_bits=True))
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[0.5, 0.5], [0.5, 0.6]],
+        [[1.5, -0.5], [0, 1]],
+        [[nan, 1], [0, 1]],
+        [[inf, 0], [0, 1]],
+        [0.5, 0.5],
+        [],
+        [[]],
+        "matrix",
+        [["a", "b"], ["c", "d"]],
+        [[1.0], [0.5, 0.5]],
+        None,
+    ],
+    ids=kind_of,
+)
+def test_channel_matrix(matrix: Any) -> None:
+    refused(ParameterError, lambda: Channel(matrix))
+
+
+def test_channel_of_another_domain() -> None:
+    assert "a row per value (5), got 2" in refused(ParameterError, lambda: Channel(np.eye(2), DOMAIN))
+
+
+def test_channels_too_large_to_spell_out() -> None:
+    assert "spelled out" in refused(ParameterError, UnaryEncoding(Domain(range(60)), 1.0).channel)
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, "7", None, True, nan])
+def test_number_of_reports(n: Any) -> None:
+    p = np.full(5, 0.2)
+    for mechanism in (RandomizedResponse(DOMAIN, 1.0), Channel(np.eye(5))):
+        assert "n must be" in refused(ParameterError, lambda m=mechanism: m.expected_mse(n, p))
+        assert "n must be" in refused(ParameterError, lambda m=mechanism: m.worst_case_mse(n))
+        assert "n must be" in refused(ParameterError, lambda m=mechanism: m.expected_standard_errors(n, p))
+
+
+@pytest.mark.parametrize(
+    "p", [[0.5, 0.5], [0.2] * 4 + [0.3], [0.4, 0.4, 0.4, -0.2, 0], [nan] * 5, np.full((5, 1), 0.2)]
+)
+def test_distributions(p: Any) -> None:
+    for mechanism in (RandomizedResponse(DOMAIN, 1.0), Channel(np.eye(5))):
+        message = refused(ParameterError, lambda m=mechanism: m.expected_mse(10, p))
+        assert "5 probabilities that sum to 1" in message
+
+
+def test_estimates_from_nothing() -> None:
+    for mechanism in (RandomizedResponse(DOMAIN, 1.0), Channel(np.eye(5))):
+        message = refused(DataError, lambda m=mechanism: m.linear(m.empty_tally()))
+        assert "at least one report" in message
+
+
+# Domains
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [],
+        (),
+        range(0),
+        [1, 2, 1],
+        ["a", "b", "a"],
+        [1, "a"],
+        ["a", 1],
+        ["a", None],
+        [1, None],
+        [1.0, 2.0],
+        [True, False],
+        [b"a"],
+        [[1, 2], [3, 4]],
+        [[1], [2, 3]],
+        [2**70, 1],
+        [2**64 - 1, 1],
+        range(2**63, 2**63 + 3),
+        range(-(2**63) - 2, -(2**63)),
+        range(2**62, 2**62 + 2**31),
+        {"a", "b"},
+        {"a": 1},
+        "ab",
+        5,
+        None,
+        np.array([[1, 2]]),
+        pa.array([1.5]),
+        pd.Series(["a", None]),
+        pl.Series([1, None]),
+    ],
+    ids=kind_of,
+)
+def test_labels(labels: Any) -> None:
+    assert "labels" in refused(ParameterError, lambda: Domain(labels)) or isinstance(labels, range)
+    refused(ParameterError, lambda: Domain.product({"x": [1], "y": labels}))
+
+
+@pytest.mark.parametrize(
+    ("labels", "sensitive"),
+    [
+        (["a", "b"], ["c"]),
+        (["a", "b"], [1]),
+        ([1, 2], ["a"]),
+        ([1, 2], [3]),
+        ([1, 2], [1.0]),
+        (["a", "b"], "a"),
+        (["a", "b"], b"a"),
+        ([1, 2], [True]),
+        ([1, 2], np.array([True, False, True])),
+        ([1, 2], np.array([[True, False]])),
+        ([1, 2], [{"age": 1}]),
+        (["a", "b"], {"a", 1}),
+        ([1, 2], 1),
+        ([1, 2], [None]),
+        (["a", "b"], [None]),
+    ],
+    ids=kind_of,
+)
+def test_sensitive_values(labels: Any, sensitive: Any) -> None:
+    assert "sensitive" in refused(ParameterError, lambda: Domain(labels, sensitive=sensitive))
+
+
+@pytest.mark.parametrize(
+    "nobody", [[], (), set(), [False, False], lambda _: False, np.zeros(2, dtype=bool)], ids=kind_of
+)
+def test_nobody_sensitive_needs_to_be_asked_for(nobody: Any) -> None:
+    assert "allow_unprotected" in refused(ParameterError, lambda: Domain(["a", "b"], sensitive=nobody))
+    assert Domain(["a", "b"], sensitive=nobody, allow_unprotected=True).sensitive_count == 0
+
+
+@pytest.mark.parametrize(
+    "pattern", [{}, {"c": 1}, {"a": 9}, {"a": []}, {"a": "x"}, [{"a": 1}, {}], [{"a": 1}, {"z": 1}]], ids=kind_of
+)
+def test_sensitive_patterns(pattern: Any) -> None:
+    message = refused(ParameterError, lambda: Domain.product({"a": [1, 2], "b": ["x"]}, sensitive=pattern))
+    assert "pattern" in message
+
+
+def test_products_without_attributes() -> None:
+    refused(ParameterError, lambda: Domain.product({}))
+    refused(ParameterError, lambda: Domain.product({str(name): range(1 << 16) for name in range(2)}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lat": (1, 1)},
+        {"lat": (2, 1)},
+        {"lon": (0, inf)},
+        {"lon": (nan, 1)},
+        {"rows": 0},
+        {"cols": -1},
+        {"rows": 1.5},
+        {"cols": "2"},
+        {"lat": None},
+        {"lon": ("a", "b")},
+        {"lat": (0, 1, 2)},
+        {"rows": 1 << 16, "cols": 1 << 16},
+    ],
+    ids=kind_of,
+)
+def test_grids(change: dict[str, Any]) -> None:
+    refused(ParameterError, lambda: Domain.grid(**{"lat": (0, 1), "lon": (0, 1), "rows": 2, "cols": 2, **change}))
+
+
+# Data
+
+
+TEXT_DOMAIN = Domain(["a", "b"], sensitive=["a"])
+TABLE = Domain.product({"who": ["a", "b"], "age": [1, 2]})
+MAP = Domain.grid(lat=(0, 1), lon=(0, 1), rows=2, cols=2)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0, SECRET],
+        np.array([0, SECRET]),
+        pd.Series([0, SECRET]),
+        pl.Series([0, SECRET]),
+        pa.array([0, SECRET]),
+        [0, SECRET, None],
+        pd.Series([0, SECRET, None]),
+        pd.Series([0, SECRET, None], dtype="Int64"),
+        pl.Series([0, SECRET, None]),
+        pa.array([0, SECRET, None]),
+        [0.0, float(SECRET)],
+        np.array([0.0, nan]),
+        [0, SECRET_TEXT],
+        [SECRET_TEXT],
+        [True, False],
+        np.array([[0, SECRET]]),
+        [[0], [1, SECRET]],
+        np.array([SECRET << 40], dtype=np.uint64) << np.uint64(1),
+        [SECRET << 70],
+        SECRET,
+        SECRET_TEXT,
+        None,
+        {"a": SECRET},
+        pa.table({"a": [SECRET]}),
+        np.array(["2020-01-01"], dtype="M8[D]"),
+    ],
+    ids=kind_of,
+)
+def test_values_of_an_integer_domain(values: Any) -> None:
+    refused(DataError, lambda: DOMAIN.encode(values))
+    for build in MECHANISMS:
+        refused(DataError, lambda build=build: build(DOMAIN, 1.0).obfuscate(values))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["a", SECRET_TEXT],
+        ["a", SECRET],
+        ["a", None],
+        ["a", SECRET_TEXT, None],
+        pd.Series(["a", SECRET_TEXT, None]),
+        pd.Series(["a", SECRET_TEXT, None]).astype("category"),
+        pl.Series(["a", SECRET_TEXT, None]),
+        pa.array(["a", SECRET_TEXT, None]),
+        pa.array([SECRET_TEXT, None]).dictionary_encode(),
+        pa.array([None, None], type=pa.string()).dictionary_encode(),
+        [1, 2],
+        np.array([SECRET]),
+        np.array([1.5]),
+        [SECRET_TEXT.encode()],
+        [[SECRET_TEXT]],
+        SECRET_TEXT,
+        None,
+        SECRET,
+    ],
+    ids=kind_of,
+)
+def test_values_of_a_text_domain(values: Any) -> None:
+    refused(DataError, lambda: TEXT_DOMAIN.encode(values))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [("a", 1), ("b", SECRET)],
+        [("a", 1), (SECRET_TEXT, 1)],
+        [("a",)],
+        [("a", 1, SECRET)],
+        [SECRET_TEXT],
+        [{"who": SECRET_TEXT}],
+        [("a", 1), (None, 1)],
+        {"who": ["a", "b"]},
+        {"who": ["a", "b"], "age": [1]},
+        {"who": ["a", SECRET_TEXT], "age": [1, None]},
+        pd.DataFrame({"who": ["a"], "sex": [SECRET]}),
+        pl.DataFrame({"who": ["a"], "sex": [SECRET]}),
+        pa.table({"who": ["a"], "sex": [SECRET]}),
+        np.array([1, 2]),
+        SECRET,
+        None,
+    ],
+    ids=kind_of,
+)
+def test_values_of_a_product(values: Any) -> None:
+    refused(DataError, lambda: TABLE.encode(values))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [(0.5, float(SECRET))],
+        [(0.5, nan)],
+        [(0.5, None)],
+        [(0.5, SECRET_TEXT)],
+        [(0.5,)],
+        [(0.5, 0.5), (0.5,)],
+        [(0.5, 0.5, 0.5)],
+        np.array([0.5, 0.5]),
+        np.array([["a", SECRET_TEXT]]),
+        pd.DataFrame({"lat": [0.5]}),
+        pd.DataFrame({"lat": [0.5], "lon": [SECRET_TEXT]}),
+        pl.DataFrame({"lat": [0.5], "lon": [None]}),
+        pa.table({"lat": [0.5], "lon": [None]}),
+        {"lat": [0.5, 0.5], "lon": [0.5]},
+        SECRET,
+        None,
+    ],
+    ids=kind_of,
+)
+def test_values_of_a_map(values: Any) -> None:
+    refused(DataError, lambda: MAP.encode(values))
+
+
+def test_refusals_count_and_place() -> None:
+    assert refused(DataError, lambda: DOMAIN.encode([0, SECRET, 1, SECRET])).startswith(
+        "2 of 4 values are not in the domain (first at row 1)"
+    )
+    assert refused(DataError, lambda: TEXT_DOMAIN.encode(["a", "b", None])).startswith(
+        "1 of 3 values are missing (first at row 2)"
+    )
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        [5],
+        [-1],
+        [0, 5],
+        [0.0],
+        [1.5],
+        ["0"],
+        [None],
+        [True],
+        np.array([[0]]),
+        np.array([2**63], dtype=np.uint64),
+        0,
+        "0",
+        None,
+    ],
+    ids=kind_of,
+)
+def test_codes(codes: Any) -> None:
+    for build in MECHANISMS:
+        mechanism = build(DOMAIN, 1.0)
+        assert "codes" in refused(DataError, lambda m=mechanism: m.obfuscate_codes(codes))
+    refused(DataError, lambda: Channel(np.eye(5)).obfuscate_codes(codes))
+
+
+@given(codes=st.lists(st.integers(-3, 8), min_size=1, max_size=20))
+def test_codes_out_of_range_are_counted(codes: list[int]) -> None:
+    wrong = [row for row, code in enumerate(codes) if not 0 <= code < 5]
+    if not wrong:
+        assert DOMAIN.check_codes(codes).tolist() == codes
+        return
+    message = refused(DataError, lambda: DOMAIN.check_codes(codes))
+    assert f"{len(wrong)} of {len(codes)} do not (first at row {wrong[0]})" in message
+
+
+@pytest.mark.parametrize("seed", ["1", 1.0, None, True, b"x"], ids=kind_of)
+def test_seeds(seed: Any) -> None:
+    assert "seed must be an integer" in refused(ParameterError, lambda: SeededRandom(seed))
+
+
+# Values are frozen, and shy
+
+
+def things() -> list[tuple[Any, str]]:
+    """One of everything, and the name of a field to attack."""
+    mechanism = UnaryEncoding(DOMAIN, 1.0)
+    reports = mechanism.obfuscate_codes(np.full(20, 4), random=SeededRandom(1))
+    return [
+        (DOMAIN, "size"),
+        (DOMAIN, "space"),
+        (DOMAIN.space, "size"),
+        (mechanism, "epsilon"),
+        (mechanism, "law"),
+        (mechanism, "clear_blocks"),
+        (mechanism.law, "threshold"),
+        (mechanism.moments, "truth"),
+        (mechanism.guarantee, "realised"),
+        (reports, "n"),
+        (reports, "fingerprint"),
+        (mechanism.tally(reports), "support"),
+        (Channel(np.eye(5)), "matrix"),
+    ]
+
+
+@pytest.mark.parametrize(("thing", "name"), things(), ids=kind_of)
+def test_fields_cannot_be_set(thing: Any, name: str) -> None:
+    with pytest.raises((FrozenInstanceError, AttributeError)):
+        setattr(thing, name, getattr(thing, name))
+
+
+def test_arrays_cannot_be_written() -> None:
+    mechanism = UnaryEncoding(DOMAIN, 1.0)
+    reports = mechanism.obfuscate_codes(np.arange(50) % 5, random=SeededRandom(1))
+    tally = mechanism.tally(reports)
+    arrays = {
+        "blocks": reports.blocks["bits"],
+        "clear": reports.clear,
+        "in_clear": reports.in_clear,
+        "support": tally.support,
+        "clear counts": tally.clear,
+        "sensitive": DOMAIN.sensitive,
+        "sensitive codes": DOMAIN.sensitive_codes,
+        "clear codes": DOMAIN.clear_codes,
+        "slots": DOMAIN.slots,
+        "matrix": Channel(np.eye(5)).matrix,
+    }
+    assert [name for name, array in arrays.items() if array.flags.writeable] == []
+    with pytest.raises(TypeError):
+        reports.blocks["bits"] = reports.blocks["bits"]
+
+
+def test_a_mask_is_copied() -> None:
+    mask = np.array([True, False, False])
+    domain = Domain(range(3), sensitive=mask)
+    mask[:] = True
+    assert domain.sensitive.tolist() == [True, False, False]
+    matrix = np.eye(2)
+    channel = Channel(matrix)
+    matrix[:] = 0.5
+    assert channel.matrix.tolist() == [[1, 0], [0, 1]]
+
+
+def test_representations_hold_no_values() -> None:
+    domain = Domain([SECRET_TEXT, "yes", "no"], sensitive=[SECRET_TEXT])
+    for build in MECHANISMS:
+        mechanism = build(domain, 1.0)
+        reports = mechanism.obfuscate([SECRET_TEXT, "yes"] * 50, random=SeededRandom(2))
+        tally = mechanism.tally(reports)
+        for shown in (repr(reports), repr(tally), repr(domain), repr(mechanism), str(reports)):
+            assert SECRET_TEXT not in shown
+            assert "array" not in shown
+        assert repr(reports) == (
+            f"Reports(n=100, in_clear={len(reports.clear)}, plan={mechanism.fingerprint[:12]}, simulated)"
+        )
+        assert repr(tally) == f"Tally(n=100, plan={mechanism.fingerprint[:12]}, simulated)"
