@@ -24,7 +24,9 @@ def main() -> None:
 
 @main.command()
 @click.argument("study", type=input_file)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for page, picture and numbers [out/STUDY].")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Folder for page, picture and numbers [out/STUDY]."
+)
 @_SEED
 @_JSON
 def simulate(study: Path, output: Path | None, seed: int | None, as_json: bool) -> None:
@@ -58,7 +60,9 @@ def obfuscate(
 @main.command()
 @click.argument("plan", type=input_file)
 @click.argument("reports", nargs=-1, required=True, type=input_file)
-@click.option("--method", default="linear", show_default=True, help="linear, threshold, norm-sub, projected, mle or em.")
+@click.option(
+    "--method", default="linear", show_default=True, help="linear, threshold, norm-sub, projected, mle or em."
+)
 @click.option("--tolerance", type=float, help="For mle: certified gap, in nats per report.")
 @click.option("--significance", type=float, help="For threshold and em: level of all tests together.")
 @click.option("--remainder", type=click.Choice(["uniform", "zero"]), help="For threshold: what becomes of the rest.")

@@ -8,7 +8,7 @@ import click
 from discreet.cli.terminal import console, show_json, show_table
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.io.plan import DomainDocument, PlanDocument, read_document, Plan
+from discreet.io.plan import DomainDocument, Plan, PlanDocument, read_document
 from discreet.planning.compare import Comparison, Prospect, compare
 from discreet.privacy.verify import Verification, verify
 
@@ -105,13 +105,25 @@ def _show_comparison(domain: Domain, found: Comparison, epsilon: float, users: i
         best = {found.best_worst.name: " (best)"}
     cells = [_cells(one, best.get(one.name, "")) for one in found.prospects]
     mass = f"{found.sensitive_mass:.1%} sensitive"
-    headings = ["mechanism", "options", "worst-case MSE", f"MSE, {mass}", "s.e. sensitive", "s.e. clear", "bytes/report"]
+    headings = [
+        "mechanism",
+        "options",
+        "worst-case MSE",
+        f"MSE, {mass}",
+        "s.e. sensitive",
+        "s.e. clear",
+        "bytes/report",
+    ]
     show_table(f"{domain!r}, epsilon = {epsilon:g}, {users:,} reports", headings, cells, left=2)
     out = console()
     out.print(f"Worst case over all distributions: {found.best_worst.name}.")
     assumed = "assumed; say --sensitive-mass if you know it" if found.assumed and domain.clear_count else "given"
-    out.print(f"If {found.sensitive_mass:.1%} of the people have a sensitive value ({assumed}): {found.best_assumed.name}.")
-    out.print("Exact errors of the linear estimate; s.e.: standard error of a rare sensitive value, and of a value in clear.")
+    out.print(
+        f"If {found.sensitive_mass:.1%} of the people have a sensitive value ({assumed}): {found.best_assumed.name}."
+    )
+    out.print(
+        "Exact errors of the linear estimate; s.e.: standard error of a rare sensitive value, and of a value in clear."
+    )
 
 
 def _cells(one: Prospect, mark: str) -> list[str]:
@@ -122,5 +134,11 @@ def _cells(one: Prospect, mark: str) -> list[str]:
         moments = one.mechanism.moments
         options = f"theta={moments.truth + (1 - moments.truth) * moments.inclusion:.4f}"
     clear = "-" if one.clear_error is None else f"{one.clear_error:.3e}"
-    numbers = [f"{one.worst_mse:.3e}", f"{one.assumed_mse:.3e}", f"{one.sensitive_error:.3e}", clear, f"{one.bytes:.2f}"]
+    numbers = [
+        f"{one.worst_mse:.3e}",
+        f"{one.assumed_mse:.3e}",
+        f"{one.sensitive_error:.3e}",
+        clear,
+        f"{one.bytes:.2f}",
+    ]
     return [one.name + mark, options, *numbers]

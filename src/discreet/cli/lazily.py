@@ -11,6 +11,12 @@ input_file = click.Path(path_type=Path)
 output_file = click.Path(path_type=Path, dir_okay=False)
 
 
+class Refused(click.ClickException):
+    """What discreet refuses: one sentence, exit code 2."""
+
+    exit_code = 2
+
+
 class Verbs(click.Group):
     """A group whose verbs report what discreet refuses as one sentence and exit with 2."""
 
@@ -19,6 +25,4 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except DiscreetError as error:
-            failure = click.ClickException(str(error))
-            failure.exit_code = 2
-            raise failure from None
+            raise Refused(str(error)) from None

@@ -31,7 +31,9 @@ def _show(findings: Findings, written: list[Path]) -> None:
         out.print(f"  - {sentence}")
     out.print()
     show_table(findings.study.document.title, *table(findings), left=2)
-    out.print("MSE / expected: squared error of the linear estimate over its exact expectation. Worst s.e.: its largest")
+    out.print(
+        "MSE / expected: squared error of the linear estimate over its exact expectation. Worst s.e.: its largest"
+    )
     out.print("standard error. TV: share of the people that an estimate puts in the wrong place, by estimator.\n")
     for run_ in findings.compared:
         out.print(f"{run_.mechanism.name}: {run_.mechanism.guarantee}\n")

@@ -1,0 +1,1 @@
+"""The nouns; NumPy only."""

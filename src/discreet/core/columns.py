@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, IntArray
+from discreet.arrays import AnyArray, IntArray
 from discreet.errors import DataError
 
 MISSING = -2
@@ -39,9 +39,11 @@ def numbers(values: Any, wanted: str = "values") -> AnyArray:
     if column.dtype.kind == "O":
         column = np.array([np.nan if value is None else value for value in column], dtype=object)
     try:
-        return column.astype(np.float64) if column.dtype.kind in "iufO" else _not_numbers(column, wanted)
-    except (TypeError, ValueError):
-        return _not_numbers(column, wanted)
+        if column.dtype.kind in "iufO":
+            return column.astype(np.float64)
+    except (TypeError, ValueError):  # its message holds a value
+        pass
+    raise DataError(f"{wanted} must be numbers, got {_described(column)}.")
 
 
 def text(values: Any, wanted: str = "values") -> Any:
@@ -120,6 +122,8 @@ def _from_sequence(values: Any, wanted: str) -> AnyArray:
         column = np.asarray(plain)
     except ValueError:
         raise DataError(f"{wanted} must be one flat column.") from None
+    if column.ndim == 0:
+        raise DataError(f"{wanted} must be a sequence, got a {type(values).__name__}.")
     return column if len(column) else column.astype(np.int64)
 
 
@@ -127,15 +131,12 @@ def _refuse_missing_numbers(column: AnyArray, wanted: str) -> None:
     if column.dtype.kind == "f":
         rows = np.flatnonzero(np.isnan(column))
     elif column.dtype.kind == "O":
-        rows = np.flatnonzero([value is None or value != value for value in column])
+        # nan is the one float that differs from itself
+        rows = np.flatnonzero([value is None or bool(value != value) for value in column])  # noqa: PLR0124
     else:
         return
     if len(rows):
         raise DataError(missing_message(len(rows), len(column), int(rows[0]), wanted))
-
-
-def _not_numbers(column: AnyArray, wanted: str) -> AnyArray:
-    raise DataError(f"{wanted} must be numbers, got {_described(column)}.")
 
 
 def _described(column: AnyArray) -> str:

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
 from discreet.core import columns, labels
-from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
 from discreet.core.columns import MISSING, OUTSIDE
 from discreet.core.sensitivity import sensitive_mask
 from discreet.errors import DataError, ParameterError
@@ -66,9 +66,7 @@ class Domain:
         return domain
 
     @classmethod
-    def product(
-        cls, attributes: Mapping[str, Any], *, sensitive: Any = None, allow_unprotected: bool = False
-    ) -> Self:
+    def product(cls, attributes: Mapping[str, Any], *, sensitive: Any = None, allow_unprotected: bool = False) -> Self:
         """Make a domain of every combination of the attributes' labels.
 
         Args:
@@ -103,7 +101,10 @@ class Domain:
             sensitive: as for `Domain`; labels are (lat, lon) points, each standing for its region.
             allow_unprotected: as for `Domain`.
         """
-        borders = [(float(low), float(high)) for low, high in (lat, lon)]
+        try:
+            borders = [(float(low), float(high)) for low, high in (lat, lon)]
+        except (TypeError, ValueError):
+            raise ParameterError(f"lat and lon must be two numbers each, got lat={lat!r}, lon={lon!r}.") from None
         return cls._of(labels.Grid(borders[0], borders[1], rows, cols), sensitive, allow_unprotected)
 
     def __repr__(self) -> str:
@@ -187,13 +188,16 @@ class Domain:
         Raises:
             DataError: otherwise.
         """
-        checked = codes if isinstance(codes, np.ndarray) and codes.dtype.kind in "iu" else columns.integers(codes, "codes")
+        checked = (
+            codes if isinstance(codes, np.ndarray) and codes.dtype.kind in "iu" else columns.integers(codes, "codes")
+        )
         if checked.ndim != 1:
             raise DataError(f"codes must be one column, got an array of shape {checked.shape}.")
         if len(checked) and (checked.min() < 0 or checked.max() >= self.size):
             wrong = np.flatnonzero((checked < 0) | (checked >= self.size))
             raise DataError(
-                f"codes must lie in 0..{self.size - 1}; {len(wrong)} of {len(checked)} do not (first at row {wrong[0]})."
+                f"codes must lie in 0..{self.size - 1}; {len(wrong)} of {len(checked)} do not "
+                f"(first at row {wrong[0]})."
             )
         return checked
 
@@ -213,6 +217,11 @@ class Domain:
             ParameterError: if it is not one (entries at least 0 that sum to 1 within 1e-6).
         """
         array = np.asarray(p, dtype=np.float64)
-        if array.shape != (self.size,) or not np.isfinite(array).all() or array.min() < 0 or abs(array.sum() - 1) > 1e-6:
+        if (
+            array.shape != (self.size,)
+            or not np.isfinite(array).all()
+            or array.min() < 0
+            or abs(array.sum() - 1) > 1e-6
+        ):
             raise ParameterError(f"p must be {self.size} probabilities that sum to 1, got shape {array.shape}.")
         return array

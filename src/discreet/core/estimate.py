@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, FloatArray, IntArray, frozen
+from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.core.domain import Domain
-from discreet.core.extras import optional
 from discreet.errors import ParameterError
+from discreet.extras import optional
 from discreet.plots.frequencies import Panel, frequency_chart
 
 

@@ -7,7 +7,7 @@ logarithm of an exact fraction.
 
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from math import isfinite
+from math import inf, isfinite, nan
 from numbers import Real
 
 from discreet.core.random import WORD_RANGE
@@ -17,17 +17,29 @@ _DIGITS = 120
 _LARGEST_EPSILON = 200.0
 
 
+def real_number(given: object) -> float:
+    """Return ``given`` as a float; nan if it is no real number, inf if it is too large for one."""
+    if not isinstance(given, Real) or isinstance(given, bool):
+        return nan
+    try:
+        return float(given)
+    except OverflowError:
+        return inf
+
+
 def checked_epsilon(epsilon: object) -> float:
     """Return ``epsilon`` as a float, or refuse it.
 
     Raises:
         ParameterError: if it is not a finite number above 0, or so large that it protects nothing.
     """
-    number = float(epsilon) if isinstance(epsilon, Real) and not isinstance(epsilon, bool) else float("nan")
+    number = real_number(epsilon)
     if not isfinite(number) or number <= 0:
         raise ParameterError(f"epsilon must be a finite number > 0, got epsilon={epsilon!r}.")
     if number > _LARGEST_EPSILON:
-        raise ParameterError(f"epsilon must be at most {_LARGEST_EPSILON:g}, got epsilon={epsilon!r}: that protects nothing.")
+        raise ParameterError(
+            f"epsilon must be at most {_LARGEST_EPSILON:g}, got epsilon={epsilon!r}: that protects nothing."
+        )
     return number
 
 
@@ -53,7 +65,9 @@ def truth_threshold(epsilon: float, inclusion: Fraction) -> int:
     odds = inclusion * (exponential_below(epsilon) - 1)
     threshold = int(WORD_RANGE * odds / (1 + odds))
     if threshold == 0:
-        raise ParameterError(f"epsilon={epsilon!r} is so small that the truth would never be told; choose a larger one.")
+        raise ParameterError(
+            f"epsilon={epsilon!r} is so small that the truth would never be told; choose a larger one."
+        )
     return min(threshold, WORD_RANGE - 1)
 
 

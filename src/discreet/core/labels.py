@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core import columns
-from discreet.core.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.columns import MISSING, OUTSIDE
 from discreet.errors import DataError, ParameterError
 
@@ -219,8 +219,10 @@ class Grid:
         for name, (low, high) in {"lat": self.lat, "lon": self.lon}.items():
             if not (np.isfinite(low) and np.isfinite(high) and low < high):
                 raise ParameterError(f"{name} must be two finite numbers, low < high, got {name}=({low!r}, {high!r}).")
-        if self.rows < 1 or self.cols < 1:
-            raise ParameterError(f"rows and cols must be at least 1, got rows={self.rows!r}, cols={self.cols!r}.")
+        if not all(isinstance(count, int | np.integer) and count >= 1 for count in (self.rows, self.cols)):
+            raise ParameterError(
+                f"rows and cols must be integers of at least 1, got rows={self.rows!r}, cols={self.cols!r}."
+            )
 
     @property
     def size(self) -> int:
@@ -238,7 +240,7 @@ class Grid:
 
     def _coordinates(self, values: Any) -> tuple[FloatArray, FloatArray]:
         if isinstance(values, list | tuple):
-            values = np.asarray(values, dtype=object).reshape(len(values), -1)
+            values = np.asarray(values, dtype=object).reshape(len(values), -1) if values else np.empty((0, 2))
         if isinstance(values, np.ndarray) and values.dtype.names is None:
             if values.ndim != 2 or values.shape[1] != 2:
                 raise DataError(f"values must be (n, 2): latitude and longitude, got shape {values.shape}.")
@@ -272,11 +274,15 @@ def flat(labels: Any, wanted: str = "labels") -> LabelSpace:
         ParameterError: if labels are empty, repeated, of mixed kinds, or neither integers nor text.
     """
     if isinstance(labels, range) and labels.step == 1:
+        if labels.start < -(1 << 63) or labels.stop > 1 << 63:
+            raise ParameterError(f"{wanted} must fit into 64 signed bits.")
         return IntegerRange(labels.start, _at_least_one(len(labels), wanted))
     if not isinstance(labels, Iterable) or isinstance(labels, str | bytes | Mapping):
         raise ParameterError(f"{wanted} must be a sequence of integers or text, got {type(labels).__name__}.")
     if isinstance(labels, set | frozenset):
-        raise ParameterError(f"{wanted} must have an order, so that codes do not change; got a set: sort it into a list.")
+        raise ParameterError(
+            f"{wanted} must have an order, so that codes do not change; got a set: sort it into a list."
+        )
     try:
         spelled = columns.text(labels, wanted) if _looks_like_text(labels) else columns.integers(labels, wanted)
     except DataError as error:
@@ -306,7 +312,7 @@ def _integers(labels: IntArray, wanted: str) -> LabelSpace:
     if (steps == 1).all():
         return IntegerRange(int(labels[0]), len(labels))
     order = np.argsort(labels, kind="stable")
-    _refuse_repeated(len(labels) - 1 - np.count_nonzero(np.diff(labels[order])), wanted)
+    _refuse_repeated(len(labels) - 1 - int(np.count_nonzero(np.diff(labels[order]))), wanted)
     return Integers(labels.copy(), order)
 
 

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 
-from discreet.core.arrays import BoolArray, IntArray, WordArray
+from discreet.arrays import BoolArray, IntArray, WordArray
 from discreet.errors import ParameterError
 
 WORD_BITS = 64
@@ -40,9 +40,9 @@ def _stream(key: bytes) -> CipherContext:
 
 
 def _next_words(stream: CipherContext, n: int) -> WordArray:
-    words = np.empty(n, dtype="<u8")
+    words: WordArray = np.empty(n, dtype="<u8")
     if n:
-        target = memoryview(words).cast("B")
+        target = memoryview(words.data).cast("B")
         for start in range(0, len(target), len(_ZEROS)):
             part = target[start : start + len(_ZEROS)]
             stream.update_into(memoryview(_ZEROS)[: len(part)], part)
@@ -102,6 +102,8 @@ def toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
     """
     if threshold >= WORD_RANGE:
         return np.ones(n, dtype=np.bool_)
+    if threshold <= 0:
+        return np.zeros(n, dtype=np.bool_)
     return random.words(n) < np.uint64(threshold)
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from discreet.core.arrays import AnyArray, BoolArray, IntArray, frozen
+from discreet.arrays import AnyArray, BoolArray, IntArray, frozen
 from discreet.errors import DataError, MismatchError
 
 Blocks: TypeAlias = Mapping[str, AnyArray]
@@ -40,9 +40,9 @@ class Column:
         return np.dtype(self.dtype).itemsize * (1 if self.width is None else self.width)
 
 
-def smallest_unsigned(bound: int) -> np.dtype[AnyArray]:  # type: ignore[type-var]
+def smallest_unsigned(bound: int) -> np.dtype[Any]:
     """Return the smallest unsigned type that holds 0..bound - 1."""
-    return np.min_scalar_type(max(bound - 1, 0))  # type: ignore[return-value]
+    return np.min_scalar_type(max(bound - 1, 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -70,6 +70,8 @@ class Reports:
         sealed = MappingProxyType({name: frozen(column) for name, column in self.blocks.items()})
         object.__setattr__(self, "blocks", sealed)
         object.__setattr__(self, "clear", frozen(self.clear))
+        if self.in_clear is not None:
+            object.__setattr__(self, "in_clear", frozen(self.in_clear))
 
     def __len__(self) -> int:
         return self.n

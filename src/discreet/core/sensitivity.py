@@ -1,11 +1,11 @@
 """Which values are sensitive: turns what a user says into one boolean per code."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, BoolArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.labels import LabelSpace, Product
 from discreet.errors import DataError, ParameterError
 
@@ -63,7 +63,9 @@ def _by_mask(space: LabelSpace, mask: BoolArray) -> BoolArray:
 
 def _by_labels(space: LabelSpace, labels: Any) -> BoolArray:
     mask = np.zeros(space.size, dtype=np.bool_)
-    listed = sorted(labels) if isinstance(labels, set | frozenset) else labels
+    if not isinstance(labels, Iterable):
+        raise ParameterError(f"sensitive must be a list of labels, got {type(labels).__name__}.")
+    listed = labels if isinstance(labels, Sized) and not isinstance(labels, set | frozenset) else list(labels)
     if len(listed) == 0:
         return mask
     try:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
-from discreet.core.arrays import IntArray, frozen
+from discreet.arrays import IntArray, frozen
 from discreet.core.reports import refuse_strangers
 
 

@@ -23,36 +23,30 @@ METHODS: dict[str, Callable[..., Estimate]] = {
 """Every estimator by name."""
 
 
-def estimate(
-    mechanism: Mechanism, data: Reports | Tally, *, method: str = "linear", **options: Any
-) -> Estimate:
+def estimate(mechanism: Mechanism, data: Reports | Tally, *, method: str = "linear", **options: Any) -> Estimate:
     """Estimate the distribution of the true values.
 
     Args:
         mechanism: what made the reports.
-        data: reports, or a tally of them (enough for every method but ``mle`` and ``em``, and for
-            those too where blocks are single values).
+        data: reports, or a tally of them (enough for every method but ``mle`` and ``em``, and for those too where
+            blocks are single values).
         method: one of `METHODS`:
 
-            - ``linear``: unbiased, with exact errors; for averaging, comparing and honest
-            intervals. - ``threshold``: keeps what is significant; for few frequent values among
-            many. Options ``significance``
+            - ``linear``: unbiased, with exact errors; for averaging, comparing and honest intervals.
+            - ``threshold``: keeps what is significant; for few frequent values among many. Options ``significance``
               (0.05) and ``remainder`` (``"uniform"`` or ``"zero"``).
             - ``norm-sub``: the nearest distribution; for plain LDP.
-            - ``projected``: the nearest distribution, noisy values moved most; the fast
-            all-rounder. - ``mle``: maximum likelihood, certified; the best where noise is small.
-            Option ``tolerance`` (1e-4 nats
+            - ``projected``: the nearest distribution, noisy values moved most; the fast all-rounder.
+            - ``mle``: maximum likelihood, certified; the best where noise is small. Option ``tolerance`` (1e-4 nats
               per report).
             - ``em``: the paper's procedure, which stops early; often the best where noise is large.
-        options: of the method, by name; ``mle`` and ``em`` also take ``progress``, called with
-            passes and gap.
+        options: of the method, by name; ``mle`` and ``em`` also take ``progress``, called with passes and gap.
 
     Returns:
         Frequencies in the domain's order, with standard errors and intervals.
 
     Raises:
-        ParameterError: if the method or an option is unknown, or the method needs more than a
-            tally.
+        ParameterError: if the method or an option is unknown, or the method needs more than a tally.
         DataError: if there is no report.
         MismatchError: if reports and mechanism belong to different plans.
     """
@@ -62,7 +56,5 @@ def estimate(
     idle = [name for name in options if name not in known]
     if idle:
         takes = ", ".join(known) if known else "no options"
-        raise ParameterError(
-            f"{', '.join(idle)} does nothing for method {method!r}, which takes {takes}."
-        )
+        raise ParameterError(f"{', '.join(idle)} does nothing for method {method!r}, which takes {takes}.")
     return METHODS[method](Evidence.of(mechanism, data), **options)

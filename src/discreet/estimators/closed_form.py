@@ -14,7 +14,7 @@ A shrinks to the right set.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.core.arrays import FloatArray
+from discreet.arrays import FloatArray
 from discreet.errors import DataError, ParameterError
 
 

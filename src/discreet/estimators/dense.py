@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
+from discreet.arrays import FloatArray
 from discreet.estimators.evidence import Evidence
 from discreet.mechanisms.channel import Channel
 
@@ -20,8 +20,7 @@ def dense_ascent(
     change: float = 0.0,
     progress: Callable[[float, float], None] | None = None,
 ) -> tuple[FloatArray, float, float]:
-    """Climb the likelihood of a channel's reports by EM, p_x <- p_x g_x, until max(g) - 1
-    certifies it.
+    """Climb the likelihood of a channel's reports by EM, p_x <- p_x g_x; max(g) - 1 bounds what is missing.
 
     Args:
         mechanism: the channel.

@@ -1,12 +1,11 @@
-"""What an estimator is given: a mechanism, the tally of its reports, and the reports themselves
-where they are at hand."""
+"""What an estimator is given: a mechanism, the tally of its reports, and the reports themselves if at hand."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
+from discreet.arrays import FloatArray
 from discreet.core.reports import Reports, refuse_strangers
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
@@ -15,6 +14,7 @@ from discreet.mechanisms.block_law import Membership
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.singletons import DistinctSymbols
+
 
 @dataclass(frozen=True, eq=False)
 class Evidence:

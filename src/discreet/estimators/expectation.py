@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, FloatArray
+from discreet.arrays import AnyArray, FloatArray
 from discreet.errors import DataError, ParameterError
 from discreet.estimators.likelihood import BlockLikelihood, Products, RowState
 

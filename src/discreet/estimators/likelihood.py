@@ -16,37 +16,15 @@ point . g = 1 always, and max(g) - 1 bounds what F still misses.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, FloatArray
+from discreet.arrays import FloatArray
 from discreet.errors import DataError, ParameterError
+from discreet.mechanisms.block_law import Membership
 
 # A stretch of three row vectors stays in the second-level cache.
 _STRETCH = 8192
-
-
-class Membership(Protocol):
-    """The matrix B of zeros and ones that says which sensitive values a reported block contains."""
-
-    @property
-    def multiplicity(self) -> FloatArray | None:
-        """How often each row was reported, shape ``(rows,)``; None if each was once."""
-
-    @property
-    def rows(self) -> int:
-        """The number of rows; may be 0."""
-
-    @property
-    def size(self) -> int:
-        """v, the number of sensitive values; at least 1."""
-
-    def dot(self, values: AnyArray) -> AnyArray:
-        """Multiply B by ``values``, shape ``(v,)``: shape ``(rows,)``, of the same precision."""
-
-    def transpose_dot(self, weights: AnyArray) -> AnyArray:
-        """Multiply the transpose of B by ``weights``, shape ``(rows,)``: shape ``(v,)``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
+from discreet.arrays import FloatArray
 from discreet.core.estimate import Estimate
 from discreet.errors import ParameterError
 from discreet.estimators.closed_form import singleton_gap, singleton_maximum
@@ -24,9 +24,7 @@ EM_CHANGE = 3e-4
 Progress = Callable[[float, float], None]
 
 
-def maximum_likelihood(
-    evidence: Evidence, *, tolerance: float = 1e-4, progress: Progress | None = None
-) -> Estimate:
+def maximum_likelihood(evidence: Evidence, *, tolerance: float = 1e-4, progress: Progress | None = None) -> Estimate:
     """Maximise the likelihood over the simplex, with a certificate of how little is missing.
 
     Wins where the noise is small against the frequencies (larger epsilon or n); where it is large,
@@ -41,7 +39,9 @@ def maximum_likelihood(
         raise ParameterError(f"tolerance must be a finite number of at least 1e-12, got tolerance={tolerance!r}.")
     mechanism = evidence.mechanism
     if isinstance(mechanism, Channel):
-        frequencies, gap, passes = dense_ascent(mechanism, evidence, _even_start(evidence), tolerance=tolerance, progress=progress)
+        frequencies, gap, passes = dense_ascent(
+            mechanism, evidence, _even_start(evidence), tolerance=tolerance, progress=progress
+        )
         return _with_errors(evidence, frequencies, evidence.safe_variance, "mle", gap, passes)
     if mechanism.domain.sensitive_count == 0:
         return _with_errors(evidence, evidence.linear, evidence.safe_variance, "mle", 0.0, None)
@@ -66,9 +66,7 @@ def _of_singletons(evidence: Evidence, mechanism: BlockMechanism) -> Estimate:
     return _with_errors(evidence, frequencies, evidence.safe_variance, "mle", gap, None)
 
 
-def _of_blocks(
-    evidence: Evidence, mechanism: BlockMechanism, tolerance: float, progress: Progress | None
-) -> Estimate:
+def _of_blocks(evidence: Evidence, mechanism: BlockMechanism, tolerance: float, progress: Progress | None) -> Estimate:
     likelihood = _likelihood(evidence, mechanism, "mle")
     solution = maximize(likelihood, _start(evidence, mechanism), tolerance=tolerance, progress=progress)
     frequencies = mechanism.arrange(solution.frequencies, _shared(evidence, mechanism, solution.rest))

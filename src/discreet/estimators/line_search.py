@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
+from discreet.arrays import FloatArray
 from discreet.estimators.likelihood import RowState
 from discreet.estimators.quadratic import Face
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
+from discreet.arrays import FloatArray
 from discreet.errors import DataError, ParameterError
 from discreet.estimators.likelihood import BlockLikelihood, Products, RowState
 from discreet.estimators.line_search import Line, longest_length

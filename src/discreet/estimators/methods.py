@@ -4,7 +4,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
+from discreet.arrays import FloatArray
 from discreet.core.estimate import Estimate
 from discreet.errors import ParameterError
 from discreet.estimators.evidence import Evidence

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
+from discreet.arrays import FloatArray
 from discreet.estimators.simplex import project_onto_simplex
 
 _MOST_PAIRS = 10

@@ -13,7 +13,7 @@ only with the logarithm of the range of the data.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.core.arrays import FloatArray
+from discreet.arrays import FloatArray
 from discreet.errors import ParameterError
 
 # Rounds grow with the logarithm of the range of the data: a few dozen in practice, about 2,000 if

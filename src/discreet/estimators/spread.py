@@ -1,19 +1,16 @@
 """Standard errors of estimators that are not linear.
 
-They all start from a linear estimate that is nearly normal, so what they return is nearly a
-piecewise linear function of a normal number, whose variance has a closed form. What is left out is
-the noise that values share through the constraint that frequencies sum to one, beyond its first
-order.
+They all start from a linear estimate that is nearly normal, so what they return is nearly a piecewise linear function
+of a normal number, whose variance has a closed form. What is left out is the noise that values share through the
+constraint that frequencies sum to one, beyond its first order.
 """
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
+from discreet.arrays import BoolArray, FloatArray
 
 
-def censored_deviation(
-    mean: FloatArray, deviation: FloatArray, cut: FloatArray, below: FloatArray
-) -> FloatArray:
+def censored_deviation(mean: FloatArray, deviation: FloatArray, cut: FloatArray, below: FloatArray) -> FloatArray:
     """Return the standard deviation of Z where Z > cut and ``below`` elsewhere, Z normal.
 
     Args:
@@ -33,13 +30,11 @@ def censored_deviation(
     return np.where(deviation > 0, np.sqrt(np.maximum(second - first**2, 0)), 0.0)
 
 
-def projected_deviation(
-    mean: FloatArray, variance: FloatArray, kept: FloatArray, share: FloatArray
-) -> FloatArray:
+def projected_deviation(mean: FloatArray, variance: FloatArray, kept: BoolArray, share: FloatArray) -> FloatArray:
     """Return the standard deviations of estimates projected onto the simplex.
 
-    On the kept values the projection takes off each one's share h of the total's error: Var = V(1
-    - 2h) + h^2 sum(V).
+    On the kept values the projection takes off each one's share h of the total's error:
+    Var = V(1 - 2h) + h^2 sum(V).
 
     Args:
         mean: ``(|X|,)`` estimates before they are cut off at zero.
@@ -47,7 +42,7 @@ def projected_deviation(
         kept: ``(|X|,)`` booleans: above zero.
         share: ``(|X|,)`` h, what each takes of a correction, summing to 1 over the kept values.
     """
-    total = float(variance[kept.astype(np.bool_)].sum())
+    total = float(variance[kept].sum())
     inside = np.maximum(variance * (1 - 2 * share) + share**2 * total, 0)
     deviation = np.sqrt(np.where(kept, inside, variance))
     return censored_deviation(mean, deviation, np.zeros_like(mean), np.zeros_like(mean))
@@ -57,8 +52,7 @@ def _upper_tail(place: FloatArray) -> FloatArray:
     """Return the standard normal's upper tail, to 1e-7: enough for a standard error."""
     # Abramowitz and Stegun 26.2.17.
     t = 1 / (1 + 0.2316419 * np.abs(place))
-    series = t * (
-        0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429)))
-    )
+    series = t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))))
     tail = series * np.exp(-place * place / 2) / np.sqrt(2 * np.pi)
-    return np.where(place >= 0, tail, 1 - tail)
+    found: FloatArray = np.where(place >= 0, tail, 1 - tail)
+    return found

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import IntArray
+from discreet.arrays import IntArray
 from discreet.experiments.study import Outcome, Study
 from discreet.plots.frequencies import Panel, comparison_chart
 
@@ -42,8 +42,8 @@ class Findings:
         told = [
             f"{people:,} people, each with one of {domain.size} values, were obfuscated one by one at "
             f"epsilon = {study.document.epsilon:g}.",
-            f"Protected: the {domain.sensitive_count} sensitive values, which {mass:.2%} of the people have (under plain "
-            f"LDP, all {domain.size} values).",
+            f"Protected: the {domain.sensitive_count} sensitive values, which {mass:.2%} of the people have "
+            f"(under plain LDP, all {domain.size} values).",
             f"Not protected under ULDP: the other {domain.clear_count} values; whoever has one may report it in clear.",
         ]
         return told + self._bought()
@@ -58,16 +58,18 @@ class Findings:
         return [
             f"What that bought: with the same epsilon for what is sensitive, the best plain LDP mechanism "
             f"({plain.mechanism.name}) is off by {before:.1%} of the people (total variation, {method}), the best ULDP "
-            f"mechanism ({optimized.mechanism.name}) by {after:.1%}; plain LDP would need about {gain:.0f} times as many "
-            f"people for the same expected squared error."
+            f"mechanism ({optimized.mechanism.name}) by {after:.1%}; plain LDP would need about {gain:.0f} times as "
+            f"many people for the same expected squared error."
         ]
 
     def chart(self) -> Any:
         """Draw truth and estimates of the best runs, sensitive values above the others."""
         title = self.study.document.title or "Study"
         rows = [self._panels(codes) for codes in self._shown() if len(codes)]
-        subtitle = [f"{int(self.study.counts.sum()):,} people, epsilon = {self.study.document.epsilon:g}; "
-                    f"estimates by {self.study.document.show}"]
+        subtitle = [
+            f"{int(self.study.counts.sum()):,} people, epsilon = {self.study.document.epsilon:g}; "
+            f"estimates by {self.study.document.show}"
+        ]
         return comparison_chart(rows, title=title, subtitle=subtitle)
 
     def _shown(self) -> list[IntArray]:
@@ -82,7 +84,9 @@ class Findings:
         for run in self.compared:
             title = f"{run.protects} ({run.mechanism.name}): the {len(codes)} most frequent {kind} values"
             panel = run.estimates[self.study.document.show].panel(title, codes, truth=truth)
-            panels.append(Panel(title, panel.names, {**panel.columns, "sensitive": domain.sensitive[codes]}, panel.truth))
+            panels.append(
+                Panel(title, panel.names, {**panel.columns, "sensitive": domain.sensitive[codes]}, panel.truth)
+            )
         return panels
 
 
@@ -105,14 +109,16 @@ def table(findings: Findings) -> tuple[list[str], list[list[str]]]:
     for run in findings.outcomes:
         linear = run.estimates["linear"]
         ratio = run.squared_error("linear", truth) / run.expected_squared_error(truth)
-        cells.append([
-            "all values" if run.protects == "LDP" else f"{run.mechanism.domain.sensitive_count} sensitive",
-            run.mechanism.name,
-            f"{run.bytes:.2f}",
-            f"{run.obfuscate_seconds:.2f}",
-            f"{run.tally_seconds:.3f}",
-            f"{ratio:.2f}",
-            f"{linear.standard_errors.max():.5f}",
-            *(f"{run.distance(method, truth):.4f}" for method in methods),
-        ])
+        cells.append(
+            [
+                "all values" if run.protects == "LDP" else f"{run.mechanism.domain.sensitive_count} sensitive",
+                run.mechanism.name,
+                f"{run.bytes:.2f}",
+                f"{run.obfuscate_seconds:.2f}",
+                f"{run.tally_seconds:.3f}",
+                f"{ratio:.2f}",
+                f"{linear.standard_errors.max():.5f}",
+                *(f"{run.distance(method, truth):.4f}" for method in methods),
+            ]
+        )
     return [*HEADINGS, *(f"TV {method}" for method in methods)], cells

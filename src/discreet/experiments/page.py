@@ -3,13 +3,14 @@
 import json
 from html import escape
 
-from discreet.core.extras import optional
 from discreet.experiments.findings import Findings, table
+from discreet.extras import optional
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 1180px; margin: 2rem auto; padding: 0 1rem; color: #1c1917; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px; display: block; overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px; }
+table { display: block; overflow-x: auto; }
 th, td { padding: 3px 10px; text-align: right; border-bottom: 1px solid #e7e5e4; white-space: nowrap; }
 th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
 tr.uldp td { background: #fff7ed; }
@@ -29,8 +30,10 @@ def page(findings: Findings) -> str:
     title = document.title or "Study"
     simulated = any(run.estimates["linear"].simulated for run in findings.outcomes)
     warning = "<p class='mark'>Simulated with a seeded source: such reports protect nobody.</p>" if simulated else ""
-    guarantees = "".join(f"<li><b>{escape(run.mechanism.name)}</b>: {escape(str(run.mechanism.guarantee))}</li>"
-                         for run in findings.compared)
+    guarantees = "".join(
+        f"<li><b>{escape(run.mechanism.name)}</b>: {escape(str(run.mechanism.guarantee))}</li>"
+        for run in findings.compared
+    )
     told = "".join(f"<li>{escape(sentence)}</li>" for sentence in findings.sentences())
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

@@ -23,7 +23,9 @@ def save_findings(findings: Findings, folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ParameterError(f"{folder} cannot be made ({type(error).__name__}); choose another output folder.") from None
+        raise ParameterError(
+            f"{folder} cannot be made ({type(error).__name__}); choose another output folder."
+        ) from None
     written = [folder / "page.html", folder / "chart.png", folder / "results.json"]
     with replacing(written[0], force=True) as beside:
         beside.write_text(page(findings), encoding="utf-8")

@@ -1,7 +1,7 @@
 """A study: obfuscate people whose distribution is known, estimate it from the reports, and compare with the truth.
 
-A study file names a table of counts, one or more mechanisms, and whom they protect: ``"sensitive"`` (the sensitive values,
-ULDP) or ``"all"`` (every value, plain LDP).
+A study file names a table of counts, one or more mechanisms, and whom they protect: ``"sensitive"`` (the sensitive
+values, ULDP) or ``"all"`` (every value, plain LDP).
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.estimate import Estimate
 from discreet.core.random import RandomSource
@@ -103,7 +103,8 @@ class Study:
     @property
     def truth(self) -> FloatArray:
         """``(|X|,)`` true frequencies."""
-        return self.counts / self.counts.sum()
+        shares: FloatArray = self.counts / self.counts.sum()
+        return shares
 
     def mechanism(self, spec: RunSpec) -> BlockMechanism:
         """Return the mechanism of one run."""

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrays import AnyArray, BoolArray
+from discreet.arrays import AnyArray, BoolArray
 from discreet.core.reports import CLEAR, Column, Reports, refuse_strangers
 from discreet.errors import DataError
-from discreet.mechanisms import Mechanism
 from discreet.io.wire import Nullable, checked_reports
+from discreet.mechanisms import Mechanism
 
 _KEY = b"discreet"
 _FORMAT = 1

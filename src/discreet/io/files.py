@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError
-from discreet.mechanisms import Mechanism
 from discreet.io import arrow, json_form
+from discreet.mechanisms import Mechanism
 
 _ARROW = (".arrow", ".feather", ".ipc")
 _BATCH = 1 << 18
@@ -59,7 +59,9 @@ def readable(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise DataError(f"{path} does not exist.") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read ({type(error).__name__}); it may be truncated or of another format.") from None
+        raise DataError(
+            f"{path} cannot be read ({type(error).__name__}); it may be truncated or of another format."
+        ) from None
 
 
 def write_reports(

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray
+from discreet.arrays import AnyArray
 from discreet.core.reports import CLEAR, Column, Reports, refuse_strangers
 from discreet.errors import DataError, MismatchError
-from discreet.mechanisms import Mechanism
 from discreet.io.wire import Nullable, checked_reports
+from discreet.mechanisms import Mechanism
 
 
 def to_json(mechanism: Mechanism, reports: Reports) -> Iterator[str]:

@@ -80,7 +80,9 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         kinds = ("labels", "range", "product", "grid", "file")
         given = [kind for kind in kinds if getattr(self, kind) is not None]
         if len(given) != 1:
-            raise ParameterError(f"domain must have exactly one of {', '.join(kinds)}, got {', '.join(given) or 'none'}.")
+            raise ParameterError(
+                f"domain must have exactly one of {', '.join(kinds)}, got {', '.join(given) or 'none'}."
+            )
         return self._built(folder)
 
     def _built(self, folder: Path) -> Domain:
@@ -94,8 +96,9 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             labels, marked = read_labels(folder / self.file.path, self.file.label, self.file.sensitive)
             if marked is not None and self.sensitive is not None:
                 raise ParameterError("sensitive must be said once, in the domain or in its file, not in both.")
-            return Domain(labels, sensitive=self.sensitive if marked is None else marked,
-                          allow_unprotected=self.allow_unprotected)
+            return Domain(
+                labels, sensitive=self.sensitive if marked is None else marked, allow_unprotected=self.allow_unprotected
+            )
         return Domain(range(*self.range) if self.range else self.labels, **said)
 
 

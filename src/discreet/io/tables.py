@@ -54,7 +54,9 @@ def read_values(path: str | Path, domain: Domain, column: str | None = None) -> 
         return table.column(0)
     if column not in table.column_names:
         names = ", ".join(table.column_names)
-        wanted = "say which column holds the values with --column" if column is None else f"there is no column {column!r}"
+        wanted = (
+            "say which column holds the values with --column" if column is None else f"there is no column {column!r}"
+        )
         raise DataError(f"{path}: {wanted}; it has {names}.")
     return table[column]
 

@@ -1,17 +1,18 @@
 """What a batch of reports may look like from outside, checked before anything is counted.
 
-Whatever the format, a batch arrives as nullable columns: ``clear`` with a value's code, and the columns of the block law.
-A report has either a value in clear or a whole block (both, where the plan sends noise blocks along).
+Whatever the format, a batch arrives as nullable columns: ``clear`` with a value's code, and the columns of the block
+law. A report has either a value in clear or a whole block (both, where the plan sends noise blocks along).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, BoolArray
+from discreet.arrays import AnyArray, BoolArray
 from discreet.core.reports import CLEAR, Blocks, Column, Reports, smallest_unsigned
 from discreet.errors import DataError
 from discreet.mechanisms import Mechanism
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nullable:
@@ -73,8 +74,8 @@ def _check_shape(mechanism: Mechanism, n: int, in_clear: BoolArray | None, block
 def _check_bound(column: Column, found: Nullable) -> None:
     if column.bound is None:
         return
-    wrong = (found.entries < 0) | (found.entries >= column.bound)
-    wrong = wrong.any(axis=1) if wrong.ndim == 2 else wrong
+    each = (found.entries < 0) | (found.entries >= column.bound)
+    wrong: BoolArray = np.any(each.reshape(len(each), column.width or 1), axis=1)
     _refuse(found.present, wrong, f"have a {column.name} outside 0..{column.bound - 1}")
 
 

@@ -12,14 +12,13 @@ theta = e^(eps/2) / (e^(eps/2) + 1) is basic RAPPOR, theta = 1/2 is OUE [Wang 20
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, expm1, log2
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
-from discreet.core.exact import checked_epsilon
+from discreet.core.exact import checked_epsilon, real_number
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
@@ -48,7 +47,8 @@ class IndependentBits:
     @classmethod
     def near(cls, size: int, inclusion: float) -> "IndependentBits":
         """Return the law whose d1 is nearest to ``inclusion`` within about 2^-12 of itself, and at least 2^-60."""
-        depth = min(max(_LEAST_DEPTH, ceil(-log2(inclusion)) + _PRECISION_BITS), _GREATEST_DEPTH)
+        magnitude = ceil(-log2(max(inclusion, 2.0**-_GREATEST_DEPTH)))
+        depth = min(max(_LEAST_DEPTH, magnitude + _PRECISION_BITS), _GREATEST_DEPTH)
         rounded = Fraction(min(max(round(inclusion * 2**depth), 1), 2**depth - 1), 2**depth)
         return cls(size, rounded.numerator, rounded.denominator.bit_length() - 1)
 
@@ -93,11 +93,13 @@ class IndependentBits:
         for start in range(0, len(flat), 8 * _PIECE_WORDS):
             piece = flat[start : start + 8 * _PIECE_WORDS]
             lanes = -(-len(piece) // 8)
-            piece[:] = self._ladder(random.words(lanes * self.depth).reshape(self.depth, lanes)).view(np.uint8)[: len(piece)]
+            piece[:] = self._ladder(random.words(lanes * self.depth).reshape(self.depth, lanes)).view(np.uint8)[
+                : len(piece)
+            ]
 
     def _ladder(self, words: AnyArray) -> AnyArray:
         """Compare 64 lanes of random integers with the threshold at once, from its last binary digit to its first."""
-        below = words[0]
+        below: AnyArray = words[0]
         for digit in range(1, self.depth):
             step = np.bitwise_or if self.threshold >> digit & 1 else np.bitwise_and
             step(below, words[digit], out=below)
@@ -182,9 +184,7 @@ class UnaryEncoding(BlockMechanism):
 
     name = "unary"
 
-    def __init__(
-        self, domain: Domain, epsilon: float, *, theta: float | None = None, clear_bits: bool = False
-    ) -> None:
+    def __init__(self, domain: Domain, epsilon: float, *, theta: float | None = None, clear_bits: bool = False) -> None:
         epsilon = checked_epsilon(epsilon)
         own = 1 / (1 + exp(-epsilon / 2)) if theta is None else _checked_theta(theta)
         if clear_bits and domain.clear_count == 0:
@@ -196,7 +196,7 @@ class UnaryEncoding(BlockMechanism):
 
 
 def _checked_theta(theta: object) -> float:
-    number = float(theta) if isinstance(theta, Real) and not isinstance(theta, bool) else float("nan")
+    number = real_number(theta)
     if not 0 < number < 1:
         raise ParameterError(f"theta must be a number between 0 and 1, both excluded, got theta={theta!r}.")
     return number

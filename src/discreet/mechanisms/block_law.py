@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Any, Protocol
 
-from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column
 
@@ -23,7 +23,7 @@ class Membership(Protocol):
 
     @property
     def size(self) -> int:
-        """v."""
+        """V."""
         ...
 
     def dot(self, values: Any) -> Any:

@@ -1,6 +1,7 @@
 """Any explicit mechanism: a matrix Q(y|x), for what the one law does not cover and to spell it out where it does."""
 
 import hashlib
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import inf
@@ -8,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, BoolArray, FloatArray, frozen
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.random import WORD_RANGE, RandomSource, SecureRandom
@@ -21,6 +22,7 @@ _MOST_ENTRIES = 20_000_000
 _ROW_TOLERANCE = 1e-9
 
 
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Channel:
     """A mechanism given by its probabilities.
 
@@ -40,13 +42,19 @@ class Channel:
     """
 
     name: ClassVar[str] = "channel"
+
+    matrix: FloatArray
+    domain: Domain
     clear_blocks: ClassVar[bool] = False
 
     def __init__(self, matrix: Any, domain: Domain | None = None) -> None:
-        self.matrix: FloatArray = frozen(np.array(matrix, dtype=np.float64))
+        try:
+            object.__setattr__(self, "matrix", frozen(np.array(matrix, dtype=np.float64)))
+        except (TypeError, ValueError):
+            raise ParameterError("matrix must be (|X|, |Y|) numbers.") from None
         if self.matrix.ndim != 2 or 0 in self.matrix.shape:
             raise ParameterError(f"matrix must be (|X|, |Y|), got shape {self.matrix.shape}.")
-        self.domain = Domain(range(len(self.matrix))) if domain is None else domain
+        object.__setattr__(self, "domain", Domain(range(len(self.matrix))) if domain is None else domain)
         if len(self.matrix) != self.domain.size:
             raise ParameterError(f"matrix must have a row per value ({self.domain.size}), got {len(self.matrix)}.")
         rows = self.matrix.sum(axis=1)
@@ -76,7 +84,7 @@ class Channel:
     @property
     def outputs(self) -> int:
         """|Y|."""
-        return self.matrix.shape[1]
+        return int(self.matrix.shape[1])
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -97,7 +105,8 @@ class Channel:
     @cached_property
     def _upper(self) -> AnyArray:
         """``(|X|, |Y| - 1)`` words: where each output's share of the range ends."""
-        return np.minimum(np.cumsum(self.weights, axis=1)[:, :-1], WORD_RANGE - 1).astype(np.uint64)
+        ends: AnyArray = np.cumsum(self.weights, axis=1)[:, :-1]
+        return np.minimum(ends, WORD_RANGE - 1).astype(np.uint64, copy=False)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -139,7 +148,7 @@ class Channel:
         for code in np.unique(codes):
             rows = codes == code
             output[rows] = np.searchsorted(self._upper[code], words[rows], side="right")
-        nothing = np.empty(0, dtype=smallest_unsigned(self.domain.size))
+        nothing: IntArray = np.empty(0, dtype=smallest_unsigned(self.domain.size))
         return Reports(self.fingerprint, len(codes), None, nothing, {"output": output}, not random.secure)
 
     def tally(self, reports: Reports) -> Tally:
@@ -193,11 +202,14 @@ class Channel:
     def expected_standard_errors(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` standard deviations of the linear estimate for a true ``p``."""
         p = self.domain.check_distribution(p)
-        return np.sqrt(np.maximum(p @ self.matrix @ self.decoder**2 - p * p, 0) / checked_n(n))
+        errors: FloatArray = np.sqrt(np.maximum(p @ self.matrix @ self.decoder**2 - p * p, 0) / checked_n(n))
+        return errors
 
     def flaws(self, blocks: Any) -> BoolArray:
         """Return which outputs never come."""
-        return ~(self.matrix > 0).any(axis=0)[blocks["output"].astype(np.int64)]
+        largest: FloatArray = self.matrix.max(axis=0)
+        flawed: BoolArray = largest[blocks["output"].astype(np.int64)] == 0
+        return flawed
 
 
 def _largest_on_simplex(loss: FloatArray) -> float:
@@ -220,5 +232,3 @@ def _spelled(mechanism: BlockMechanism) -> tuple[FloatArray, BoolArray]:
         )
     blocks, weights = law.alphabet()
     return weights.astype(np.float64), law.contains(blocks)
-
-

@@ -1,6 +1,7 @@
 """Hadamard columns: Hadamard response and its utility-optimized form.
 
-Value x owns row x + 1 of a Sylvester matrix of order V = 2^ceil(log2(v + 1)); a block is what has +1 in a uniform column.
+Value x owns row x + 1 of a Sylvester matrix of order V = 2^ceil(log2(v + 1)); a block is what has +1 in a uniform
+column.
 So pi = rho = 1/2 and s = tanh(eps/2) [Acharya 2019; DESIGN section 1].
 """
 
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column, smallest_unsigned
@@ -70,7 +71,8 @@ class HadamardColumns:
         from discreet.kernels.walsh import walsh_hadamard
 
         counts = self._counts(blocks)
-        return (counts.sum() + walsh_hadamard(counts)[1 : self.size + 1]) // 2
+        found: IntArray = (counts.sum() + walsh_hadamard(counts)[1 : self.size + 1]) // 2
+        return found
 
     def _counts(self, blocks: Blocks) -> IntArray:
         from discreet.kernels.counting import count_symbols
@@ -127,7 +129,8 @@ class DistinctColumns:
     def _half_sum(self, values: FloatArray) -> FloatArray:
         from discreet.kernels.walsh import walsh_hadamard
 
-        return (values.sum() + walsh_hadamard(values)) / 2
+        found: FloatArray = (values.sum() + walsh_hadamard(values)) / 2
+        return found
 
 
 class HadamardResponse(BlockMechanism):

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.exact import checked_epsilon
 from discreet.core.random import RandomSource, uniform_below
@@ -109,13 +109,12 @@ class HashBuckets:
         shifted = (np.arange(self.size)[None, :] - beta[:, None]) % self.prime
         # In Python integers: the product may pass 63 bits.
         hashed = (shifted.astype(object) * inverse[:, None]) % self.prime % self.buckets
-        return (hashed == bucket[:, None]).astype(np.bool_).reshape(len(alpha), self.size)
+        found: BoolArray = np.equal(hashed, bucket[:, None]).astype(np.bool_)
+        return found.reshape(len(alpha), self.size)
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return every hash function and bucket, uniform."""
-        grids = np.meshgrid(
-            np.arange(1, self.prime), np.arange(self.prime), np.arange(self.buckets), indexing="ij"
-        )
+        grids = np.meshgrid(np.arange(1, self.prime), np.arange(self.prime), np.arange(self.buckets), indexing="ij")
         names = ("alpha", "beta", "bucket")
         blocks = {name: grid.reshape(-1).astype(np.uint32) for name, grid in zip(names, grids, strict=True)}
         return blocks, np.full(self.alphabet_size, Fraction(1, self.alphabet_size), dtype=object)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.exact import checked_epsilon, likelihood_ratio, logarithm, truth_threshold
 from discreet.core.guarantee import Guarantee
@@ -157,7 +157,9 @@ class BlockMechanism:
             out = {name: column[filled : filled + len(members)] for name, column in blocks.items()}
             self.law.draw(members, random, out)
             filled += len(members)
-        return self._reports(len(codes), in_clear, clear, {name: column[:filled] for name, column in blocks.items()}, random)
+        return self._reports(
+            len(codes), in_clear, clear, {name: column[:filled] for name, column in blocks.items()}, random
+        )
 
     def _truth_or_noise(self, codes: AnyArray, random: RandomSource) -> tuple[IntArray, BoolArray | None]:
         """Toss the coin: ``(n,)`` members that blocks must contain (-1: none), and who speaks in clear."""
@@ -202,7 +204,10 @@ class BlockMechanism:
 
     def empty_tally(self) -> Tally:
         """Return the zero of addition."""
-        nothing = np.zeros(self.domain.sensitive_count, dtype=np.int64), np.zeros(self.domain.clear_count, dtype=np.int64)
+        nothing = (
+            np.zeros(self.domain.sensitive_count, dtype=np.int64),
+            np.zeros(self.domain.clear_count, dtype=np.int64),
+        )
         return Tally(self.fingerprint, 0, *nothing)
 
     def _clear_counts(self, codes: AnyArray) -> IntArray:
@@ -283,7 +288,8 @@ class BlockMechanism:
         """Return the ``(|X|,)`` standard deviations of the linear estimate, exactly, for a true ``p``."""
         p = self.domain.check_distribution(p)
         constant, slope = self.variance_of(float(p[self.domain.sensitive].sum()))
-        return np.sqrt(np.maximum(constant + slope * p - p * p, 0) / checked_n(n))
+        errors: FloatArray = np.sqrt(np.maximum(constant + slope * p - p * p, 0) / checked_n(n))
+        return errors
 
     def bytes_per_report(self, sensitive_mass: float) -> float:
         """Return the expected size of a report's columns, in bytes, when p(X_S) is given."""

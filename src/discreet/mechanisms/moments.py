@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
+from discreet.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,9 @@ class Moments:
     def worst_case(self, n: int) -> float:
         """Return the largest mean squared error over all p."""
         a = self.worst_mass
-        squares = (a * a / self.size if self.size else 0.0) + ((1 - a) ** 2 / self.clear_size if self.clear_size else 0.0)
+        squares = (a * a / self.size if self.size else 0.0) + (
+            (1 - a) ** 2 / self.clear_size if self.clear_size else 0.0
+        )
         return self.mean_squared_error(n, a, squares)
 
     def sensitive_variance(self, sensitive_mass: float) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.exact import checked_epsilon
 from discreet.core.random import RandomSource, uniform_below
@@ -81,7 +81,7 @@ class Subsets:
         absent = taken[rows, wanted] == 0
         taken[rows, victim] &= ~absent
         taken[rows, wanted] = 1
-        return (np.flatnonzero(taken).reshape(len(members), self.count) - rows[:, None] * self.size)
+        return np.flatnonzero(taken).reshape(len(members), self.count) - rows[:, None] * self.size
 
     def _uniform_subsets(self, n: int, random: RandomSource) -> tuple[AnyArray, IntArray]:
         """Draw by Floyd's method: ``(n, v)`` marks and ``(k, n)`` members in the order they were taken."""
@@ -118,7 +118,7 @@ class Subsets:
     def flaws(self, blocks: Blocks) -> BoolArray:
         """Return which lists do not ascend."""
         listed = blocks["members"]
-        flawed: BoolArray = (listed[:, 1:] <= listed[:, :-1]).any(axis=1)
+        flawed: BoolArray = np.any(listed[:, 1:] <= listed[:, :-1], axis=1)
         return flawed
 
 

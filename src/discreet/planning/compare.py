@@ -92,7 +92,7 @@ def _check_mass(domain: Domain, mass: float) -> None:
 
 
 def _candidates(domain: Domain, epsilon: float) -> list[tuple[str, BlockMechanism]]:
-    made = [(name, cls(domain, epsilon)) for name, cls in BLOCK_MECHANISMS.items()]  # type: ignore[call-arg, arg-type]
+    made = [(name, cls(domain, epsilon)) for name, cls in BLOCK_MECHANISMS.items()]  # type: ignore[call-arg]
     return [*made, ("unary, theta=1/2", UnaryEncoding(domain, epsilon, theta=0.5))]
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.core.arrays import AnyArray, FloatArray
-from discreet.core.extras import optional
+from discreet.arrays import AnyArray, FloatArray
+from discreet.extras import optional
 
 SENSITIVE, CLEAR = "sensitive", "not sensitive"
 _COLOURS = {SENSITIVE: "#c2410c", CLEAR: "#1d4ed8"}
@@ -75,7 +75,9 @@ def frequency_chart(panel: Panel, *, width: int = 520, end: float | None = None,
     tips += [alt.Tooltip(f"{field}:Q", format=".3%") for field in panel.rows[0] if field not in ("name", "class")]
     shared = {"y": y, "color": _colour(alt), "tooltip": tips}
     layers = [
-        base.mark_rule(strokeWidth=2.5, opacity=0.5).encode(x=alt.X("lower:Q", axis=ticks, **x), x2="upper:Q", **shared),
+        base.mark_rule(strokeWidth=2.5, opacity=0.5).encode(
+            x=alt.X("lower:Q", axis=ticks, **x), x2="upper:Q", **shared
+        ),
         base.mark_point(filled=True, size=34, opacity=1).encode(x=alt.X("frequency:Q", axis=ticks, **x), **shared),
     ]
     if panel.truth is not None:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.core.arrays import BoolArray, FloatArray
+from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism
 
@@ -65,7 +65,7 @@ def verify(mechanism: Mechanism) -> Verification:
 
 def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
     promised, truth, noise = mechanism.epsilon, mechanism.threshold, mechanism.law.inclusion
-    # A block that contains x: sent by x with s + (1 - s) pi, by anybody else with (1 - s) pi, times one and the same factor.
+    # A block that contains x: sent by x with s + (1 - s) pi, by anybody else with (1 - s) pi, times one same factor.
     told, not_told = Fraction(truth, _WORDS), Fraction(_WORDS - truth, _WORDS)
     ratio = (told + not_told * noise) / (not_told * noise)
     spelled = _spelled_epsilon(mechanism)

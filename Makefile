@@ -1,0 +1,71 @@
+# Sets everything up by itself; needs only make and Python 3.11, 3.12 or 3.13.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench coverage faults lock clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+# The first Python on the path that fits; PYTHON=... chooses another.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	if $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then echo $$python; break; fi; done)
+
+help:
+	@echo "make demo      obfuscate 1.7 million people, estimate, compare with the truth (writes out/census)"
+	@echo "make test      run the tests"
+	@echo "make lint      check format, style, types and the walls between rooms"
+	@echo "make bench     measure speed, memory and import times against other packages"
+	@echo "make coverage  coverage of confidence intervals and standard errors, over 1,000 simulations"
+	@echo "make faults    plant faults and see that the tests catch each one"
+	@echo "make lock      resolve the locked requirements anew (needs uv)"
+	@echo "make clean     remove what these commands made"
+
+$(VENV)/python:
+	@test -n "$(PYTHON)" || { echo "discreet needs Python 3.11, 3.12 or 3.13 on the path."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/run: $(VENV)/python requirements/run.txt pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt -r requirements/run.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/python requirements/dev.txt pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@ $(VENV)/run
+
+demo: $(VENV)/run
+	$(BIN)/discreet simulate examples/census.toml
+
+test: $(VENV)/dev
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/dev .venv-peers/ready
+	$(BIN)/python -m bench
+
+.venv-peers/ready: $(VENV)/python bench/peers-requirements.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers-requirements.txt
+	@touch $@
+
+coverage: $(VENV)/dev
+	$(BIN)/python tools/measure_coverage.py
+
+faults: $(VENV)/dev
+	$(BIN)/python tools/plant_faults.py
+
+lock:
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet requirements/build.in -o requirements/build.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --extra plot pyproject.toml -o requirements/run.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --extra dev pyproject.toml -o requirements/dev.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet bench/peers-requirements.in -o bench/peers-requirements.txt
+
+clean:
+	rm -rf $(VENV) .venv-peers out bench/out

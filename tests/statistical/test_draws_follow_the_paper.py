@@ -1,0 +1,257 @@
+"""What devices send, against the papers' numbers: computed here from epsilon alone, never from our properties."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from math import exp, expm1, tanh
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.mechanisms import (
+    BlockMechanism,
+    HadamardResponse,
+    LocalHashing,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from evidence import binomial
+
+pytestmark = pytest.mark.slow
+
+EPSILON = 1.0
+N = 300_000
+OFF = (0.9, 1.1)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Shares of all reports.
+
+    Attributes:
+        own: a sensitive value's block contains it.
+        other: a sensitive value's block contains a given other one.
+        clear: a value that is not sensitive goes in clear.
+        beside: the report of such a value has a block that contains a given sensitive value.
+    """
+
+    own: float
+    other: float
+    clear: float
+    beside: float
+
+
+def randomized_response(v: int, epsilon: float) -> Rates:
+    """[ULDP, Def. 3]."""
+    e = exp(epsilon)
+    return Rates(e / (v + e - 1), 1 / (v + e - 1), (e - 1) / (v + e - 1), 1 / (v + e - 1))
+
+
+def unary(theta: Callable[[float], float], bits_beside: bool = False) -> Callable[[int, float], Rates]:
+    """[ULDP, Def. 4]; by default the noise bits of reports in clear are left out."""
+
+    def rates(_: int, epsilon: float) -> Rates:
+        own, e = theta(epsilon), exp(epsilon)
+        d1, d2 = own / ((1 - own) * e + own), ((1 - own) * e + own) / e
+        return Rates(own, d1, 1 - d2, d1 if bits_beside else d1 * d2)
+
+    return rates
+
+
+def subsets(k: int) -> Callable[[int, float], Rates]:
+    """[Ye and Barg 2018] and the block design of the utility-optimized form."""
+
+    def rates(v: int, epsilon: float) -> Rates:
+        e = exp(epsilon)
+        own, truth = k * e / (k * e + v - k), k / (k + v / expm1(epsilon))
+        other = (own * (k - 1) + (1 - own) * k) / max(v - 1, 1)
+        return Rates(own, other, truth, (1 - truth) * k / v)
+
+    return rates
+
+
+def hashing(g: int) -> Callable[[int, float], Rates]:
+    """[Wang 2017], with the collisions of the family over the least prime counted one by one."""
+
+    def rates(v: int, epsilon: float) -> Rates:
+        e = exp(epsilon)
+        prime = next(p for p in range(max(v, g), 99) if p > 1 and all(p % d for d in range(2, p)))
+        family = [(a, b) for a in range(1, prime) for b in range(prime)]
+        collide = sum(b % prime % g == (a + b) % prime % g for a, b in family) / len(family)
+        truth = (e - 1) / (e - 1 + g)
+        return Rates(e / (e + g - 1), truth * collide + (1 - truth) / g, truth, (1 - truth) / g)
+
+    return rates
+
+
+def hadamard(_: int, epsilon: float) -> Rates:
+    """[Acharya 2019]."""
+    truth = tanh(epsilon / 2)
+    return Rates(exp(epsilon) / (exp(epsilon) + 1), 0.5, truth, (1 - truth) / 2)
+
+
+def sue(epsilon: float) -> float:
+    return exp(epsilon / 2) / (exp(epsilon / 2) + 1)
+
+
+def half(_: float) -> float:
+    return 0.5
+
+
+PAPERS: dict[str, tuple[Callable[..., BlockMechanism], dict, Callable[[int, float], Rates]]] = {
+    "rr": (RandomizedResponse, {}, randomized_response),
+    "unary": (UnaryEncoding, {}, unary(sue)),
+    "unary-half": (UnaryEncoding, {"theta": 0.5}, unary(half)),
+    "unary-clear-bits": (UnaryEncoding, {"clear_bits": True}, unary(sue, bits_beside=True)),
+    "subset-k2": (SubsetSelection, {"k": 2}, subsets(2)),
+    "subset-k3": (SubsetSelection, {"k": 3}, subsets(3)),
+    "hashing-g2": (LocalHashing, {"g": 2}, hashing(2)),
+    "hashing-g5": (LocalHashing, {"g": 5}, hashing(5)),
+    "hadamard": (HadamardResponse, {}, hadamard),
+}
+SOME = Domain(range(9), sensitive=[0, 2, 5, 7, 8])
+ALL = Domain(range(5))
+ONE = Domain(range(4), sensitive=[2])
+
+
+def rival_of_other(name: str, rates: Rates, off: Rates) -> float:
+    """A law in which pi stands for rho, or one in which every other value comes along with one's own."""
+    return {"subset-k2": 2 / 5, "subset-k3": 3 / 5, "hashing-g2": 1 / 2, "hadamard": rates.own}.get(name, off.other)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+@pytest.mark.parametrize(("domain", "value"), [(SOME, 0), (SOME, 5), (SOME, 8), (ALL, 0), (ALL, 4)])
+def test_sensitive_values(name: str, domain: Domain, value: int) -> None:
+    if name == "unary-clear-bits" and domain is ALL:
+        return
+    build, options, law = PAPERS[name]
+    seed = 1000 * value + domain.size
+    print(f"seed {seed}")
+    mechanism = build(domain, EPSILON, **options)
+    reports = mechanism.obfuscate_codes(np.full(N, value), random=SeededRandom(seed))
+    assert len(reports.clear) == 0
+    support = mechanism.tally(reports).support
+    rates = law(domain.sensitive_count, EPSILON)
+    for factor in OFF:
+        off = law(domain.sensitive_count, EPSILON * factor)
+        for rank, code in enumerate(domain.sensitive_codes):
+            if code == value:
+                binomial(f"{name}: own", support[rank], N, rates.own, rival=off.own)
+            else:
+                binomial(f"{name}: {code}", support[rank], N, rates.other, rival=rival_of_other(name, rates, off))
+
+
+@pytest.mark.parametrize("name", PAPERS)
+@pytest.mark.parametrize("value", [1, 6])
+def test_values_that_are_not_sensitive(name: str, value: int) -> None:
+    build, options, law = PAPERS[name]
+    seed = 77 + value
+    print(f"seed {seed}")
+    mechanism = build(SOME, EPSILON, **options)
+    reports = mechanism.obfuscate_codes(np.full(N, value), random=SeededRandom(seed))
+    tally = mechanism.tally(reports)
+    assert set(reports.clear.tolist()) == {value}
+    rates = law(5, EPSILON)
+    for factor in OFF:
+        off = law(5, EPSILON * factor)
+        binomial(f"{name}: in clear", tally.clear_total, N, rates.clear, rival=off.clear)
+        for rank, count in enumerate(tally.support):
+            binomial(f"{name}: rank {rank}", count, N, rates.beside, rival=off.beside)
+
+
+@pytest.mark.parametrize("name", ["rr", "unary", "hashing-g2", "hadamard"])
+def test_one_sensitive_value(name: str) -> None:
+    build, options, law = PAPERS[name]
+    print("seed 5")
+    mechanism = build(ONE, EPSILON, **options)
+    own = mechanism.tally(mechanism.obfuscate_codes(np.full(N, 2), random=SeededRandom(5)))
+    other = mechanism.tally(mechanism.obfuscate_codes(np.full(N, 3), random=SeededRandom(6)))
+    rates = law(1, EPSILON)
+    for factor in OFF:
+        off = law(1, EPSILON * factor)
+        rival = off.own if rates.own < 1 else 1 / exp(0.1)
+        binomial(f"{name}: own", own.support[0], N, rates.own, rival=rival)
+        binomial(f"{name}: in clear", other.clear_total, N, rates.clear, rival=off.clear)
+        binomial(f"{name}: beside", other.support[0], N, rates.beside, rival=off.beside)
+
+
+# Bits
+
+
+@pytest.mark.parametrize("v", [8, 9, 16, 17, 64, 65])
+def test_every_bit_flips(v: int) -> None:
+    """Also the last one, at every way to fill the last byte and the last word."""
+    seed = v
+    print(f"seed {seed}")
+    mechanism = UnaryEncoding(Domain(range(v)), EPSILON)
+    for value in (v - 1, 0):
+        reports = mechanism.obfuscate_codes(np.full(N, value), random=SeededRandom(seed + value))
+        counts = mechanism.law.contains(reports.blocks).sum(axis=0)
+        own, d1 = sue(EPSILON), 1 / (exp(EPSILON / 2) + 1)
+        for bit in range(v):
+            for rival in (0.0, 1.0, 1 / (exp(0.55) + 1)) if bit != value else (0.0, 1.0, sue(1.1)):
+                binomial(f"bit {bit} of {v}", counts[bit], N, own if bit == value else d1, rival=rival)
+
+
+@pytest.mark.parametrize("v", [9, 65])
+def test_bits_are_pairwise_independent(v: int) -> None:
+    """Inside a report, across its bytes and words, and between neighbouring reports."""
+    print(f"seed {v + 100}")
+    mechanism = UnaryEncoding(Domain(range(v)), EPSILON)
+    reports = mechanism.obfuscate_codes(np.full(N, 3), random=SeededRandom(v + 100))
+    bits = mechanism.law.contains(reports.blocks)
+    own, d1 = sue(EPSILON), 1 / (exp(EPSILON / 2) + 1)
+    chosen = list(combinations(range(9), 2)) if v == 9 else [(0, 1), (7, 8), (0, 64), (31, 32), (63, 64), (3, 64)]
+    for i, j in chosen:
+        both = int((bits[:, i] & bits[:, j]).sum())
+        p = (own if i == 3 else d1) * (own if j == 3 else d1)
+        binomial(f"bits {i} and {j}", both, N, p, rival=d1)
+        binomial(f"bits {i} and {j}", both, N, p, rival=0)
+    for i, j in ((v - 1, 0), (0, 0), (v - 1, v - 1)):
+        pairs = int((bits[0:-1:2, i] & bits[1::2, j]).sum())
+        binomial(f"bit {i} and bit {j} of the next report", pairs, N // 2, d1 * d1, rival=d1)
+
+
+# Subsets
+
+
+@pytest.mark.parametrize(("v", "k"), [(7, 3), (40, 5), (300, 2)])
+def test_subsets_are_uniform_of_their_size(v: int, k: int) -> None:
+    print(f"seed {v}")
+    mechanism = SubsetSelection(Domain(range(v + 1), sensitive=list(range(v))), EPSILON, k=k)
+    members = mechanism.obfuscate_codes(np.full(2 * N, v), random=SeededRandom(v)).blocks["members"]
+    assert members.shape[1] == k
+    assert (np.diff(members.astype(np.int64), axis=1) > 0).all()
+    assert members.max() == v - 1
+    n = len(members)
+    found = np.bincount(members.reshape(-1), minlength=v)
+    for x in range(v):
+        binomial(f"inclusion of {x}", int(found[x]), n, k / v, rival=(k - 1) / v)
+        if v <= 40:
+            binomial(f"inclusion of {x}", int(found[x]), n, k / v, rival=k / (v - 1) if v < 40 else 1.1 * k / v)
+    held = np.zeros((n, v), dtype=np.bool_)
+    np.put_along_axis(held, members.astype(np.int64), True, axis=1)
+    for i, j in [(0, 1), (0, v - 1), (v - 2, v - 1), (2, 5)] if v <= 40 else []:
+        both = int((held[:, i] & held[:, j]).sum())
+        binomial(f"{i} with {j}", both, n, k * (k - 1) / (v * (v - 1)), rival=(k / v) ** 2)
+
+
+@pytest.mark.parametrize("value", [0, 3, 6])
+def test_the_place_in_a_list_gives_nothing_away(value: int) -> None:
+    """Where the own value is in its sorted list is decided by the others alone (hypergeometric)."""
+    v, k = 7, 3
+    print(f"seed {value}")
+    law = SubsetSelection(Domain(range(v)), EPSILON, k=k).law
+    out = {"members": np.empty((N, k), dtype=np.uint8)}
+    law.draw(np.full(N, value), SeededRandom(value), out)
+    assert (np.diff(out["members"].astype(np.int64), axis=1) > 0).all()
+    place = np.argmax(out["members"] == value, axis=1)
+    assert (out["members"][np.arange(N), place] == value).all()
+    others = [other for other in range(v) if other != value]
+    lists = [sorted([value, *pair]).index(value) for pair in combinations(others, k - 1)]
+    for j in range(k):
+        p = lists.count(j) / len(lists)
+        binomial(f"{value} at place {j}", int((place == j).sum()), N, p, rival=1 / k)

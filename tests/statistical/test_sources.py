@@ -1,0 +1,130 @@
+"""Where words come from: fresh for every object, process and thread, reproducible from a seed."""
+
+import hashlib
+import multiprocessing
+import sys
+import threading
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from discreet.core.domain import Domain
+from discreet.core.random import SecureRandom, SeededRandom, toss, uniform_below
+from discreet.mechanisms import UnaryEncoding
+from evidence import binomial
+
+KNOWN = [0x3870E2D34DB76F4A, 0x08FB9A3E1CA3E5D5, 0x9C94CD2B3B12A0A0]
+
+
+def test_seeded_words_are_aes_in_counter_mode() -> None:
+    """Recomputed block by block: AES-256 of the counter, key from the seed; and pinned, so that seeds keep meaning."""
+    key = hashlib.sha256(b"discreet simulation 7").digest()
+    counters = b"".join(number.to_bytes(16, "big") for number in range(2))
+    blocks = Cipher(algorithms.AES256(key), modes.ECB()).encryptor().update(counters)
+    expected = [int.from_bytes(blocks[start : start + 8], "little") for start in range(0, 32, 8)]
+    assert SeededRandom(7).words(4).tolist() == expected
+    assert expected[:3] == KNOWN
+
+
+def test_seeded_words_do_not_depend_on_how_they_are_asked_for() -> None:
+    """Also across the buffer's end, where a stream might be cut."""
+    whole = SeededRandom(3).words(200_001)
+    source = SeededRandom(3)
+    parts = [source.words(n) for n in (0, 1, 65_535, 1, 65_537, 68_927)]
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+    assert len(np.unique(whole)) == len(whole)
+    assert not np.array_equal(SeededRandom(4).words(10), whole[:10])
+    assert SeededRandom(-1).words(1) != SeededRandom(1).words(1)
+    assert SeededRandom(np.int64(3)).words(1)[0] == whole[0]
+
+
+def test_sources_say_what_they_are() -> None:
+    assert SecureRandom().secure is True
+    assert SeededRandom(1).secure is False
+
+
+def test_two_secure_streams_differ() -> None:
+    first, second = SecureRandom(), SecureRandom()
+    words = np.concatenate([first.words(1000), second.words(1000), first.words(1000)])
+    assert len(np.unique(words)) == 3000
+
+
+def test_two_batches_of_one_device_differ() -> None:
+    mechanism = UnaryEncoding(Domain(range(100)), 1.0)
+    blocks = [mechanism.obfuscate_codes(np.zeros(50, dtype=int)).blocks["bits"] for _ in range(2)]
+    assert (blocks[0] != blocks[1]).any()
+
+
+def test_every_bit_of_a_word_is_fair() -> None:
+    print("seed 21")
+    for words in (SeededRandom(21).words(200_000), SecureRandom().words(200_000)):
+        bits = np.unpackbits(words.view(np.uint8)).reshape(-1, 64)
+        for place, count in enumerate(bits.sum(axis=0)):
+            binomial(f"bit {place}", int(count), len(words), 0.5, rival=0.49)
+        neighbours = int((words[1::2] & np.uint64(1) == words[::2] & np.uint64(1)).sum())
+        binomial("last bits of neighbours agree", neighbours, len(words) // 2, 0.5, rival=0.48)
+
+
+def test_coins_and_integers_have_their_shares() -> None:
+    print("seed 22")
+    random = SeededRandom(22)
+    binomial("coin", int(toss(10**6, 1 << 62, random).sum()), 10**6, 0.25, rival=0.255)
+    counts = np.bincount(uniform_below(7, 10**6, random).astype(int), minlength=7)
+    assert len(counts) == 7
+    for value, count in enumerate(counts):
+        binomial(f"value {value} of 7", int(count), 10**6, 1 / 7, rival=1.03 / 7)
+
+
+def test_integers_below_a_bound_that_wastes_half_of_the_words() -> None:
+    """Rival: what is beyond the last share is taken modulo the bound, so small integers come twice as often."""
+    print("seed 23")
+    bound = 3 << 62
+    drawn = uniform_below(bound, 200_000, SeededRandom(23))
+    assert drawn.max() < bound
+    binomial("lowest third", int((drawn < 1 << 62).sum()), 200_000, 1 / 3, rival=1 / 2)
+
+
+def _words_of_child(source: Any, pipe: Any) -> None:
+    pipe.send([source.words(4).tolist(), source.words(4).tolist()])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork on Windows")
+def test_a_forked_process_takes_a_new_key() -> None:
+    source = SecureRandom()
+    source.words(5)
+    context = multiprocessing.get_context("fork")
+    seen: list[int] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        for _ in range(2):
+            here, there = context.Pipe()
+            child = context.Process(target=_words_of_child, args=(source, there))
+            child.start()
+            assert here.poll(30)
+            for words in here.recv():
+                seen += words
+            child.join(30)
+            assert child.exitcode == 0
+    seen += source.words(16).tolist()
+    assert len(set(seen)) == 32
+
+
+def test_threads_have_streams_of_their_own() -> None:
+    source = SecureRandom()
+    found: list[int] = source.words(1000).tolist()
+    gathered: list[list[int]] = []
+
+    def work() -> None:
+        gathered.append([word for _ in range(50) for word in source.words(20).tolist()])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found += [word for words in gathered for word in words]
+    assert len(gathered) == 4
+    assert len(set(found)) == len(found) == 5000
