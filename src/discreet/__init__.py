@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         SubsetSelection,
         UnaryEncoding,
     )
+    from discreet.planning.compare import best
 
 __version__ = "0.1.0"
 
@@ -39,6 +40,7 @@ _HOMES = {
     "SubsetSelection": "discreet.mechanisms",
     "Tally": "discreet.core.tally",
     "UnaryEncoding": "discreet.mechanisms",
+    "best": "discreet.planning.compare",
     "estimate": "discreet.estimators",
 }
 
@@ -58,6 +60,7 @@ __all__ = [
     "SubsetSelection",
     "Tally",
     "UnaryEncoding",
+    "best",
     "estimate",
 ]
 

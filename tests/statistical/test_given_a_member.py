@@ -44,7 +44,10 @@ def symbols(member: int) -> tuple[Law, Law]:
 
 
 def of_subsets(v: int, k: int) -> Callable[[int], tuple[Law, Law]]:
-    """Rival: the last one taken gives way to the member (Floyd's order is not uniform); for noise, no last value."""
+    """Rival: the last one taken gives way to the member (the least one, for the last value); for noise, no last value.
+
+    Floyd's order is not uniform, so the victim must be a random one.
+    """
 
     def laws(member: int) -> tuple[Law, Law]:
         right = uniform(block for block in combinations(range(v), k) if member in (-1, *block))
@@ -57,7 +60,7 @@ def of_subsets(v: int, k: int) -> Callable[[int], tuple[Law, Law]]:
             for value, last in zip(drawn, range(v - k, v), strict=True):
                 taken.append(last if value in taken else value)
             if member not in taken:
-                taken[-1] = member
+                taken[taken.index(min(taken)) if member == v - 1 else -1] = member
             block = tuple(sorted(taken))
             rival[block] = rival.get(block, 0) + 1
         return right, normal(rival)
@@ -204,8 +207,7 @@ def test_the_hash_function_says_nothing_about_who_went_in_clear() -> None:
     tilted = [1 / 40 + (0.001 if alpha % 2 == bucket else -0.001) for alpha, _, bucket in cells]
     multinomial("noise", [found.get(cell, 0) for cell in cells], np.full(40, 1 / 40), rival=tilted)
     after_clear = reports.in_clear[:-1][~reports.in_clear[1:]]
-    alpha = reports.blocks["alpha"][(0 if not reports.in_clear[0] else 0) :]
-    alpha = alpha[len(alpha) - len(after_clear) :]
+    alpha = reports.blocks["alpha"][-len(after_clear) :]
     joint = [int(((alpha == a) & (after_clear == told)).sum()) for a in range(1, 5) for told in (False, True)]
     truth = (exp(1) - 1) / (exp(1) - 1 + 2)
     right = [(truth if told else 1 - truth) / 4 for _ in range(4) for told in (False, True)]

@@ -199,7 +199,8 @@ class Domain:
                 f"codes must lie in 0..{self.size - 1}; {len(wrong)} of {len(checked)} do not "
                 f"(first at row {wrong[0]})."
             )
-        return checked
+        # uint64 and int64 have no common integer type.
+        return checked.astype(np.int64) if checked.dtype == np.uint64 else checked
 
     def table(self, codes: IntArray | None = None) -> dict[str, AnyArray]:
         """Return named label columns for ``codes`` (every value if None)."""

@@ -79,7 +79,7 @@ class Findings:
 
     def _panels(self, codes: IntArray) -> list[Panel]:
         domain, truth = self.study.domain, self.study.truth
-        kind = "sensitive" if domain.sensitive[codes[0]] else "not sensitive"
+        kind = "sensitive" if domain.sensitive[codes[0]] else "other"
         panels = []
         for run in self.compared:
             title = f"{run.protects} ({run.mechanism.name}): the {len(codes)} most frequent {kind} values"
@@ -96,6 +96,7 @@ HEADINGS = (
     "bytes/report",
     "obfuscate s",
     "tally s",
+    "estimate s",
     "MSE / expected",
     "worst s.e.",
 )
@@ -116,6 +117,7 @@ def table(findings: Findings) -> tuple[list[str], list[list[str]]]:
                 f"{run.bytes:.2f}",
                 f"{run.obfuscate_seconds:.2f}",
                 f"{run.tally_seconds:.3f}",
+                f"{run.estimate_seconds[findings.study.document.show]:.3f}",
                 f"{ratio:.2f}",
                 f"{linear.standard_errors.max():.5f}",
                 *(f"{run.distance(method, truth):.4f}" for method in methods),

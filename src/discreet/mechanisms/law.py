@@ -166,7 +166,7 @@ class BlockMechanism:
         truth = toss(len(codes), self.threshold, random)
         slots = self.domain.slots
         if slots is None:
-            return np.where(truth, codes, -1), None
+            return np.where(truth, codes, np.int64(-1)), None
         slot = slots[codes]
         told = truth & (slot < 0)
         return np.where(truth & ~told, slot, -1).astype(np.int64), told

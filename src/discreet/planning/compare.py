@@ -110,3 +110,16 @@ def _prospect(name: str, mechanism: BlockMechanism, n: int, mass: float) -> Pros
         float(np.sqrt((share / moments.truth - share**2) / n)) if domain.clear_count else None,
         mechanism.bytes_per_report(mass),
     )
+
+
+def best(domain: Domain, epsilon: float, *, sensitive_mass: float | None = None) -> BlockMechanism:
+    """Return the mechanism with the least error on a domain.
+
+    Args:
+        domain: the values and which of them are sensitive.
+        epsilon: the privacy promise, in nats.
+        sensitive_mass: p(X_S), the share of people whose value is sensitive, if it is roughly known; None for the least
+            worst-case error.
+    """
+    found = compare(domain, epsilon, 1, sensitive_mass=sensitive_mass)
+    return (found.best_worst if sensitive_mass is None else found.best_assumed).mechanism

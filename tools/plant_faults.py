@@ -1,0 +1,296 @@
+"""Plants known faults, one at a time, in a copy of the sources, and asks the tests to find them.
+
+    python tools/plant_faults.py [words that the fault's name must contain ...]
+
+Prints a table of faults and of the first test that caught each; exits with 1 if one was not caught, or if a fault no
+longer fits the sources. A test suite that has never seen a fault may be unable to see any.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CONTRACT = ("tests/contract",)
+STATISTICAL = ("tests/statistical",)
+PROPERTY = ("tests/property",)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A text in one file, which must be there exactly once, and what a tired programmer would have written."""
+
+    name: str
+    file: str
+    right: str
+    wrong: str
+    suites: tuple[str, ...]
+
+
+FAULTS = [
+    Fault(
+        "the last bit is never set by noise",
+        "mechanisms/bits.py",
+        "rows[:, -1] &= np.uint8((1 << self.size % 8) - 1)",
+        "rows[:, -1] &= np.uint8((1 << (self.size % 8 - 1)) - 1)",
+        STATISTICAL,
+    ),
+    Fault(
+        "one's own bit is never set for sure",
+        "mechanisms/bits.py",
+        "own = (members >= 0).astype(np.uint8) <<",
+        "own = (members > len(members) + self.size).astype(np.uint8) <<",
+        STATISTICAL,
+    ),
+    Fault(
+        "the ladder starts at the wrong end",
+        "mechanisms/bits.py",
+        "if self.threshold >> digit & 1 else",
+        "if self.threshold >> (self.depth - 1 - digit) & 1 else",
+        (*PROPERTY, *STATISTICAL),
+    ),
+    Fault(
+        "epsilon is 10% more than promised",
+        "core/exact.py",
+        "value = Decimal(epsilon).exp()",
+        "value = (Decimal(epsilon) * Decimal('1.1')).exp()",
+        CONTRACT,
+    ),
+    Fault(
+        "s is rounded up, beyond the promise",
+        "core/exact.py",
+        "return min(threshold, WORD_RANGE - 1)",
+        "return min(threshold + 1, WORD_RANGE - 1)",
+        CONTRACT,
+    ),
+    Fault(
+        "truth is told 10% too often by the sampler alone",
+        "mechanisms/law.py",
+        "truth = toss(len(codes), self.threshold, random)",
+        "truth = toss(len(codes), min(self.threshold * 11 // 10, WORD_RANGE), random)",
+        STATISTICAL,
+    ),
+    Fault(
+        "pi is used for rho in decoding",
+        "mechanisms/moments.py",
+        "return (support - self.pair_inclusion * blocks - self.offset * n)",
+        "return (support - self.inclusion * blocks - self.offset * n)",
+        CONTRACT,
+    ),
+    Fault(
+        "reports in clear are counted as blocks",
+        "mechanisms/moments.py",
+        "blocks = n if self.clear_blocks else n - clear_total",
+        "blocks = n",
+        CONTRACT,
+    ),
+    Fault(
+        "contrast is e^eps instead of e^eps - 1",
+        "mechanisms/law.py",
+        "return float(Fraction(self.threshold, max(WORD_RANGE - self.threshold, 1)) / self.law.inclusion)",
+        "return float(1 + Fraction(self.threshold, max(WORD_RANGE - self.threshold, 1)) / self.law.inclusion)",
+        CONTRACT,
+    ),
+    Fault(
+        "the noise bucket follows from the hash function",
+        "mechanisms/hashing.py",
+        "noise = uniform_below(self.buckets, n, random)",
+        "noise = alpha % np.uint64(self.buckets)",
+        STATISTICAL,
+    ),
+    Fault(
+        "the noise bucket follows from the hashed value",
+        "mechanisms/hashing.py",
+        "noise = uniform_below(self.buckets, n, random)",
+        "noise = z % np.uint64(self.buckets)",
+        STATISTICAL,
+    ),
+    Fault(
+        "the hash family is taken to collide with 1/g",
+        "mechanisms/hashing.py",
+        "return Fraction(full * (self.prime + over - self.buckets), self.prime * (self.prime - 1))",
+        "return Fraction(1, self.buckets) if full * (self.prime + over) else Fraction(0)",
+        CONTRACT,
+    ),
+    Fault(
+        "a wanted member is not put into its subset",
+        "mechanisms/subsets.py",
+        "wanted = np.where(members < 0, victim, members)",
+        "wanted = victim",
+        STATISTICAL,
+    ),
+    Fault(
+        "the last one taken gives way, not a random one",
+        "mechanisms/subsets.py",
+        "victim = listed[uniform_below(self.count, len(members), random).astype(np.int64), rows]",
+        "victim = listed[np.full(len(members), self.count - 1), rows]",
+        STATISTICAL,
+    ),
+    Fault(
+        "Floyd's method without its replacement",
+        "mechanisms/subsets.py",
+        "drawn = uniform_below(last + 1, n, random).astype(np.int64)",
+        "drawn = uniform_below(last if last > 1 else last + 1, n, random).astype(np.int64)",
+        STATISTICAL,
+    ),
+    Fault(
+        "columns that miss the member are kept",
+        "mechanisms/hadamard.py",
+        'out["column"][:] = drawn ^ (lowest * misses)',
+        'out["column"][:] = drawn ^ (lowest * misses * np.uint64(0))',
+        STATISTICAL,
+    ),
+    Fault(
+        "a value goes in clear with the probability of noise",
+        "mechanisms/law.py",
+        "told = truth & (slot < 0)",
+        "told = ~truth & (slot < 0)",
+        STATISTICAL,
+    ),
+    Fault(
+        "sensitive values go in clear",
+        "mechanisms/law.py",
+        "told = truth & (slot < 0)",
+        "told = truth & (slot <= 0)",
+        CONTRACT,
+    ),
+    Fault(
+        "rejected words are kept",
+        "core/random.py",
+        "while n and drawn.max() >= bound:",
+        "drawn %= np.uint64(bound)\n    while n and drawn.max() >= bound:",
+        PROPERTY,
+    ),
+    Fault(
+        "a coin is true once too often",
+        "core/random.py",
+        "return random.words(n) < np.uint64(threshold)",
+        "return random.words(n) <= np.uint64(threshold)",
+        PROPERTY,
+    ),
+    Fault(
+        "the key is not renewed after a fork",
+        "core/random.py",
+        'if getattr(local, "process", None) != os.getpid():',
+        'if getattr(local, "process", None) is None:',
+        STATISTICAL,
+    ),
+    Fault(
+        "threads share one stream",
+        "core/random.py",
+        "self._local = threading.local()",
+        'self._local = type("Shared", (), {"stream": _stream(os.urandom(32)), "process": os.getpid()})',
+        STATISTICAL,
+    ),
+    Fault(
+        "strangers are let in",
+        "core/reports.py",
+        "if len(fingerprints) > 1:",
+        "if len(fingerprints) > 99:",
+        CONTRACT,
+    ),
+    Fault(
+        "the fingerprint forgets epsilon and s",
+        "mechanisms/law.py",
+        '            "epsilon": self.epsilon.hex(),\n            "truth": self.threshold,\n',
+        "",
+        CONTRACT,
+    ),
+    Fault(
+        "the last value in clear is not counted",
+        "mechanisms/law.py",
+        "return np.bincount(~slots[codes], minlength=self.domain.clear_count).astype(np.int64, copy=False)",
+        "return np.append(np.bincount(~slots[codes], minlength=self.domain.clear_count)[:-1], 0)",
+        CONTRACT,
+    ),
+    Fault(
+        "the loss of a clear value forgets what its silence is worth",
+        "mechanisms/moments.py",
+        "else self.truth * self.size * self.worth[2] ** 2",
+        "else 0.0",
+        CONTRACT,
+    ),
+    Fault(
+        "an odd part takes its neighbour's blocks",
+        "core/reports.py",
+        "slice(start - before, stop - before - inside)",
+        "slice(start - before, stop - before)",
+        CONTRACT,
+    ),
+    Fault(
+        "a refusal quotes the value",
+        "core/domain.py",
+        '"extend the domain or filter them out."',
+        'f"extend the domain or filter out {list(values)}."',
+        PROPERTY,
+    ),
+]
+
+
+def copied(folder: Path) -> Path:
+    """Copy the package with its compiled kernels."""
+    shutil.copytree(ROOT / "src" / "discreet", folder / "discreet")
+    return folder
+
+
+def environment(source: Path) -> dict[str, str]:
+    """Return an environment in which ``import discreet`` finds the copy; refuse to go on if it does not."""
+    found = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    where = [sys.executable, "-c", "import discreet.core.random as module; print(module.__file__)"]
+    imported = subprocess.run(where, env=found, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    if not Path(imported).resolve().is_relative_to(source.resolve()):
+        raise SystemExit(f"the copy is not what gets imported: {imported}")
+    return found
+
+
+def planted(fault: Fault, source: Path) -> bool:
+    """Put the fault into the copy; say whether it still fits."""
+    path = source / "discreet" / fault.file
+    text = path.read_text()
+    if text.count(fault.right) != 1:
+        return False
+    path.write_text(text.replace(fault.right, fault.wrong))
+    return True
+
+
+def run_tests(suites: tuple[str, ...], variables: dict[str, str]) -> tuple[int, str]:
+    """Run suites until the first failure; return pytest's exit code and the failing test."""
+    options = ["-x", "--no-header", "-p", "no:randomly", "--maxfail=1", "-rfE", "--tb=no", "-n", "2"]
+    command = [sys.executable, "-m", "pytest", *options, *suites]
+    done = subprocess.run(command, env=variables, cwd=ROOT, capture_output=True, text=True, check=False)
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, flags=re.MULTILINE)
+    return done.returncode, failed[0] if failed else ""
+
+
+def verdict(fault: Fault | None) -> tuple[bool, str]:
+    """Return whether the tests did what they must, and what there is to say."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = copied(Path(folder))
+        if fault is not None and not planted(fault, source):
+            return False, "DOES NOT FIT THE SOURCES"
+        suites = ("tests/contract", "tests/property", "tests/statistical") if fault is None else fault.suites
+        code, test = run_tests(suites, environment(source))
+    if fault is None:
+        return code == 0, "all pass" if code == 0 else f"FAILS WITHOUT A FAULT: {test}"
+    # 1 is "tests failed"; anything else means that they did not run at all.
+    return code == 1 and "::" in test, test if code == 1 else f"NOT CAUGHT (pytest ended with {code})"
+
+
+def main(wanted: list[str]) -> int:
+    """Plant every fault whose name contains all of ``wanted``; first of all, none."""
+    chosen = [fault for fault in FAULTS if all(word in fault.name for word in wanted)]
+    good = True
+    for fault in [None, *chosen]:
+        fine, said = verdict(fault)
+        good &= fine
+        print(f"{'ok ' if fine else 'BAD'} | {'(no fault)' if fault is None else fault.name:<60} | {said}", flush=True)
+    return 0 if good and chosen else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
