@@ -260,10 +260,10 @@ def planted(fault: Fault, source: Path) -> bool:
 
 def run_tests(suites: tuple[str, ...], variables: dict[str, str]) -> tuple[int, str]:
     """Run suites until the first failure; return pytest's exit code and the failing test."""
-    options = ["-x", "--no-header", "-p", "no:randomly", "--maxfail=1", "-rfE", "--tb=no", "-n", "2"]
+    options = ["--no-header", "-p", "no:randomly", "--maxfail=1", "-rfE", "--tb=no", "-n", "2"]
     command = [sys.executable, "-m", "pytest", *options, *suites]
     done = subprocess.run(command, env=variables, cwd=ROOT, capture_output=True, text=True, check=False)
-    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, flags=re.MULTILINE)
+    failed = re.findall(r"^FAILED (\S+)", done.stdout, flags=re.MULTILINE)
     return done.returncode, failed[0] if failed else ""
 
 
@@ -277,8 +277,9 @@ def verdict(fault: Fault | None) -> tuple[bool, str]:
         code, test = run_tests(suites, environment(source))
     if fault is None:
         return code == 0, "all pass" if code == 0 else f"FAILS WITHOUT A FAULT: {test}"
-    # 1 is "tests failed"; anything else means that they did not run at all.
-    return code == 1 and "::" in test, test if code == 1 else f"NOT CAUGHT (pytest ended with {code})"
+    # 1 is "tests failed", 2 is "stopped at the first failure"; what cannot be imported fails no test.
+    caught = code in {1, 2} and "::" in test
+    return caught, test if caught else f"NOT CAUGHT (pytest ended with {code})"
 
 
 def main(wanted: list[str]) -> int:

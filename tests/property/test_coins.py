@@ -192,5 +192,5 @@ def test_bits_come_near_the_wanted_inclusion_with_an_odd_threshold(inclusion: fl
     assert law.inclusion == law.pair_inclusion == Fraction(law.threshold, 1 << law.depth)
     assert 0 < law.inclusion < 1
     if 2.0**-48 < inclusion < 1 - 2.0**-16:
-        assert abs(law.inclusion / Fraction(inclusion) - 1) <= Fraction(1, 4000)
-        assert abs(law.inclusion - Fraction(inclusion)) <= Fraction(1, 1 << 16)
+        error = abs(law.inclusion - Fraction(inclusion))
+        assert error <= min(Fraction(inclusion), 1 - Fraction(inclusion)) / 4096

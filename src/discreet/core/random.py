@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 
-from discreet.arrays import BoolArray, IntArray, WordArray
+from discreet.arrays import AnyArray, BoolArray, WordArray
 from discreet.errors import ParameterError
 
 WORD_BITS = 64
@@ -107,20 +107,35 @@ def toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
     return random.words(n) < np.uint64(threshold)
 
 
-def uniform_below(bound: int, n: int, random: RandomSource) -> WordArray:
+def uniform_below(
+    bound: int, n: int, random: RandomSource, *, lane: type[np.uint64] | type[np.uint32] = np.uint64
+) -> AnyArray:
     """Draw ``n`` integers uniform on 0..bound - 1, exactly.
 
-    Words beyond the last multiple of ``bound`` are thrown away and drawn again, so there is no bias at all. What is
+    Numbers beyond the last multiple of ``bound`` are thrown away and drawn again, so there is no bias at all. What is
     thrown away depends on nothing but the words.
 
+    Args:
+        bound: at least 1; at most 2^32 - 1 for 32-bit lanes.
+        n: how many.
+        random: the words.
+        lane: bits that one number is drawn from, and the type of the result; 32 take half the words, but only suit a
+            small bound.
+
     Returns:
-        ``(n,)`` integers.
+        ``(n,)`` integers of the lane's type.
     """
     if bound == 1:
-        return np.zeros(n, dtype=np.uint64)
-    width = np.uint64(WORD_RANGE // bound)
-    drawn: WordArray = random.words(n) // width
+        return np.zeros(n, dtype=lane)
+    width = lane((1 << 8 * lane().itemsize) // bound)
+    drawn = _lanes(n, random, lane) // width
     while n and drawn.max() >= bound:
-        again: IntArray = np.flatnonzero(drawn >= bound)
-        drawn[again] = random.words(len(again)) // width
+        again = np.flatnonzero(drawn >= bound)
+        drawn[again] = _lanes(len(again), random, lane) // width
     return drawn
+
+
+def _lanes(n: int, random: RandomSource, lane: type[np.uint64] | type[np.uint32]) -> AnyArray:
+    if lane is np.uint64:
+        return random.words(n)
+    return random.words(-(-n // 2)).view("<u4")[:n]

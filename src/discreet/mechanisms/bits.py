@@ -24,10 +24,10 @@ from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
 from discreet.mechanisms.law import BlockMechanism
 
-_PIECE_WORDS = 1 << 11
-_LEAST_DEPTH = 16
+# A piece's words stay in the second-level cache.
+_PIECE_WORDS = 1 << 17
 _GREATEST_DEPTH = 60
-_PRECISION_BITS = 12
+_PRECISION_BITS = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class IndependentBits:
 
     @classmethod
     def near(cls, size: int, inclusion: float) -> "IndependentBits":
-        """Return the law whose d1 is nearest to ``inclusion`` within about 2^-12 of itself, and at least 2^-60."""
-        magnitude = ceil(-log2(max(inclusion, 2.0**-_GREATEST_DEPTH)))
-        depth = min(max(_LEAST_DEPTH, magnitude + _PRECISION_BITS), _GREATEST_DEPTH)
+        """Return the law whose d1 is near ``inclusion``: within 2^-12 of it and of its complement, in few digits."""
+        magnitude = ceil(-log2(max(min(inclusion, 1 - inclusion), 2.0**-_GREATEST_DEPTH)))
+        depth = min(magnitude + _PRECISION_BITS, _GREATEST_DEPTH)
         rounded = Fraction(min(max(round(inclusion * 2**depth), 1), 2**depth - 1), 2**depth)
         return cls(size, rounded.numerator, rounded.denominator.bit_length() - 1)
 
@@ -82,16 +82,20 @@ class IndependentBits:
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`. Takes the same steps whether a member is wanted or not."""
-        rows = out["bits"]
-        self._fill_with_noise(rows.reshape(-1), random)
+        rows, flat = out["bits"], out["bits"].reshape(-1)
+        self._fill_with_noise(flat, random)
         if self.size % 8:
             rows[:, -1] &= np.uint8((1 << self.size % 8) - 1)
         own = (members >= 0).astype(np.uint8) << (members & 7).astype(np.uint8)
-        rows[np.arange(len(members)), members >> 3] |= own
+        # One flat index is twice as fast as two.
+        place = np.arange(0, len(flat), self._row_bytes)
+        place += np.maximum(members, 0) >> 3
+        flat[place] |= own
 
     def _fill_with_noise(self, flat: AnyArray, random: RandomSource) -> None:
-        for start in range(0, len(flat), 8 * _PIECE_WORDS):
-            piece = flat[start : start + 8 * _PIECE_WORDS]
+        step = 8 * max(_PIECE_WORDS // self.depth, 1)
+        for start in range(0, len(flat), step):
+            piece = flat[start : start + step]
             lanes = -(-len(piece) // 8)
             piece[:] = self._ladder(random.words(lanes * self.depth).reshape(self.depth, lanes)).view(np.uint8)[
                 : len(piece)

@@ -28,6 +28,8 @@ from discreet.errors import ParameterError
 from discreet.mechanisms.law import BlockMechanism
 
 _LARGEST_PRIME = (1 << 32) - 5
+# Products of two numbers below this fit into 32 bits.
+_SMALL = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +81,27 @@ class HashBuckets:
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`. Hash function and noise take words of their own."""
-        n, prime = len(members), np.uint64(self.prime)
-        alpha = uniform_below(self.prime - 1, n, random) + np.uint64(1)
-        z = uniform_below(self.prime, n, random)
-        noise = uniform_below(self.buckets, n, random)
-        product = alpha * z
-        product -= (product // prime) * prime
-        member = np.maximum(members, 0).astype(np.uint64)
-        # Where no member is wanted this is a uniform beta all the same: z is, and alpha is not 0.
-        out["beta"][:] = member + np.where(member >= product, np.uint64(0), prime) - product
+        n, lane = len(members), self._lane
+        prime, buckets = lane(self.prime), lane(self.buckets)
+        alpha = uniform_below(self.prime - 1, n, random, lane=lane) + lane(1)
+        z = uniform_below(self.prime, n, random, lane=lane)
+        noise = uniform_below(self.buckets, n, random, lane=lane)
         out["alpha"][:] = alpha
-        told = z - (z // np.uint64(self.buckets)) * np.uint64(self.buckets)
-        out["bucket"][:] = np.where(members >= 0, told, noise)
+        alpha *= z
+        alpha -= alpha // prime * prime
+        # beta = x - alpha z; a difference below 0 wraps to a large number, and P brings it back. Where no member is
+        # wanted it is uniform all the same: z is, and alpha is not 0.
+        beta = np.maximum(members, 0).astype(lane) - alpha
+        np.minimum(beta, beta + prime, out=out["beta"], casting="unsafe")
+        # The member's bucket or the noise, without a branch, whose time would tell which.
+        z -= z // buckets * buckets
+        z ^= noise
+        z &= lane(0) - (members >= 0).astype(lane)
+        np.bitwise_xor(z, noise, out=out["bucket"], casting="unsafe")
+
+    @property
+    def _lane(self) -> Any:
+        return np.uint32 if self.prime <= _SMALL else np.uint64
 
     def support(self, blocks: Blocks) -> IntArray:
         """Return ``(v,)`` counts, by listing every block instead of asking every value."""

@@ -166,10 +166,10 @@ class BlockMechanism:
         truth = toss(len(codes), self.threshold, random)
         slots = self.domain.slots
         if slots is None:
-            return np.where(truth, codes, np.int64(-1)), None
+            return _or_noise(codes, truth), None
         slot = slots[codes]
         told = truth & (slot < 0)
-        return np.where(truth & ~told, slot, -1).astype(np.int64), told
+        return _or_noise(slot, truth & ~told), told
 
     def _new_blocks(self, n: int) -> dict[str, AnyArray]:
         shapes = {c.name: ((n,) if c.width is None else (n, c.width), c.dtype) for c in self.law.columns}
@@ -297,6 +297,12 @@ class BlockMechanism:
         in_clear = self.moments.truth * (1 - sensitive_mass) if self.domain.clear_count else 0.0
         value = smallest_unsigned(self.domain.size).itemsize
         return in_clear * value + (1.0 if self.clear_blocks else 1 - in_clear) * block
+
+
+def _or_noise(members: AnyArray, told: BoolArray) -> IntArray:
+    """Return the members that are told, -1 for the others; without a branch, whose time would tell the coin."""
+    masked: IntArray = np.bitwise_or(members, told.view(np.int8) - np.int8(1), dtype=np.int64)
+    return masked
 
 
 def _moments(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> Moments:

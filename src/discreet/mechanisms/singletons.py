@@ -57,9 +57,9 @@ class Singletons:
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`."""
-        symbols = out["symbol"]
-        symbols[:] = uniform_below(self.size, len(members), random)
-        np.copyto(symbols, members, where=members >= 0, casting="unsafe")
+        noise = uniform_below(self.size, len(members), random).view(np.int64)
+        # The member or the noise, without a branch, whose time would tell which.
+        out["symbol"][:] = ((members ^ noise) & ~(members >> 63)) ^ noise
 
     def support(self, blocks: Blocks) -> IntArray:
         """Return ``(v,)`` counts."""

@@ -77,7 +77,7 @@ class Subsets:
         rows = np.arange(len(members))
         taken, listed = self._uniform_subsets(len(members), random)
         victim = listed[uniform_below(self.count, len(members), random).astype(np.int64), rows]
-        wanted = np.where(members < 0, victim, members)
+        wanted = ((members ^ victim) & ~(members >> 63)) ^ victim
         absent = taken[rows, wanted] == 0
         taken[rows, victim] &= ~absent
         taken[rows, wanted] = 1
