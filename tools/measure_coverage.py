@@ -1,7 +1,7 @@
 """Measures, over 1,000 simulations, what intervals and standard errors promise.
 
-For every mechanism, with some values sensitive and with all: how often the 95% intervals of the linear estimate cover the
-truth; how often all simultaneous ones do; and for every estimator its root mean squared stated standard error over the
+For every mechanism, with some values sensitive and with all: how often the 95% intervals of the linear estimate cover
+the truth; how often all simultaneous ones do; and for every estimator its root mean squared stated standard error over the
 true standard deviation of its estimates (1 is right). Writes docs/coverage.md and exits with 1 if a mean coverage is
 outside 93.5-96.5%.
 """

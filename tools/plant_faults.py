@@ -99,15 +99,15 @@ FAULTS = [
     Fault(
         "the noise bucket follows from the hash function",
         "mechanisms/hashing.py",
-        "noise = uniform_below(self.buckets, n, random)",
-        "noise = alpha % np.uint64(self.buckets)",
+        "noise = uniform_below(self.buckets, n, random, lane=lane)",
+        "noise = alpha % buckets",
         STATISTICAL,
     ),
     Fault(
         "the noise bucket follows from the hashed value",
         "mechanisms/hashing.py",
-        "noise = uniform_below(self.buckets, n, random)",
-        "noise = z % np.uint64(self.buckets)",
+        "noise = uniform_below(self.buckets, n, random, lane=lane)",
+        "noise = z % buckets",
         STATISTICAL,
     ),
     Fault(
@@ -120,7 +120,7 @@ FAULTS = [
     Fault(
         "a wanted member is not put into its subset",
         "mechanisms/subsets.py",
-        "wanted = np.where(members < 0, victim, members)",
+        "wanted = ((members ^ victim) & ~(members >> 63)) ^ victim",
         "wanted = victim",
         STATISTICAL,
     ),
@@ -163,7 +163,7 @@ FAULTS = [
         "rejected words are kept",
         "core/random.py",
         "while n and drawn.max() >= bound:",
-        "drawn %= np.uint64(bound)\n    while n and drawn.max() >= bound:",
+        "drawn %= lane(bound)\n    while n and drawn.max() >= bound:",
         PROPERTY,
     ),
     Fault(
@@ -181,10 +181,10 @@ FAULTS = [
         STATISTICAL,
     ),
     Fault(
-        "threads share one stream",
+        "all threads begin with one key",
         "core/random.py",
-        "self._local = threading.local()",
-        'self._local = type("Shared", (), {"stream": _stream(os.urandom(32)), "process": os.getpid()})',
+        "local.stream = _stream(os.urandom(32))",
+        'self._key = getattr(self, "_key", None) or os.urandom(32)\n            local.stream = _stream(self._key)',
         STATISTICAL,
     ),
     Fault(
@@ -232,9 +232,9 @@ FAULTS = [
 ]
 
 
-def copied(folder: Path) -> Path:
+def copied(source: Path, folder: Path) -> Path:
     """Copy the package with its compiled kernels."""
-    shutil.copytree(ROOT / "src" / "discreet", folder / "discreet")
+    shutil.copytree(source / "discreet", folder / "discreet")
     return folder
 
 
@@ -263,14 +263,14 @@ def run_tests(suites: tuple[str, ...], variables: dict[str, str]) -> tuple[int, 
     options = ["--no-header", "-p", "no:randomly", "--maxfail=1", "-rfE", "--tb=no", "-n", "2"]
     command = [sys.executable, "-m", "pytest", *options, *suites]
     done = subprocess.run(command, env=variables, cwd=ROOT, capture_output=True, text=True, check=False)
-    failed = re.findall(r"^FAILED (\S+)", done.stdout, flags=re.MULTILINE)
+    failed = re.findall(r"^FAILED (.+?)(?: - |$)", done.stdout, flags=re.MULTILINE)
     return done.returncode, failed[0] if failed else ""
 
 
-def verdict(fault: Fault | None) -> tuple[bool, str]:
+def verdict(fault: Fault | None, snapshot: Path) -> tuple[bool, str]:
     """Return whether the tests did what they must, and what there is to say."""
     with tempfile.TemporaryDirectory() as folder:
-        source = copied(Path(folder))
+        source = copied(snapshot, Path(folder))
         if fault is not None and not planted(fault, source):
             return False, "DOES NOT FIT THE SOURCES"
         suites = ("tests/contract", "tests/property", "tests/statistical") if fault is None else fault.suites
@@ -286,10 +286,14 @@ def main(wanted: list[str]) -> int:
     """Plant every fault whose name contains all of ``wanted``; first of all, none."""
     chosen = [fault for fault in FAULTS if all(word in fault.name for word in wanted)]
     good = True
-    for fault in [None, *chosen]:
-        fine, said = verdict(fault)
-        good &= fine
-        print(f"{'ok ' if fine else 'BAD'} | {'(no fault)' if fault is None else fault.name:<60} | {said}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        # One snapshot, so that all faults meet the same sources even if somebody edits them meanwhile.
+        snapshot = copied(ROOT / "src", Path(folder))
+        for fault in [None, *chosen]:
+            fine, said = verdict(fault, snapshot)
+            good &= fine
+            name = "(no fault)" if fault is None else fault.name
+            print(f"{'ok ' if fine else 'BAD'} | {name:<60} | {said}", flush=True)
     return 0 if good and chosen else 1
 
 

@@ -127,6 +127,19 @@ def _same(one: Reports, other: Reports) -> bool:
     )
 
 
+@one_epsilon
+def test_codes_of_every_integer_type_mean_the_same(case: Case) -> None:
+    codes = np.random.default_rng(2).integers(0, case.domain.size, 500)
+    expected = case.mechanism.obfuscate_codes(codes, random=SeededRandom(8))
+    for kind in (np.int8, np.uint8, np.int16, np.uint32, np.uint64, ">i4", ">u8"):
+        assert _same(case.mechanism.obfuscate_codes(codes.astype(kind), random=SeededRandom(8)), expected)
+    assert _same(case.mechanism.obfuscate_codes(codes.tolist(), random=SeededRandom(8)), expected)
+    spread = np.repeat(codes, 2)[::2]
+    assert not spread.flags.c_contiguous
+    assert _same(case.mechanism.obfuscate_codes(spread, random=SeededRandom(8)), expected)
+    assert _same(case.mechanism.obfuscate(codes, random=SeededRandom(8)), expected)
+
+
 def strangers(case: Case) -> dict[str, object]:
     """Mechanisms that differ in one thing only."""
     build, size = BUILDERS[case.builder], case.domain.size

@@ -78,7 +78,44 @@ def test_every_integer_below_gets_the_same_share_of_words(bound: int, data: st.D
         assert source.taken == 4
 
 
+def halves(numbers: list[int]) -> list[int]:
+    """Pack 32-bit numbers into words, the first one low; a last one that is alone gets a zero beside it."""
+    padded = numbers + [0] * (len(numbers) % 2)
+    return [low | high << 32 for low, high in zip(padded[::2], padded[1::2], strict=True)]
+
+
+@given(bound=st.integers(2, (1 << 32) - 1), data=st.data())
+def test_short_lanes_take_half_a_word_each(bound: int, data: st.DataObject) -> None:
+    """Rounds as for whole words; every round begins a new word."""
+    share = (1 << 32) // bound
+    fine = st.integers(0, share * bound - 1)
+    rejected = st.integers(share * bound, (1 << 32) - 1) if share * bound < 1 << 32 else fine
+    first = data.draw(st.lists(fine | rejected, min_size=1, max_size=9))
+    again = [place for place, number in enumerate(first) if number >= share * bound]
+    second = data.draw(st.lists(fine, min_size=len(again), max_size=len(again)))
+    expected = [number // share for number in first]
+    for place, number in zip(again, second, strict=True):
+        expected[place] = number // share
+    source = Scripted(halves(first) + halves(second))
+    drawn = uniform_below(bound, len(first), source, lane=np.uint32)
+    assert drawn.dtype == np.uint32
+    assert drawn.tolist() == expected
+    assert not source.left
+
+
+@given(bound=st.integers(2, (1 << 32) - 1), data=st.data())
+def test_every_integer_gets_the_same_share_of_short_lanes(bound: int, data: st.DataObject) -> None:
+    value, share = data.draw(st.integers(0, bound - 1)), (1 << 32) // bound
+    first, last = value * share, value * share + share - 1
+    assert uniform_below(bound, 2, Scripted(halves([first, last])), lane=np.uint32).tolist() == [value, value]
+    if bound * share < 1 << 32:
+        source = Scripted(halves([bound * share, (1 << 32) - 1]) + halves([first, last]))
+        assert uniform_below(bound, 2, source, lane=np.uint32).tolist() == [value, value]
+
+
 def test_uniform_below_of_nothing_and_of_one() -> None:
+    assert uniform_below(1, 3, Scripted([]), lane=np.uint32).tolist() == [0, 0, 0]
+    assert uniform_below(5, 0, Scripted([]), lane=np.uint32).tolist() == []
     assert uniform_below(5, 0, Scripted([])).tolist() == []
     assert uniform_below(1, 3, Scripted([])).tolist() == [0, 0, 0]
 

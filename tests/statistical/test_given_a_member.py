@@ -117,6 +117,7 @@ DRAWS: dict[str, tuple[Any, Callable[[int], tuple[Law, Law]]]] = {
     "buckets 5, 2": (HashBuckets(5, 2), buckets(5, 2, 5)),
     "buckets 4, 3": (HashBuckets(4, 3), buckets(4, 3, 5)),
     "buckets 3, 7": (HashBuckets(3, 7), buckets(3, 7, 7)),
+    "buckets of a large prime": (HashBuckets(3, 2), buckets(3, 2, 3)),
     "columns of 4": (HadamardColumns(3), columns(3)),
     "columns of 8": (HadamardColumns(5), columns(5)),
 }

@@ -54,7 +54,7 @@ class Estimate:
         marks = ", simulated" if self.simulated else ""
         return f"Estimate({self.method}, n={self.n}, {self.domain.size} values{gap}{marks})"
 
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[FloatArray, FloatArray]:
+    def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[FloatArray, FloatArray]:
         """Return confidence intervals for the true frequencies.
 
         Linear estimates get score intervals (Wilson's, for any mechanism: the p whose own variance makes the estimate

@@ -58,7 +58,7 @@ def _even_start(evidence: Evidence) -> FloatArray:
 def _of_singletons(evidence: Evidence, mechanism: BlockMechanism) -> Estimate:
     tally, moments, domain = evidence.tally, mechanism.moments, mechanism.domain
     counts = np.concatenate([tally.support, tally.clear])
-    noise = np.full(domain.sensitive_count, (1 - moments.truth) * moments.inclusion)
+    noise = np.full(domain.sensitive_count, moments.noisy * moments.inclusion)
     floors = np.concatenate([noise, np.zeros(domain.clear_count)])
     found = singleton_maximum(counts, floors, slope=moments.truth)
     gap = singleton_gap(counts, floors, moments.truth, found)

@@ -108,7 +108,7 @@ def _mechanism_spec(name: str, cls: type[BlockMechanism]) -> type[msgspec.Struct
     fields = [
         (option.name, hints[option.name], option.default)
         for option in inspect.signature(cls.__init__).parameters.values()
-        if option.kind is inspect.Parameter.KEYWORD_ONLY
+        if option.default is not inspect.Parameter.empty
     ]
     made = msgspec.defstruct(
         f"{cls.__name__}Spec", fields, frozen=True, forbid_unknown_fields=True, tag_field="name", tag=name

@@ -11,7 +11,7 @@ theta = e^(eps/2) / (e^(eps/2) + 1) is basic RAPPOR, theta = 1/2 is OUE [Wang 20
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, exp, expm1, log2
+from math import ceil, exp, log2
 from typing import Any
 
 import numpy as np
@@ -188,15 +188,19 @@ class UnaryEncoding(BlockMechanism):
 
     name = "unary"
 
-    def __init__(self, domain: Domain, epsilon: float, *, theta: float | None = None, clear_bits: bool = False) -> None:
+    def __init__(self, domain: Domain, epsilon: float, theta: float | None = None, *, clear_bits: bool = False) -> None:
         epsilon = checked_epsilon(epsilon)
-        own = 1 / (1 + exp(-epsilon / 2)) if theta is None else _checked_theta(theta)
+        noise = 1 / (1 + exp(epsilon / 2)) if theta is None else _noise(_checked_theta(theta), epsilon)
         if clear_bits and domain.clear_count == 0:
             raise ParameterError("clear_bits does nothing where every value is sensitive; leave it out.")
-        # e^-eps, not e^eps: no overflow.
-        noise = own * exp(-epsilon) / (1 + own * expm1(-epsilon))
         law = IndependentBits.near(max(domain.sensitive_count, 1), noise)
         super().__init__(domain, epsilon, law, clear_blocks=clear_bits)
+
+
+def _noise(theta: float, epsilon: float) -> float:
+    """Return d1. With e^-eps, not e^eps: no overflow."""
+    told = theta * exp(-epsilon)
+    return told / (1 - theta + told)
 
 
 def _checked_theta(theta: object) -> float:

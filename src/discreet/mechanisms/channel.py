@@ -2,17 +2,16 @@
 
 import hashlib
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, frozen
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
-from discreet.core.random import WORD_RANGE, RandomSource, SecureRandom
+from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, SecureRandom
 from discreet.core.reports import Column, Reports, refuse_strangers, smallest_unsigned
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
@@ -73,7 +72,7 @@ class Channel:
         """
         weights, contained = _spelled(mechanism)
         s = mechanism.moments.truth
-        noise = (1 - s) * weights
+        noise = mechanism.moments.noisy * weights
         blocks = np.broadcast_to(noise, (mechanism.domain.size, len(noise))).copy()
         told = np.where(contained.T, s * weights / float(mechanism.law.inclusion), 0.0)
         blocks[mechanism.domain.sensitive_codes] += told[: mechanism.domain.sensitive_count]
@@ -96,17 +95,20 @@ class Channel:
     @cached_property
     def weights(self) -> AnyArray:
         """``(|X|, |Y|)`` Python integers over 2^64: the sampler's own probabilities."""
-        exact = [[int(Fraction(float(entry)) * WORD_RANGE) for entry in row] for row in self.matrix]
-        for row in exact:
-            largest = max(range(len(row)), key=row.__getitem__)
-            row[largest] += WORD_RANGE - sum(row)
-        return np.array(exact, dtype=object)
+        # Scaling by a power of two and flooring are exact; what is possible stays possible.
+        scaled = np.maximum(np.floor(np.ldexp(self.matrix, WORD_BITS)), self.matrix > 0)
+        exact: AnyArray = np.asarray(np.frompyfunc(int, 1, 1)(scaled))
+        exact[np.arange(len(exact)), self.matrix.argmax(axis=1)] += WORD_RANGE - exact.sum(axis=1)
+        return exact
 
     @cached_property
-    def _upper(self) -> AnyArray:
-        """``(|X|, |Y| - 1)`` words: where each output's share of the range ends."""
-        ends: AnyArray = np.cumsum(self.weights, axis=1)[:, :-1]
-        return np.minimum(ends, WORD_RANGE - 1).astype(np.uint64, copy=False)
+    def _shares(self) -> list[tuple[IntArray, WordArray]]:
+        """For every input its possible outputs, and the words at which the share of each but the first begins."""
+        shares = []
+        for row in self.weights:
+            outputs = np.flatnonzero(row)
+            shares.append((outputs, np.cumsum(row[outputs])[:-1].astype(np.uint64)))
+        return shares
 
     @cached_property
     def fingerprint(self) -> str:
@@ -124,9 +126,10 @@ class Channel:
         return Guarantee(notion, domain.sensitive_count, domain.size, None, self._smallest_epsilon())
 
     def _smallest_epsilon(self) -> float:
-        possible = self.matrix > 0
+        realised = self.weights.astype(np.float64)
+        possible = realised > 0
         invertible = (possible.sum(axis=0) == 1) & ~possible[self.domain.sensitive_codes].any(axis=0)
-        protected = self.matrix[:, ~invertible & possible.any(axis=0)]
+        protected = realised[:, ~invertible & possible.any(axis=0)]
         with np.errstate(divide="ignore"):
             ratios = protected.max(axis=0) / protected.min(axis=0)
         return float(np.log(ratios.max())) if ratios.size else 0.0
@@ -147,7 +150,9 @@ class Channel:
         output = np.empty(len(codes), dtype=smallest_unsigned(self.outputs))
         for code in np.unique(codes):
             rows = codes == code
-            output[rows] = np.searchsorted(self._upper[code], words[rows], side="right")
+            # The very last word belongs to the last output that is possible, also where impossible ones follow it.
+            last = np.flatnonzero(self.matrix[code])[-1]
+            output[rows] = np.minimum(np.searchsorted(self._upper[code], words[rows], side="right"), last)
         nothing: IntArray = np.empty(0, dtype=smallest_unsigned(self.domain.size))
         return Reports(self.fingerprint, len(codes), None, nothing, {"output": output}, not random.secure)
 

@@ -194,7 +194,7 @@ class LocalHashing(BlockMechanism):
 
     name = "hashing"
 
-    def __init__(self, domain: Domain, epsilon: float, *, g: int | None = None) -> None:
+    def __init__(self, domain: Domain, epsilon: float, g: int | None = None) -> None:
         epsilon = checked_epsilon(epsilon)
         size = max(domain.sensitive_count, 1)
         if g is None:

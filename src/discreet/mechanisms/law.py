@@ -310,6 +310,7 @@ def _moments(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool =
         domain.sensitive_count,
         domain.clear_count,
         threshold / WORD_RANGE,
+        (WORD_RANGE - threshold) / WORD_RANGE,
         float(law.inclusion),
         float(law.pair_inclusion),
         clear_blocks,

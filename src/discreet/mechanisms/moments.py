@@ -1,4 +1,4 @@
-"""What a report is worth to the linear decoder, and its exact errors, from five numbers.
+"""What a report is worth to the linear decoder, and its exact errors, from a few numbers.
 
 Every block mechanism has the same unbiased decoder (DESIGN section 1). With c = (pi - rho)(1 - s) and D = s(1 - rho), a
 report adds to the estimate of a sensitive value
@@ -23,6 +23,7 @@ class Moments:
         size: v, the number of sensitive values.
         clear_size: N, the number of the others.
         truth: s, the probability of telling the truth.
+        noisy: 1 - s, on its own: next to s = 1 the difference would have lost its digits.
         inclusion: pi, of a value being in a noise block.
         pair_inclusion: rho, of a second value being in a block that was drawn for a first one.
         clear_blocks: whether reports in clear carry a noise block too, which the decoder counts (needs pi = rho).
@@ -31,6 +32,7 @@ class Moments:
     size: int
     clear_size: int
     truth: float
+    noisy: float
     inclusion: float
     pair_inclusion: float
     clear_blocks: bool = False
@@ -38,7 +40,7 @@ class Moments:
     @property
     def offset(self) -> float:
         """Return c = (pi - rho)(1 - s)."""
-        return (self.inclusion - self.pair_inclusion) * (1 - self.truth)
+        return (self.inclusion - self.pair_inclusion) * self.noisy
 
     @property
     def scale(self) -> float:
@@ -78,13 +80,13 @@ class Moments:
         inside, outside, _ = self.worth
         others = self.size - 1
         own = (1 + others * self.pair_inclusion) * inside**2 + others * (1 - self.pair_inclusion) * outside**2
-        return self.truth * own + (1 - self.truth) * self.noise
+        return self.truth * own + self.noisy * self.noise
 
     @property
     def clear_loss(self) -> float:
         """Return g_N, the same for a value that may go in clear."""
         in_clear = self.truth * self.noise if self.clear_blocks else self.truth * self.size * self.worth[2] ** 2
-        return in_clear + 1 / self.truth + (1 - self.truth) * self.noise
+        return in_clear + 1 / self.truth + self.noisy * self.noise
 
     def mean_squared_error(self, n: int, sensitive_mass: float, squares: float) -> float:
         """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
@@ -119,7 +121,7 @@ class Moments:
         inside, outside, in_clear = self.worth
         told = self.truth * self.pair_inclusion * sensitive_mass
         clear = self.truth * (1 - sensitive_mass)
-        noise = 1 - self.truth + (clear if self.clear_blocks else 0.0)
+        noise = self.noisy + (clear if self.clear_blocks else 0.0)
         base = told + noise * self.inclusion
         slope = self.truth * (1 - self.pair_inclusion)
         blocks = 1.0 if self.clear_blocks else 1 - clear

@@ -171,7 +171,7 @@ class SubsetSelection(BlockMechanism):
 
     name = "subset"
 
-    def __init__(self, domain: Domain, epsilon: float, *, k: int | None = None) -> None:
+    def __init__(self, domain: Domain, epsilon: float, k: int | None = None) -> None:
         epsilon = checked_epsilon(epsilon)
         size = max(domain.sensitive_count, 1)
         if k is None:
