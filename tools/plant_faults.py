@@ -294,6 +294,8 @@ def main(wanted: list[str]) -> int:
             good &= fine
             name = "(no fault)" if fault is None else fault.name
             print(f"{'ok ' if fine else 'BAD'} | {name:<60} | {said}", flush=True)
+            if fault is None and not fine:
+                return 1
     return 0 if good and chosen else 1
 
 

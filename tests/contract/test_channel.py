@@ -10,15 +10,21 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import (
+    BLOCK_MECHANISMS,
     HadamardResponse,
     LocalHashing,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
 )
-from laws import Case, every, in_whole_numbers, small, spelled
+from laws import BUILDERS, Case, every, in_whole_numbers, small, spelled
 
 RANGE = 1 << 64
+
+
+def test_every_registered_mechanism_is_on_the_list() -> None:
+    domain = Domain(range(7), sensitive=[0, 4, 6])
+    assert {type(build(domain, 1.0)) for build in BUILDERS.values()} == set(BLOCK_MECHANISMS.values())
 
 
 @small

@@ -21,7 +21,7 @@ from discreet.mechanisms.hadamard import HadamardColumns
 from discreet.mechanisms.hashing import HashBuckets
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import Subsets
-from evidence import multinomial
+from evidence import binomial, multinomial
 
 pytestmark = pytest.mark.slow
 
@@ -117,7 +117,7 @@ DRAWS: dict[str, tuple[Any, Callable[[int], tuple[Law, Law]]]] = {
     "buckets 5, 2": (HashBuckets(5, 2), buckets(5, 2, 5)),
     "buckets 4, 3": (HashBuckets(4, 3), buckets(4, 3, 5)),
     "buckets 3, 7": (HashBuckets(3, 7), buckets(3, 7, 7)),
-    "buckets of a large prime": (HashBuckets(3, 2), buckets(3, 2, 3)),
+    "buckets 3, 2": (HashBuckets(3, 2), buckets(3, 2, 3)),
     "columns of 4": (HadamardColumns(3), columns(3)),
     "columns of 8": (HadamardColumns(5), columns(5)),
 }
@@ -154,6 +154,39 @@ def test_draws(name: str) -> None:
             [right.get(cell, 0) for cell in cells],
             rival=[rival.get(cell, 0) for cell in cells],
         )
+
+
+@pytest.mark.parametrize(
+    ("size", "g", "prime"),
+    [(65_521, 2, 65_521), (65_530, 3, 65_537), (2**32 - 10, 3, 2**32 - 5), (10, 2**32 - 5, 2**32 - 5)],
+)
+def test_large_primes(size: int, g: int, prime: int) -> None:
+    """Where the products of the hash function come near the ends of 32 and 64 bits."""
+    law = HashBuckets(size, g)
+    assert law.prime == prime
+    n = 50_000
+    print("seed 4")
+    members = np.random.default_rng(4).integers(0, size, n)
+    members[:3] = 0, size - 1, size // 2
+    for told in (True, False):
+        out = {column.name: np.empty(n, dtype=column.dtype) for column in law.columns}
+        law.draw(members if told else np.full(n, -1), SeededRandom(4), out)
+        alpha, beta, bucket = (out[name].astype(object) for name in ("alpha", "beta", "bucket"))
+        assert alpha.min() >= 1
+        assert max(alpha.max(), beta.max()) < prime
+        hashed = [
+            (x - b) * pow(a, -1, prime) % prime % g for x, a, b in zip(members.tolist(), alpha, beta, strict=True)
+        ]
+        hits = int((np.array(hashed, dtype=object) == bucket).sum())
+        if told:
+            assert hits == n
+        elif g <= 3:
+            binomial("noise contains a member", hits, n, 1 / g, rival=1 / (g + 1))
+        for name, values in (("alpha", alpha), ("beta", beta), ("bucket", bucket)):
+            cells = min(8, g) if name == "bucket" else 8
+            counts = np.bincount((values * cells // (g if name == "bucket" else prime)).astype(int), minlength=cells)
+            tilt = np.full(cells, 1 / cells) * (1 + 0.1 * np.cos(np.pi * np.arange(cells)))
+            multinomial(f"{name}, told={told}", counts, np.full(cells, 1 / cells), rival=tilt / tilt.sum())
 
 
 def test_members_and_noise_mixed_in_one_batch_keep_their_rows() -> None:

@@ -16,7 +16,9 @@ _MOST_COLUMNS = 200
 
 def console() -> Console:
     """Return where tables go; wide enough for them when nobody looks."""
-    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_MOST_COLUMNS)
+    # No markup, no emoji: labels and file names are shown as they are.
+    plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+    return Console(**plain) if sys.stdout.isatty() else Console(**plain, width=_MOST_COLUMNS)
 
 
 def show_json(facts: Any) -> None:
@@ -41,7 +43,7 @@ def progress_bar(text: str) -> Iterator[Any]:
     Yields:
         a function of (text, steps done, steps in all or None).
     """
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()
     shown = Console(file=sys.stderr)
     with Progress(*columns, console=shown, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task(text, total=None)

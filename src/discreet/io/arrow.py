@@ -42,8 +42,8 @@ def read_stamp(found: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
     """
     try:
         facts = json.loads((found.metadata or {})[_KEY])
-        known = facts["format"] == _FORMAT and facts["kind"] == kind and isinstance(facts["plan"], str)
-    except (KeyError, TypeError, ValueError):
+        known = facts["format"] == _FORMAT and facts["kind"] == kind and str.isalnum(facts["plan"])
+    except (KeyError, TypeError, ValueError, RecursionError):
         known = False
     if not known:
         raise DataError(f"this does not hold {kind} of discreet, or of another format than {_FORMAT}.")

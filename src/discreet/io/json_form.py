@@ -11,7 +11,6 @@ A simulated report says so: ``"simulated": true``. Nothing else may be there.
 """
 
 import base64
-import binascii
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -65,12 +64,12 @@ def from_json(mechanism: Mechanism, lines: Iterable[str]) -> Reports:
 def _parsed(line: str, fingerprint: str, columns: dict[str, Column], row: int) -> dict[str, Any]:
     try:
         report = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise DataError(f"report {row} is not JSON; it may be truncated.") from None
     if not isinstance(report, dict) or not isinstance(report.get("plan"), str):
         raise DataError(f"report {row} must be an object that names its plan.")
     if report["plan"] != fingerprint:
-        raise MismatchError(f"report {row} belongs to another plan ({report['plan'][:12]}, not {fingerprint[:12]}).")
+        raise MismatchError(f"report {row} belongs to another plan than {fingerprint[:12]}.")
     unknown = sorted(set(report) - {"plan", "simulated", *columns})
     if unknown or not isinstance(report.get("simulated", False), bool):
         raise DataError(f"report {row} has fields that are not of this plan, or not of their kind.")
@@ -92,7 +91,7 @@ def _entry(column: Column, entry: Any, row: int) -> Any:
     if column.bound is None:
         try:
             raw = base64.b64decode(entry, validate=True) if isinstance(entry, str) else b""
-        except binascii.Error:
+        except ValueError:
             raise wrong from None
         if len(raw) != column.width:
             raise wrong

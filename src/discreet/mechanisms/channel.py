@@ -150,9 +150,8 @@ class Channel:
         output = np.empty(len(codes), dtype=smallest_unsigned(self.outputs))
         for code in np.unique(codes):
             rows = codes == code
-            # The very last word belongs to the last output that is possible, also where impossible ones follow it.
-            last = np.flatnonzero(self.matrix[code])[-1]
-            output[rows] = np.minimum(np.searchsorted(self._upper[code], words[rows], side="right"), last)
+            outputs, starts = self._shares[code]
+            output[rows] = outputs[np.searchsorted(starts, words[rows], side="right")]
         nothing: IntArray = np.empty(0, dtype=smallest_unsigned(self.domain.size))
         return Reports(self.fingerprint, len(codes), None, nothing, {"output": output}, not random.secure)
 

@@ -1,0 +1,320 @@
+"""What no device can have sent is refused in every format, by count and place, and never quoted."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.errors import DataError, MismatchError
+from discreet.io import arrow
+from discreet.io.files import read_reports, write_reports
+from discreet.mechanisms import (
+    BlockMechanism,
+    HadamardResponse,
+    LocalHashing,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from laws import BUILDERS
+from refusals import refused
+
+DOMAIN = Domain(range(100_000), sensitive=list(range(86_000, 86_300)))
+CLEAR, SENSITIVE = 47_119, 86_217
+BITS = bytes(37) + b"\x01"
+
+MECHANISMS: dict[str, BlockMechanism] = {
+    "rr": RandomizedResponse(DOMAIN, 1.0),
+    "unary": UnaryEncoding(DOMAIN, 1.0),
+    "clear-bits": UnaryEncoding(DOMAIN, 1.0, clear_bits=True),
+    "subset": SubsetSelection(DOMAIN, 1.0, k=3),
+    "hashing": LocalHashing(DOMAIN, 1.0, g=1009),
+    "hadamard": HadamardResponse(DOMAIN, 1.0),
+}
+GOOD: dict[str, dict[str, Any]] = {
+    "rr": {"symbol": 271},
+    "unary": {"bits": BITS},
+    "clear-bits": {"bits": BITS},
+    "subset": {"members": [131, 207, 271]},
+    "hashing": {"alpha": 911, "beta": 607, "bucket": 811},
+    "hadamard": {"column": 389},
+}
+# P = 1009 is the least prime that is not below 300 and 1009.
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    ("rr", {"symbol": 300}, "have a symbol outside 0..299"),
+    ("rr", {"symbol": 65_001}, "have a symbol outside 0..299"),
+    ("unary", {"bits": bytes(37) + b"\x10"}, "hold a block that no device can send"),
+    ("unary", {"bits": bytes(37) + b"\x80"}, "hold a block that no device can send"),
+    ("clear-bits", {"bits": bytes(37) + b"\x80"}, "hold a block that no device can send"),
+    ("clear-bits", {"clear": CLEAR, "bits": bytes(37) + b"\x80"}, "hold a block that no device can send"),
+    ("clear-bits", {"clear": CLEAR}, "lack their block"),
+    ("clear-bits", {}, "lack their block"),
+    ("subset", {"members": [131, 207, 300]}, "have a members outside 0..299"),
+    ("subset", {"members": [131, 207, 65_001]}, "have a members outside 0..299"),
+    ("subset", {"members": [207, 131, 271]}, "hold a block that no device can send"),
+    ("subset", {"members": [131, 207, 207]}, "hold a block that no device can send"),
+    ("hashing", {"alpha": 0, "beta": 607, "bucket": 811}, "hold a block that no device can send"),
+    ("hashing", {"alpha": 1009, "beta": 607, "bucket": 811}, "have a alpha outside 0..1008"),
+    ("hashing", {"alpha": 911, "beta": 1009, "bucket": 811}, "have a beta outside 0..1008"),
+    ("hashing", {"alpha": 911, "beta": 607, "bucket": 1009}, "have a bucket outside 0..1008"),
+    ("hashing", {"alpha": 911, "beta": 4_000_000_007, "bucket": 811}, "have a beta outside 0..1008"),
+    ("hashing", {"alpha": 911, "bucket": 811}, "hold neither a whole block nor a value in clear"),
+    ("hashing", {"beta": 607, "bucket": 811}, "hold neither a whole block nor a value in clear"),
+    ("hashing", {"clear": CLEAR, "beta": 607}, "hold both a block and a value in clear"),
+    ("hadamard", {"column": 512}, "have a column outside 0..511"),
+    *[
+        row
+        for name in ("rr", "unary", "subset", "hashing", "hadamard")
+        for row in (
+            (name, {"clear": SENSITIVE}, "give a sensitive value in clear"),
+            (name, {"clear": 100_000}, "have a clear outside 0..99999"),
+            (name, {"clear": 4_000_000_007}, "have a clear outside 0..99999"),
+            (name, {}, "hold neither a whole block nor a value in clear"),
+            (name, {"clear": CLEAR, **GOOD[name]}, "hold both a block and a value in clear"),
+        )
+    ],
+    ("clear-bits", {"clear": SENSITIVE, "bits": BITS}, "give a sensitive value in clear"),
+]
+formats = pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl"])
+
+
+def clear_row(name: str) -> dict[str, Any]:
+    return {"clear": CLEAR, **(GOOD[name] if name == "clear-bits" else {})}
+
+
+def save(path: Path, mechanism: BlockMechanism, rows: list[dict[str, Any]]) -> Path:
+    """Write rows as any other program would."""
+    schema = arrow.schema(mechanism)
+    if path.suffix == ".jsonl":
+        path.write_text("".join(line(mechanism, row) + "\n" for row in rows), encoding="utf-8")
+    elif path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+    else:
+        with pa.ipc.new_file(str(path), schema) as file:
+            file.write_table(pa.Table.from_pylist(rows, schema=schema))
+    return path
+
+
+def line(mechanism: BlockMechanism, row: dict[str, Any]) -> str:
+    import base64
+
+    spelled = {name: base64.b64encode(part).decode() if isinstance(part, bytes) else part for name, part in row.items()}
+    return json.dumps({"plan": mechanism.fingerprint, **spelled})
+
+
+@formats
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_what_the_bad_rows_are_made_of_is_good(name: str, suffix: str, tmp_path: Path) -> None:
+    mechanism, rows = MECHANISMS[name], [GOOD[name], clear_row(name), GOOD[name]]
+    found = read_reports(save(tmp_path / f"r.{suffix}", mechanism, rows), mechanism)
+    assert found.n == 3
+    assert found.clear.tolist() == [CLEAR]
+
+
+@formats
+@pytest.mark.parametrize(("name", "row", "told"), BAD)
+def test_bad_rows(name: str, row: dict[str, Any], told: str, suffix: str, tmp_path: Path) -> None:
+    mechanism, good = MECHANISMS[name], [GOOD[name], clear_row(name)]
+    path = save(tmp_path / f"r.{suffix}", mechanism, [*good, row, *good, row, row])
+    secrets = [CLEAR, SENSITIVE, 65_001, 4_000_000_007, 271, 207, 911, 607, 811, 389]
+    message = refused(DataError, lambda: read_reports(path, mechanism), *secrets)
+    assert message == f"{path}: 3 of 7 reports {told} (first at row 2); leave them out."
+
+
+@formats
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_reports_of_another_plan(name: str, suffix: str, tmp_path: Path) -> None:
+    """The same columns under another epsilon are strangers all the same."""
+    mechanism = MECHANISMS[name]
+    other = type(mechanism)(DOMAIN, 1.5, **({"k": 3} if name == "subset" else {"g": 1009} if name == "hashing" else {}))
+    path = save(tmp_path / f"r.{suffix}", other, [{**clear_row(name), **GOOD[name]}])
+    message = refused(MismatchError, lambda: read_reports(path, mechanism), CLEAR)
+    assert mechanism.fingerprint[:12] in message
+
+
+# Tables that are not as they should be
+
+
+def table_of(mechanism: BlockMechanism) -> pa.Table:
+    name = next(name for name, each in MECHANISMS.items() if each is mechanism)
+    return pa.Table.from_pylist([GOOD[name], clear_row(name)], schema=arrow.schema(mechanism))
+
+
+def retyped(table: pa.Table, name: str, kind: pa.DataType) -> pa.Table:
+    fields = [pa.field(f.name, kind if f.name == name else f.type) for f in table.schema]
+    columns = [table[f.name].cast(kind) if f.name == name else table[f.name] for f in table.schema]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=table.schema.metadata))
+
+
+def stamped(table: pa.Table, **facts: Any) -> pa.Table:
+    old = json.loads(table.schema.metadata[b"discreet"])
+    return table.replace_schema_metadata({b"discreet": json.dumps({**old, **facts}).encode()})
+
+
+CHANGES: dict[str, tuple[str, Callable[[pa.Table], pa.Table]]] = {
+    "missing block": ("rr", lambda table: table.drop_columns(["symbol"])),
+    "missing clear": ("rr", lambda table: table.drop_columns(["clear"])),
+    "missing one of three": ("hashing", lambda table: table.drop_columns(["beta"])),
+    "extra": ("rr", lambda table: table.append_column("note", pa.array([SENSITIVE, SENSITIVE]))),
+    "twice": ("rr", lambda table: table.append_column("symbol", table["symbol"])),
+    "swapped": ("rr", lambda table: table.select(["symbol", "clear"])),
+    "renamed": ("rr", lambda table: table.rename_columns(["clear", "Symbol"])),
+    "signed": ("rr", lambda table: retyped(table, "symbol", pa.int16())),
+    "wider": ("rr", lambda table: retyped(table, "symbol", pa.uint32())),
+    "float": ("rr", lambda table: retyped(table, "symbol", pa.float64())),
+    "text": ("rr", lambda table: retyped(table, "clear", pa.string())),
+    "longer bits": ("unary", lambda table: table.set_column(1, "bits", pa.array([bytes(39), None], pa.binary(39)))),
+    "any bits": ("unary", lambda table: retyped(table, "bits", pa.binary())),
+    "longer list": (
+        "subset",
+        lambda table: table.set_column(1, "members", pa.array([[1, 2, 3, 4], None], pa.list_(pa.uint16(), 4))),
+    ),
+    "any list": ("subset", lambda table: table.set_column(1, "members", pa.array([[1, 2, 3], None]))),
+    "no stamp": ("rr", lambda table: table.replace_schema_metadata({})),
+    "no JSON": ("rr", lambda table: table.replace_schema_metadata({b"discreet": b"{"})),
+    "no UTF-8": ("rr", lambda table: table.replace_schema_metadata({b"discreet": b"\xff\xfe"})),
+    "no object": ("rr", lambda table: table.replace_schema_metadata({b"discreet": b"[1]"})),
+    "deep": ("rr", lambda table: table.replace_schema_metadata({b"discreet": b"[" * 100_000})),
+    "a tally": ("rr", lambda table: stamped(table, kind="tally")),
+    "next format": ("rr", lambda table: stamped(table, format=2)),
+    "no plan": ("rr", lambda table: stamped(table, plan=None)),
+    "a plan that is none": ("rr", lambda table: stamped(table, plan=f"a\n{SENSITIVE}")),
+}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_changed_tables(change: str, suffix: str, tmp_path: Path) -> None:
+    name, alter = CHANGES[change]
+    mechanism, path = MECHANISMS[name], tmp_path / f"r.{suffix}"
+    table = alter(table_of(mechanism))
+    if suffix == "parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_file(str(path), table.schema) as file:
+            file.write_table(table)
+    refused(DataError, lambda: read_reports(path, mechanism), CLEAR, SENSITIVE)
+
+
+def test_holes_inside_a_list_of_members() -> None:
+    mechanism = MECHANISMS["subset"]
+    kind = arrow.schema(mechanism).field("members").type
+    holed = pa.FixedSizeListArray.from_arrays(pa.array([131, None, 271], pa.uint16()), type=kind)
+    columns = [pa.array([None], pa.uint32()), holed]
+    table = pa.Table.from_arrays(columns, schema=arrow.schema(mechanism))
+    refused(DataError, lambda: arrow.from_arrow(mechanism, table), 131, 271)
+
+
+def test_sliced_and_chunked_tables_are_read_where_they_start() -> None:
+    for name, mechanism in MECHANISMS.items():
+        rows = [clear_row(name), GOOD[name], clear_row(name), GOOD[name], GOOD[name]]
+        table = pa.Table.from_pylist(rows, schema=arrow.schema(mechanism))
+        whole, beside = arrow.from_arrow(mechanism, table), arrow.from_arrow(mechanism, table.slice(1, 3))
+        assert mechanism.tally(beside) == mechanism.tally(whole.part(1, 4))
+        chunked = pa.concat_tables([table.slice(1, 2), table.slice(0, 0), table.slice(3, 2)])
+        assert mechanism.tally(arrow.from_arrow(mechanism, chunked)) == mechanism.tally(whole.part(1, 5))
+
+
+# Files that are broken
+
+BROKEN = ["rr", "unary", "unary-clear-bits", "subset-k2", "hashing", "hadamard"]
+
+
+def written(builder: str, suffix: str, folder: Path) -> tuple[BlockMechanism, Reports, Path, bytes]:
+    mechanism = BUILDERS[builder](Domain(range(9), sensitive=[0, 3, 4, 7]), 1.0)
+    reports = mechanism.obfuscate_codes(np.arange(40) % 9, random=SeededRandom(1))
+    path = folder / f"r.{suffix}"
+    write_reports(path, mechanism, [reports.part(0, 25), reports.part(25, 40)])
+    return mechanism, reports, path, path.read_bytes()
+
+
+@formats
+@pytest.mark.parametrize("builder", BROKEN)
+def test_truncated_files(builder: str, suffix: str, tmp_path: Path) -> None:
+    """A table cut anywhere is refused; a file of lines may end early, but only after a whole report."""
+    mechanism, reports, path, raw = written(builder, suffix, tmp_path)
+    whole = 0
+    for end in range(0, len(raw), 3 if suffix != "jsonl" else 1):
+        path.write_bytes(raw[:end])
+        try:
+            found = read_reports(path, mechanism)
+        except DataError:
+            continue
+        assert suffix == "jsonl"
+        assert mechanism.tally(found) == mechanism.tally(reports.part(0, found.n)) or found.n == 0
+        whole += 1
+    # With the line's end and without it, the full file aside.
+    assert whole == (80 if suffix == "jsonl" else 0)
+
+
+@formats
+@pytest.mark.parametrize("builder", BROKEN)
+def test_flipped_bits(builder: str, suffix: str, tmp_path: Path) -> None:
+    """Whatever is read from a damaged file could have been sent."""
+    mechanism, _, path, raw = written(builder, suffix, tmp_path)
+    random, refusals = np.random.default_rng(5), 0
+    for place in range(0, len(raw), 2 if suffix != "jsonl" else 5):
+        damaged = bytearray(raw)
+        damaged[place] ^= 1 << int(random.integers(8))
+        path.write_bytes(damaged)
+        refusals += not readable(path, mechanism)
+    assert refusals > len(raw) / 20
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+@pytest.mark.parametrize("builder", ["unary", "subset-k2"])
+def test_overwritten_lengths(builder: str, suffix: str, tmp_path: Path) -> None:
+    """Lengths, counts and offsets that point anywhere must not lead out of the file."""
+    mechanism, _, path, raw = written(builder, suffix, tmp_path)
+    for place in range(0, len(raw) - 8, 3):
+        for number in (1 << 31, 1 << 62, -1, 41):
+            damaged = bytearray(raw)
+            damaged[place : place + 8] = number.to_bytes(8, "little", signed=True)
+            path.write_bytes(damaged)
+            readable(path, mechanism)
+
+
+def readable(path: Path, mechanism: BlockMechanism) -> bool:
+    """Whether a file is read; if it is, its reports are possible ones."""
+    try:
+        found = read_reports(path, mechanism)
+    except DataError:
+        return False
+    tally = mechanism.tally(found)
+    assert 0 <= found.n <= 40
+    assert tally.n == found.n
+    blocks = found.n if mechanism.clear_blocks else found.n - tally.clear_total
+    assert tally.clear_total <= found.n
+    assert 0 <= tally.support.min() <= tally.support.max() <= blocks
+    assert not mechanism.domain.sensitive[found.clear.astype(np.int64)].any()
+    assert not mechanism.flaws(found.blocks).any()
+    return True
+
+
+@formats
+@pytest.mark.parametrize("content", [b"", b"\0" * 100, b"PAR1PAR1", b"ARROW1\0\0ARROW1", b"\xff\xfe{}", b"a,b\n1,2\n"])
+def test_files_of_something_else(content: bytes, suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"r.{suffix}"
+    path.write_bytes(content)
+    mechanism = MECHANISMS["rr"]
+    if suffix == "jsonl" and not content:
+        assert read_reports(path, mechanism).n == 0
+        return
+    assert str(path) in refused(DataError, lambda: read_reports(path, mechanism))
+
+
+@formats
+def test_files_that_are_not_there(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"r.{suffix}"
+    message = refused(DataError, lambda: read_reports(path, MECHANISMS["rr"]))
+    assert message == f"{path} does not exist."
+    path.mkdir()
+    refused(DataError, lambda: read_reports(path, MECHANISMS["rr"]))

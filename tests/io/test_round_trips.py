@@ -1,0 +1,269 @@
+"""Reports and tallies survive every format, whatever is in a batch."""
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.errors import ParameterError
+from discreet.io import arrow, json_form
+from discreet.io.files import iterate_reports, read_reports, read_tally, write_reports, write_tally
+from discreet.mechanisms import (
+    Channel,
+    HadamardResponse,
+    LocalHashing,
+    Mechanism,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from laws import BUILDERS, Case, cases
+from refusals import refused
+
+FORMATS = ("parquet", "arrow", "feather", "ipc", "jsonl")
+SHAPES = {"1of7": (7, [3]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}
+formats = pytest.mark.parametrize("suffix", FORMATS[:2] + FORMATS[-1:])
+laws = pytest.mark.parametrize("case", cases(SHAPES, (1.0,)), ids=str)
+
+
+def assert_same(found: Reports, wanted: Reports) -> None:
+    assert (found.fingerprint, found.n, found.simulated) == (wanted.fingerprint, wanted.n, wanted.simulated)
+    assert (found.in_clear is None) == (wanted.in_clear is None)
+    if wanted.in_clear is not None:
+        np.testing.assert_array_equal(found.in_clear, wanted.in_clear, strict=True)
+    np.testing.assert_array_equal(found.clear, wanted.clear, strict=True)
+    assert list(found.blocks) == list(wanted.blocks)
+    for name, column in wanted.blocks.items():
+        np.testing.assert_array_equal(found.blocks[name], column, strict=True)
+
+
+def made(mechanism: Mechanism, n: int, *, seed: int | None = 3) -> Reports:
+    random = None if seed is None else SeededRandom(seed)
+    return mechanism.obfuscate_codes(np.arange(n) % mechanism.domain.size, random=random)
+
+
+def only(reports: Reports, in_clear: bool) -> Reports:
+    told = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
+    rows = np.flatnonzero(told == in_clear)
+    return Reports.concatenate([reports.part(0, 0), *(reports.part(row, row + 1) for row in rows)])
+
+
+@formats
+@laws
+@pytest.mark.parametrize("n", [0, 1, 200])
+def test_one_batch(case: Case, suffix: str, n: int, tmp_path: Path) -> None:
+    mechanism, path = case.mechanism, tmp_path / f"reports.{suffix}"
+    reports = made(mechanism, n)
+    assert write_reports(path, mechanism, reports) == n
+    found = read_reports(path, mechanism)
+    assert_same(found, reports) if n else assert_same(found, made(mechanism, 0, seed=None if suffix == "jsonl" else 3))
+    assert np.array_equal(mechanism.tally(found).support, mechanism.tally(reports).support)
+
+
+@formats
+@laws
+def test_several_batches(case: Case, suffix: str, tmp_path: Path) -> None:
+    """Full, empty, only in clear, only blocks, and back again as one."""
+    mechanism, path = case.mechanism, tmp_path / f"reports.{suffix}"
+    whole = made(mechanism, 120)
+    parts = [whole.part(0, 50), only(whole, in_clear=True), whole.part(9, 9), only(whole, in_clear=False)]
+    assert write_reports(path, mechanism, iter(parts)) == sum(part.n for part in parts)
+    assert_same(read_reports(path, mechanism), Reports.concatenate(parts))
+
+
+@formats
+@laws
+@pytest.mark.parametrize("in_clear", [True, False])
+def test_batches_of_one_kind(case: Case, suffix: str, in_clear: bool, tmp_path: Path) -> None:
+    mechanism, path = case.mechanism, tmp_path / f"reports.{suffix}"
+    reports = only(made(mechanism, 150), in_clear)
+    assert reports.n or case.domain.clear_count == 0
+    write_reports(path, mechanism, reports)
+    found = read_reports(path, mechanism)
+    assert found.n == reports.n
+    if reports.n:
+        assert_same(found, reports)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_every_suffix(suffix: str, tmp_path: Path) -> None:
+    mechanism, path = LocalHashing(Domain(range(9), sensitive=[1, 8]), 2.0), tmp_path / f"reports.{suffix}"
+    reports = made(mechanism, 60)
+    write_reports(path, mechanism, reports)
+    assert_same(read_reports(path, mechanism), reports)
+
+
+def test_other_suffixes_are_refused(tmp_path: Path) -> None:
+    mechanism = RandomizedResponse(Domain(range(3)), 1.0)
+    for name in ("reports.csv", "reports", "reports.parquet.gz"):
+        refused(ParameterError, lambda name=name: write_reports(tmp_path / name, mechanism, made(mechanism, 3)))
+        refused(ParameterError, lambda name=name: read_reports(tmp_path / name, mechanism))
+    assert not list(tmp_path.iterdir())
+
+
+@formats
+@pytest.mark.parametrize("build", [RandomizedResponse, UnaryEncoding, SubsetSelection, LocalHashing, HadamardResponse])
+def test_nothing_sensitive(build: Callable[..., Any], suffix: str, tmp_path: Path) -> None:
+    mechanism = build(Domain(range(300), sensitive=[], allow_unprotected=True), 1.0)
+    path, reports = tmp_path / f"reports.{suffix}", made(mechanism, 400)
+    write_reports(path, mechanism, reports)
+    assert_same(read_reports(path, mechanism), reports)
+
+
+@formats
+def test_explicit_channels(suffix: str, tmp_path: Path) -> None:
+    channel = Channel([[0.5, 0.25, 0.25, 0], [0.125, 0.5, 0.375, 0]])
+    path, reports = tmp_path / f"reports.{suffix}", made(channel, 100)
+    write_reports(path, channel, reports)
+    assert_same(read_reports(path, channel), reports)
+
+
+@formats
+@pytest.mark.parametrize("seed", [None, 5])
+def test_the_mark_of_simulation_survives(suffix: str, seed: int | None, tmp_path: Path) -> None:
+    mechanism, path = UnaryEncoding(Domain(range(5), sensitive=[2]), 1.0), tmp_path / f"reports.{suffix}"
+    write_reports(path, mechanism, made(mechanism, 10, seed=seed))
+    found = read_reports(path, mechanism)
+    assert found.simulated == (seed is not None)
+    write_tally(tmp_path / "t.parquet", mechanism.tally(found))
+    assert read_tally(tmp_path / "t.parquet", mechanism).simulated == (seed is not None)
+
+
+def mixed(mechanism: Mechanism) -> Iterator[Reports]:
+    yield made(mechanism, 10, seed=None)
+    yield made(mechanism, 10, seed=5)
+
+
+@pytest.mark.parametrize(
+    "suffix",
+    [
+        pytest.param("parquet", marks=pytest.mark.xfail(strict=True, reason="the first batch marks the whole file")),
+        pytest.param("arrow", marks=pytest.mark.xfail(strict=True, reason="the first batch marks the whole file")),
+        "jsonl",
+    ],
+)
+def test_the_mark_survives_behind_a_real_batch(suffix: str, tmp_path: Path) -> None:
+    """Seeded reports protect nobody: a file that holds any must say so."""
+    mechanism, path = UnaryEncoding(Domain(range(5), sensitive=[2]), 1.0), tmp_path / f"reports.{suffix}"
+    write_reports(path, mechanism, mixed(mechanism))
+    assert read_reports(path, mechanism).simulated
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+@pytest.mark.parametrize("builder", ["unary", "unary-clear-bits", "subset-k2", "rr"])
+def test_reading_batch_by_batch(builder: str, suffix: str, tmp_path: Path) -> None:
+    mechanism = BUILDERS[builder](Domain(range(11), sensitive=[0, 2, 3, 9, 10]), 1.0)
+    path, reports = tmp_path / f"reports.{suffix}", made(mechanism, 100)
+    write_reports(path, mechanism, (reports.part(start, start + 30) for start in range(0, 100, 30)))
+    batches = list(iterate_reports(path, mechanism, batch=7))
+    assert max(batch.n for batch in batches) == (7 if suffix == "parquet" else 30)
+    assert_same(Reports.concatenate(batches), reports)
+    assert sum(map(mechanism.tally, batches)) == mechanism.tally(reports)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_empty_files_give_one_empty_batch(suffix: str, tmp_path: Path) -> None:
+    mechanism, path = SubsetSelection(Domain(range(6), sensitive=[1, 2, 3]), 1.0), tmp_path / f"reports.{suffix}"
+    assert write_reports(path, mechanism, iter(())) == 0
+    assert [batch.n for batch in iterate_reports(path, mechanism)] == [0]
+
+
+# Tallies
+
+
+@laws
+@pytest.mark.parametrize("n", [0, 500])
+def test_tallies(case: Case, n: int, tmp_path: Path) -> None:
+    mechanism, path = case.mechanism, tmp_path / "some.tally.parquet"
+    tally = mechanism.tally(made(mechanism, n))
+    write_tally(path, tally)
+    found = read_tally(path, mechanism)
+    assert found == tally
+    assert found.support.dtype == found.clear.dtype == np.int64
+
+
+def test_tallies_of_explicit_channels(tmp_path: Path) -> None:
+    channel = Channel([[0.5, 0.25, 0.25], [0.125, 0.5, 0.375]])
+    tally = channel.tally(made(channel, 77))
+    write_tally(tmp_path / "t.parquet", tally)
+    assert read_tally(tmp_path / "t.parquet", channel) == tally
+
+
+# What is on the wire
+
+
+def test_a_report_is_never_as_long_as_the_domain(tmp_path: Path) -> None:
+    """uRAP: ceil(v / 8) bytes and one nullable code, whatever |X| is."""
+    domain = Domain(range(70_000), sensitive=list(range(500, 513)))
+    mechanism, path = UnaryEncoding(domain, 1.0), tmp_path / "reports.parquet"
+    wanted = pa.schema([("clear", pa.uint32()), ("bits", pa.binary(2))])
+    assert arrow.schema(mechanism) == wanted
+    write_reports(path, mechanism, made(mechanism, 5000))
+    assert pq.read_schema(path) == wanted
+    # Four bytes or two, and a bit for each of the two columns, in buffers that are rounded up.
+    assert arrow.to_arrow(mechanism, made(mechanism, 5000)).nbytes <= 5000 * (4 + 2 + 0.25) + 64
+    assert path.stat().st_size < 5000 * 6 + 4096
+
+
+@pytest.mark.parametrize(
+    ("builder", "size", "sensitive", "columns"),
+    [
+        ("rr", 300, 300, {"symbol": pa.uint16()}),
+        ("rr", 300, 20, {"clear": pa.uint16(), "symbol": pa.uint8()}),
+        ("unary", 17, 17, {"bits": pa.binary(3)}),
+        ("unary", 17, 16, {"clear": pa.uint8(), "bits": pa.binary(2)}),
+        ("unary-clear-bits", 17, 1, {"clear": pa.uint8(), "bits": pa.binary(1)}),
+        ("subset-k2", 400, 256, {"clear": pa.uint16(), "members": "uint8"}),
+        ("subset-k2", 400, 257, {"clear": pa.uint16(), "members": "uint16"}),
+        ("hashing", 9, 9, {"alpha": pa.uint32(), "beta": pa.uint32(), "bucket": pa.uint32()}),
+        ("hadamard", 255, 255, {"column": pa.uint8()}),
+        ("hadamard", 256, 256, {"column": pa.uint16()}),
+    ],
+)
+def test_columns_are_as_narrow_as_can_be(builder: str, size: int, sensitive: int, columns: dict[str, Any]) -> None:
+    mechanism = BUILDERS[builder](Domain(range(size), sensitive=list(range(sensitive))), 1.0)
+    found = arrow.schema(mechanism)
+    assert found.names == list(columns)
+    for name, kind in columns.items():
+        wanted = kind
+        if isinstance(kind, str):
+            wanted = pa.list_(pa.field("item", getattr(pa, kind)(), nullable=False), 2)
+        assert found.field(name).type == wanted
+
+
+@pytest.mark.parametrize(
+    ("builder", "block", "contained"),
+    [
+        ("rr", {"symbol": 7}, [7]),
+        ("unary", {"bits": base64.b64encode(bytes([0b10000001, 0b10])).decode()}, [0, 7, 9]),
+        ("subset-k2", {"members": [3, 8]}, [3, 8]),
+        # P = 11; the block is 4 z + 5 mod 11 for z = 1 and 6.
+        ("hashing-g5", {"alpha": 4, "beta": 5, "bucket": 1}, [9, 7]),
+        # Sylvester's column 3: +1 in the rows x + 1 that share an even number of bits with it.
+        ("hadamard", {"column": 3}, [x for x in range(10) if ((x + 1) & 3).bit_count() % 2 == 0]),
+    ],
+)
+def test_one_report_reads_as_documented(builder: str, block: dict[str, Any], contained: list[int]) -> None:
+    mechanism = BUILDERS[builder](Domain(range(14), sensitive=list(range(2, 12))), 1.0)
+    lines = [json.dumps({"plan": mechanism.fingerprint, **part}) for part in ({"clear": 12}, block, {"clear": 1})]
+    reports = json_form.from_json(mechanism, lines)
+    tally = mechanism.tally(reports)
+    assert np.flatnonzero(tally.support).tolist() == sorted(contained)
+    assert tally.clear.tolist() == [0, 1, 1, 0]
+    assert list(json_form.to_json(mechanism, reports)) == lines
+
+
+def test_a_clear_value_may_come_with_noise_bits_where_the_plan_says_so() -> None:
+    mechanism = UnaryEncoding(Domain(range(4), sensitive=[0, 1]), 1.0, clear_bits=True)
+    line = json.dumps({"plan": mechanism.fingerprint, "clear": 3, "bits": "Aw=="})
+    tally = mechanism.tally(json_form.from_json(mechanism, [line]))
+    assert (tally.support.tolist(), tally.clear.tolist()) == ([1, 1], [0, 1])

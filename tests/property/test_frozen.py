@@ -1,0 +1,92 @@
+"""Values are frozen, and shy: no field can be set, no array written, and no representation shows what people said."""
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.mechanisms import BLOCK_MECHANISMS, Channel, UnaryEncoding
+
+DOMAIN = Domain(range(5), sensitive=[1, 2, 4])
+SECRET_TEXT = "zanzibar"
+
+
+def kind_of(value: Any) -> str:
+    return value if isinstance(value, str) else type(value).__name__
+
+
+def things() -> list[tuple[Any, str]]:
+    """One of everything, and the name of a field to attack."""
+    mechanism = UnaryEncoding(DOMAIN, 1.0)
+    reports = mechanism.obfuscate_codes(np.full(20, 4), random=SeededRandom(1))
+    return [
+        (DOMAIN, "size"),
+        (DOMAIN, "space"),
+        (DOMAIN.space, "size"),
+        (mechanism, "epsilon"),
+        (mechanism, "law"),
+        (mechanism, "clear_blocks"),
+        (mechanism.law, "threshold"),
+        (mechanism.moments, "truth"),
+        (mechanism.guarantee, "realised"),
+        (reports, "n"),
+        (reports, "fingerprint"),
+        (mechanism.tally(reports), "support"),
+        (Channel(np.eye(5)), "matrix"),
+    ]
+
+
+@pytest.mark.parametrize(("thing", "name"), things(), ids=kind_of)
+def test_fields_cannot_be_set(thing: Any, name: str) -> None:
+    with pytest.raises((FrozenInstanceError, AttributeError)):
+        setattr(thing, name, getattr(thing, name))
+
+
+def test_arrays_cannot_be_written() -> None:
+    mechanism = UnaryEncoding(DOMAIN, 1.0)
+    reports = mechanism.obfuscate_codes(np.arange(50) % 5, random=SeededRandom(1))
+    tally = mechanism.tally(reports)
+    arrays = {
+        "blocks": reports.blocks["bits"],
+        "clear": reports.clear,
+        "in_clear": reports.in_clear,
+        "support": tally.support,
+        "clear counts": tally.clear,
+        "sensitive": DOMAIN.sensitive,
+        "sensitive codes": DOMAIN.sensitive_codes,
+        "clear codes": DOMAIN.clear_codes,
+        "slots": DOMAIN.slots,
+        "matrix": Channel(np.eye(5)).matrix,
+    }
+    assert [name for name, array in arrays.items() if array.flags.writeable] == []
+    with pytest.raises(TypeError):
+        reports.blocks["bits"] = reports.blocks["bits"]
+
+
+def test_a_mask_is_copied() -> None:
+    mask = np.array([True, False, False])
+    domain = Domain(range(3), sensitive=mask)
+    mask[:] = True
+    assert domain.sensitive.tolist() == [True, False, False]
+    matrix = np.eye(2)
+    channel = Channel(matrix)
+    matrix[:] = 0.5
+    assert channel.matrix.tolist() == [[1, 0], [0, 1]]
+
+
+def test_representations_hold_no_values() -> None:
+    domain = Domain([SECRET_TEXT, "yes", "no"], sensitive=[SECRET_TEXT])
+    for build in BLOCK_MECHANISMS.values():
+        mechanism = build(domain, 1.0)
+        reports = mechanism.obfuscate([SECRET_TEXT, "yes"] * 50, random=SeededRandom(2))
+        tally = mechanism.tally(reports)
+        for shown in (repr(reports), repr(tally), repr(domain), repr(mechanism), str(reports)):
+            assert SECRET_TEXT not in shown
+            assert "array" not in shown
+        assert repr(reports) == (
+            f"Reports(n=100, in_clear={len(reports.clear)}, plan={mechanism.fingerprint[:12]}, simulated)"
+        )
+        assert repr(tally) == f"Tally(n=100, plan={mechanism.fingerprint[:12]}, simulated)"
