@@ -1,11 +1,12 @@
-"""``python -m bench [group ...]``: measure, print the tables, write bench/out/results.json."""
+"""``python -m bench [group ...]``: measure, print the tables, write bench/out/results.json and docs/benchmarks.md."""
 
 import argparse
 from importlib import import_module
 from pathlib import Path
 
-from bench.tables import show, write
+from bench.tables import page, show, write
 
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 GROUPS = ("imports", "speed", "memory", "likelihood")
 
 
@@ -24,6 +25,8 @@ def main() -> None:
         show(group)
         measured.append(group)
     write(measured, arguments.out)
+    if not arguments.groups:
+        PAGE.write_text(page(measured), encoding="utf-8")
     missed = [row.task for group in measured for row in group.rows if row.met is False]
     print(f"Missed: {', '.join(missed)}." if missed else "Every goal that was measured is met.")
 

@@ -47,6 +47,36 @@ def _verdict(row: Row) -> str:
     return {True: "yes", False: "[bold red]NO[/]", None: "-" if not row.goal else "not measured"}[row.met]
 
 
+def page(groups: Sequence[Group]) -> str:
+    """Return all tables as one Markdown page."""
+    lines = [
+        "# Benchmarks",
+        "",
+        f"Written by `make bench` on {_processor()}, Python {platform.python_version()}, NumPy {np.__version__}.",
+        "Ratios are from one run; a shared machine makes single times noisy. Peers are pure-ldp and multi-freq-ldpy.",
+    ]
+    for group in groups:
+        headings = ["task", *group.columns, "goal", "met"]
+        lines += [
+            "",
+            f"## {group.title}",
+            "",
+            _line(headings),
+            _line(["---", *["---:"] * len(group.columns), "---", "---"]),
+        ]
+        for row in group.rows:
+            met = {True: "yes", False: "**no**", None: ""}[row.met]
+            lines.append(
+                _line([row.task, *(_spelled(row.cells.get(column)) for column in group.columns), row.goal, met])
+            )
+        lines += ["", *(f"- {note}" for note in group.notes)]
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
 def write(groups: Sequence[Group], path: Path) -> None:
     """Write all numbers as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
 """Measures, over 1,000 simulations, what intervals and standard errors promise.
 
 For every mechanism, with some values sensitive and with all: how often the 95% intervals of the linear estimate cover
-the truth; how often all simultaneous ones do; and for every estimator its root mean squared stated standard error over the
-true standard deviation of its estimates (1 is right). Writes docs/coverage.md and exits with 1 if a mean coverage is
-outside 93.5-96.5%.
+the truth; how often all simultaneous ones do; and for every estimator its root mean squared stated standard error over
+the true standard deviation of its estimates (1 is right). Writes docs/coverage.md and exits with 1 if a mean coverage
+is outside 93.5-96.5%.
 """
 
 import argparse
@@ -73,8 +73,8 @@ def page(rows: list[list[str]], runs: int) -> str:
         [
             "# Coverage of intervals and honesty of standard errors",
             "",
-            f"Made by `make coverage`: {runs:,} simulations of {USERS:,} people each, |X| = {SIZE} values under Zipf's law,",
-            f"epsilon = {EPSILON:g}, seeded. *mean*, *least*, *most*: how often the 95% intervals of the linear estimate",
+            f"Made by `make coverage`: {runs:,} simulations of {USERS:,} people each, |X| = {SIZE} values under Zipf's",
+            f"law, epsilon = {EPSILON:g}, seeded. *mean*, *least*, *most*: how often 95% intervals of the linear estimate",
             "contain the truth, on average over the values and for the extreme ones; *all at once*: how often all the",
             "simultaneous 95% intervals do (Bonferroni, so at least 95%). The other columns: root mean squared stated",
             "standard error over the true standard deviation of that estimator's own estimates; 1.00 is right.",

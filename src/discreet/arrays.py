@@ -19,6 +19,12 @@ WordArray: TypeAlias = NDArray[np.uint64]
 AnyArray: TypeAlias = NDArray[Any]
 
 
+def sealed(array: AnyArray) -> AnyArray:
+    """Return ``array``, which the caller made and nobody else holds, so that nobody can write to it any more."""
+    array.flags.writeable = False
+    return array
+
+
 def frozen(array: AnyArray) -> AnyArray:
     """Return a view of ``array`` through which nobody can write."""
     view = array.view()

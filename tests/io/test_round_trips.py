@@ -14,7 +14,7 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
-from discreet.errors import ParameterError
+from discreet.errors import DataError, ParameterError
 from discreet.io import arrow, json_form
 from discreet.io.files import iterate_reports, read_reports, read_tally, write_reports, write_tally
 from discreet.mechanisms import (
@@ -143,19 +143,13 @@ def mixed(mechanism: Mechanism) -> Iterator[Reports]:
     yield made(mechanism, 10, seed=5)
 
 
-@pytest.mark.parametrize(
-    "suffix",
-    [
-        pytest.param("parquet", marks=pytest.mark.xfail(strict=True, reason="the first batch marks the whole file")),
-        pytest.param("arrow", marks=pytest.mark.xfail(strict=True, reason="the first batch marks the whole file")),
-        "jsonl",
-    ],
-)
-def test_the_mark_survives_behind_a_real_batch(suffix: str, tmp_path: Path) -> None:
-    """Seeded reports protect nobody: a file that holds any must say so."""
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl"])
+def test_real_and_simulated_batches_do_not_share_a_file(suffix: str, tmp_path: Path) -> None:
+    """Seeded reports protect nobody: one mark stands for a whole file."""
     mechanism, path = UnaryEncoding(Domain(range(5), sensitive=[2]), 1.0), tmp_path / f"reports.{suffix}"
-    write_reports(path, mechanism, mixed(mechanism))
-    assert read_reports(path, mechanism).simulated
+    with pytest.raises(DataError, match="simulated and real"):
+        write_reports(path, mechanism, mixed(mechanism))
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])

@@ -1,10 +1,11 @@
 """Reads a column of values from whatever holds it: NumPy, pandas, polars, Arrow or a plain sequence.
 
 Two shapes come out, both vectorised: a NumPy array for numbers and an Arrow array for text. Arrow is imported only
-when text comes in.
+when text comes in. What libraries say of values they cannot take is swallowed, not chained: it may quote them.
 """
 
 from collections.abc import Iterable, Sized
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def integers(values: Any, wanted: str = "values") -> IntArray:
     """
     column = _numpy_column(values, wanted)
     if column.dtype.kind not in "iu":
-        _refuse_missing_numbers(column, wanted)
+        _refuse_missing(column, wanted)
         raise DataError(f"{wanted} must be integers, got {_described(column)}.")
     if column.dtype == np.uint64 and len(column) and column.max() > np.iinfo(np.int64).max:
         raise DataError(f"{wanted} must fit into 64 signed bits.")
@@ -36,14 +37,21 @@ def integers(values: Any, wanted: str = "values") -> IntArray:
 def numbers(values: Any, wanted: str = "values") -> AnyArray:
     """Return a column of numbers as ``(n,)`` float64; missing ones are nan."""
     column = _numpy_column(values, wanted)
+    if column.dtype.kind in "iuf":
+        return column.astype(np.float64)
     if column.dtype.kind == "O":
-        column = np.array([np.nan if value is None else value for value in column], dtype=object)
-    try:
-        if column.dtype.kind in "iufO":
-            return column.astype(np.float64)
-    except (TypeError, ValueError):  # its message holds a value
-        pass
+        plain = [np.nan if _is_missing(value) else value for value in column]
+        if all(
+            isinstance(value, int | float | np.integer | np.floating) and type(value) is not bool for value in plain
+        ):
+            return np.array([_as_float(value) for value in plain])
     raise DataError(f"{wanted} must be numbers, got {_described(column)}.")
+
+
+def _as_float(value: Any) -> float:
+    with suppress(OverflowError):
+        return float(value)
+    return float("inf")
 
 
 def text(values: Any, wanted: str = "values") -> Any:
@@ -67,32 +75,64 @@ def text(values: Any, wanted: str = "values") -> Any:
     return column.cast(pa.large_string())
 
 
+def marks(values: Any, wanted: str) -> AnyArray:
+    """Return a column of true and false as ``(n,)`` booleans; a missing mark is refused, never taken for false.
+
+    Raises:
+        DataError: if it holds anything else.
+    """
+    column = _numpy_column(values, wanted)
+    if column.dtype.kind == "O":
+        _refuse_missing(column, wanted)
+        if all(isinstance(value, bool | np.bool_) for value in column):
+            return column.astype(np.bool_)
+    if column.dtype.kind != "b":
+        raise DataError(f"{wanted} must be true or false, got {_described(column)}.")
+    return column
+
+
+def unmasked(array: AnyArray, wanted: str) -> AnyArray:
+    """Return a plain array; what a masked array hides is missing, and refused."""
+    if isinstance(array, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(array)
+        if hidden.any():
+            rows = np.flatnonzero(hidden.reshape(len(hidden), -1).any(axis=1))
+            raise DataError(missing_message(len(rows), len(array), int(rows[0]), wanted))
+        array = array.data
+    return np.asarray(array)
+
+
 def _is_text(kind: Any) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+def _refuse_single(values: Any, wanted: str) -> None:
+    if isinstance(values, str | bytes | bytearray | memoryview) or not isinstance(values, Iterable):
+        raise DataError(f"{wanted} must be a sequence, got a single {type(values).__name__}.")
+
+
 def _arrow_column(values: Any, wanted: str) -> Any:
     import pyarrow as pa
 
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise DataError(f"{wanted} must be a sequence, got a single {type(values).__name__}.")
-    try:
+    _refuse_single(values, wanted)
+    known = pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeError, ValueError, OverflowError
+    with suppress(*known):
+        if isinstance(values, np.ndarray):
+            return pa.array(unmasked(values, wanted), from_pandas=True)
         if hasattr(values, "__arrow_c_stream__"):
             return pa.chunked_array(values)
         if hasattr(values, "__arrow_c_array__"):
             return pa.array(values)
         plain = values.to_numpy() if hasattr(values, "to_numpy") else values
-        plain = plain if isinstance(plain, np.ndarray) else list(plain)
-        return pa.array(plain, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        raise DataError(f"{wanted} must all be of one kind, text or integers.") from None
+        return pa.array(plain if isinstance(plain, np.ndarray) else list(plain), from_pandas=True)
+    raise DataError(f"{wanted} must all be of one kind, text or integers.")
 
 
 def _numpy_column(values: Any, wanted: str) -> AnyArray:
     if isinstance(values, np.ndarray):
-        column = values
+        column = unmasked(values, wanted)
     elif isinstance(values, range):
         column = np.arange(values.start, values.stop, values.step)
     elif hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
@@ -115,24 +155,32 @@ def _from_arrow(values: Any, wanted: str) -> AnyArray:
 
 
 def _from_sequence(values: Any, wanted: str) -> AnyArray:
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise DataError(f"{wanted} must be a sequence, got a single {type(values).__name__}.")
-    plain = values if isinstance(values, Sized) else list(values)
-    try:
+    _refuse_single(values, wanted)
+    plain: Any = values if isinstance(values, Sized) else list(values)
+    column = None
+    with suppress(ValueError, OverflowError, TypeError):
         column = np.asarray(plain)
-    except ValueError:
-        raise DataError(f"{wanted} must be one flat column.") from None
+    if column is None:
+        raise DataError(f"{wanted} must be one flat column.")
     if column.ndim == 0:
         raise DataError(f"{wanted} must be a sequence, got a {type(values).__name__}.")
+    if column.dtype.kind in "iuf" and bool in {type(value) for value in plain}:
+        raise DataError(f"{wanted} must all be of one kind; some are true or false and some are numbers.")
     return column if len(column) else column.astype(np.int64)
 
 
-def _refuse_missing_numbers(column: AnyArray, wanted: str) -> None:
+def _is_missing(value: Any) -> bool:
+    # By name: these belong to pandas, which may not be there. nan is the one number that differs from itself.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and bool(value != value)  # noqa: PLR0124
+
+
+def _refuse_missing(column: AnyArray, wanted: str) -> None:
     if column.dtype.kind == "f":
         rows = np.flatnonzero(np.isnan(column))
     elif column.dtype.kind == "O":
-        # nan is the one float that differs from itself
-        rows = np.flatnonzero([value is None or bool(value != value) for value in column])  # noqa: PLR0124
+        rows = np.flatnonzero([_is_missing(value) for value in column])
     else:
         return
     if len(rows):

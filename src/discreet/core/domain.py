@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
 from discreet.core import columns, labels
 from discreet.core.columns import MISSING, OUTSIDE
 from discreet.core.sensitivity import sensitive_mask
@@ -57,7 +57,7 @@ class Domain:
             )
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "size", space.size)
-        object.__setattr__(self, "_mask", mask)
+        object.__setattr__(self, "_mask", None if mask is None else sealed(mask))
 
     @classmethod
     def _of(cls, space: labels.LabelSpace, sensitive: Any, allow_unprotected: bool) -> Self:
@@ -77,6 +77,8 @@ class Domain:
         """
         if not attributes:
             raise ParameterError("attributes must name at least one attribute, got none.")
+        if len({str(name) for name in attributes}) < len(attributes):
+            raise ParameterError("attributes must have different names.")
         parts = {str(name): labels.flat(given, f"labels of {name!r}") for name, given in attributes.items()}
         return cls._of(labels.Product(parts), sensitive, allow_unprotected)
 
@@ -129,17 +131,17 @@ class Domain:
     @cached_property
     def sensitive(self) -> BoolArray:
         """``(|X|,)`` booleans: which values are sensitive."""
-        return frozen(np.ones(self.size, dtype=np.bool_) if self._mask is None else self._mask)
+        return sealed(np.ones(self.size, dtype=np.bool_) if self._mask is None else self._mask)
 
     @cached_property
     def sensitive_codes(self) -> IntArray:
         """``(|X_S|,)`` codes of the sensitive values, ascending."""
-        return frozen(np.flatnonzero(self.sensitive))
+        return sealed(np.flatnonzero(self.sensitive))
 
     @cached_property
     def clear_codes(self) -> IntArray:
         """``(|X_N|,)`` codes of the other values, ascending."""
-        return frozen(np.flatnonzero(~self.sensitive))
+        return sealed(np.flatnonzero(~self.sensitive))
 
     @cached_property
     def slots(self) -> AnyArray | None:
@@ -149,7 +151,7 @@ class Domain:
         slots = np.empty(self.size, dtype=np.int32)
         slots[self.sensitive_codes] = np.arange(self.sensitive_count, dtype=np.int32)
         slots[self.clear_codes] = ~np.arange(self.clear_count, dtype=np.int32)
-        return frozen(slots)
+        return sealed(slots)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -188,9 +190,8 @@ class Domain:
         Raises:
             DataError: otherwise.
         """
-        checked = (
-            codes if isinstance(codes, np.ndarray) and codes.dtype.kind in "iu" else columns.integers(codes, "codes")
-        )
+        plain = isinstance(codes, np.ndarray) and codes.dtype.kind in "iu"
+        checked = columns.unmasked(codes, "codes") if plain else columns.integers(codes, "codes")
         if checked.ndim != 1:
             raise DataError(f"codes must be one column, got an array of shape {checked.shape}.")
         if len(checked) and (checked.min() < 0 or checked.max() >= self.size):

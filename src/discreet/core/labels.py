@@ -7,8 +7,9 @@ themselves out.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -90,7 +91,7 @@ class Integers:
         return {"integers": hashlib.sha256(self.labels.astype("<i8").tobytes()).hexdigest(), "size": self.size}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Texts:
     """A list of text labels in the order given; an array of variable-length strings."""
 
@@ -105,8 +106,7 @@ class Texts:
         """Return ``(n,)`` codes."""
         import pyarrow as pa
 
-        column = columns.text(values)
-        known = pa.array(self.labels.tolist(), type=pa.large_string())
+        column, known = columns.text(values), self._known
         if pa.types.is_dictionary(column.type):
             of_dictionary = _index_in(column.dictionary.cast(pa.large_string()), known)
             indices = np.asarray(column.indices.fill_null(0), dtype=np.int64)
@@ -116,6 +116,12 @@ class Texts:
         if column.null_count:
             codes = np.where(np.asarray(column.is_null()), MISSING, codes)
         return codes
+
+    @cached_property
+    def _known(self) -> Any:
+        import pyarrow as pa
+
+        return pa.array(self.labels.tolist(), type=pa.large_string())
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
         """Return the labels."""
@@ -176,6 +182,11 @@ class Product:
                 if type(error).__name__ != "ColumnNotFoundError":  # polars has an exception class of its own
                     raise
                 raise DataError(f"values must have the columns {names}; {name!r} is not there.") from None
+        wrong = [
+            n for n, c in found.items() if not hasattr(c, "__len__") or isinstance(c, str) or getattr(c, "ndim", 1) != 1
+        ]
+        if wrong:
+            raise DataError(f"every attribute must be one column of values; {wrong} are not.")
         lengths = {len(column) for column in found.values()}
         if len(lengths) > 1:
             raise DataError(f"the columns of values must be of one length, got lengths {sorted(lengths)}.")
@@ -219,10 +230,17 @@ class Grid:
         for name, (low, high) in {"lat": self.lat, "lon": self.lon}.items():
             if not (np.isfinite(low) and np.isfinite(high) and low < high):
                 raise ParameterError(f"{name} must be two finite numbers, low < high, got {name}=({low!r}, {high!r}).")
-        if not all(isinstance(count, int | np.integer) and count >= 1 for count in (self.rows, self.cols)):
+        counts = [count for count in (self.rows, self.cols) if not isinstance(count, bool)]
+        if len(counts) < 2 or not all(isinstance(count, int | np.integer) and count >= 1 for count in counts):
             raise ParameterError(
                 f"rows and cols must be integers of at least 1, got rows={self.rows!r}, cols={self.cols!r}."
             )
+
+        # One map, one description: plain numbers, and no -0.0.
+        for name, pair in {"lat": self.lat, "lon": self.lon}.items():
+            object.__setattr__(self, name, (float(pair[0]) + 0.0, float(pair[1]) + 0.0))
+        object.__setattr__(self, "rows", int(self.rows))
+        object.__setattr__(self, "cols", int(self.cols))
 
     @property
     def size(self) -> int:
@@ -244,7 +262,8 @@ class Grid:
         if isinstance(values, np.ndarray) and values.dtype.names is None:
             if values.ndim != 2 or values.shape[1] != 2:
                 raise DataError(f"values must be (n, 2): latitude and longitude, got shape {values.shape}.")
-            return columns.numbers(values[:, 0]), columns.numbers(values[:, 1])
+            whole = columns.unmasked(values, "values")
+            return columns.numbers(whole[:, 0]), columns.numbers(whole[:, 1])
         pair = Product({"lat": IntegerRange(0, 1), "lon": IntegerRange(0, 1)})._columns(values)
         return columns.numbers(pair["lat"]), columns.numbers(pair["lon"])
 
@@ -263,7 +282,8 @@ class Grid:
 def _cell(coordinate: FloatArray, border: tuple[float, float], count: int) -> IntArray:
     low, high = border
     inside = (coordinate >= low) & (coordinate <= high)
-    scaled = np.where(inside, (coordinate - low) / (high - low) * count, 0.0)
+    # Clipped first: what is far outside must not overflow.
+    scaled = (np.clip(np.where(inside, coordinate, low), low, high) - low) / (high - low) * count
     return np.where(inside, np.minimum(scaled.astype(np.int64), count - 1), OUTSIDE)
 
 
@@ -279,6 +299,7 @@ def flat(labels: Any, wanted: str = "labels") -> LabelSpace:
         return IntegerRange(labels.start, _at_least_one(len(labels), wanted))
     if not isinstance(labels, Iterable) or isinstance(labels, str | bytes | Mapping):
         raise ParameterError(f"{wanted} must be a sequence of integers or text, got {type(labels).__name__}.")
+    labels = labels if isinstance(labels, Sized) else list(labels)
     if isinstance(labels, set | frozenset):
         raise ParameterError(
             f"{wanted} must have an order, so that codes do not change; got a set: sort it into a list."
@@ -308,8 +329,8 @@ def _at_least_one(count: int, wanted: str) -> int:
 
 
 def _integers(labels: IntArray, wanted: str) -> LabelSpace:
-    steps = np.diff(labels)
-    if (steps == 1).all():
+    # In Python's integers: a difference of 64-bit integers may wrap.
+    if (np.diff(labels) == 1).all() and int(labels[-1]) - int(labels[0]) == len(labels) - 1:
         return IntegerRange(int(labels[0]), len(labels))
     order = np.argsort(labels, kind="stable")
     _refuse_repeated(len(labels) - 1 - int(np.count_nonzero(np.diff(labels[order]))), wanted)

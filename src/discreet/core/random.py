@@ -49,6 +49,18 @@ def _next_words(stream: CipherContext, n: int) -> WordArray:
     return words
 
 
+# Counts forks. A child may bear the process number of its parent (in a namespace, or when numbers are used again).
+_FORKS = [0]
+
+
+def _count_fork() -> None:
+    _FORKS[0] += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
 class SecureRandom:
     """Unpredictable words, keyed from the operating system.
 
@@ -64,10 +76,24 @@ class SecureRandom:
     def words(self, n: int) -> WordArray:
         """Return ``(n,)`` fresh words."""
         local = self._local
-        if getattr(local, "process", None) != os.getpid():
+        process = os.getpid(), _FORKS[0]
+        if getattr(local, "process", None) != process:
             local.stream = _stream(os.urandom(32))
-            local.process = os.getpid()
+            local.process = process
         return _next_words(local.stream, n)
+
+
+def checked_source(random: RandomSource | None) -> RandomSource:
+    """Return a fresh secure source for None, and refuse what cannot hand out words.
+
+    Raises:
+        ParameterError: if it is no random source.
+    """
+    if random is None:
+        return SecureRandom()
+    if not hasattr(random, "words"):
+        raise ParameterError(f"random must be a SecureRandom or a SeededRandom, got {type(random).__name__}.")
+    return random
 
 
 class SeededRandom:

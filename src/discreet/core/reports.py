@@ -73,6 +73,10 @@ class Reports:
         if self.in_clear is not None:
             object.__setattr__(self, "in_clear", frozen(self.in_clear))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Sealed columns cannot be pickled as they are; batches travel between processes all the same.
+        return type(self), (self.fingerprint, self.n, self.in_clear, self.clear, dict(self.blocks), self.simulated)
+
     def __len__(self) -> int:
         return self.n
 

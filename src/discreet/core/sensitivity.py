@@ -6,7 +6,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
-from discreet.core.labels import LabelSpace, Product
+from discreet.core import columns
+from discreet.core.labels import IntegerRange, Integers, LabelSpace, Product
 from discreet.errors import DataError, ParameterError
 
 Sensitivity: TypeAlias = "Sequence[Any] | AnyArray | Callable[..., bool] | Mapping[str, Any] | None"
@@ -43,7 +44,7 @@ def _resolve(space: LabelSpace, sensitive: Any) -> BoolArray:
     if isinstance(sensitive, str | bytes):
         raise ParameterError("sensitive must be a list of labels, not a single text; put it in a list.")
     if _is_mask(sensitive):
-        return _by_mask(space, np.asarray(sensitive, dtype=np.bool_))
+        return _by_mask(space, sensitive)
     return _by_labels(space, sensitive)
 
 
@@ -52,10 +53,19 @@ def _is_mask(sensitive: Any) -> bool:
         return bool(sensitive) and all(isinstance(item, bool | np.bool_) for item in sensitive)
     if isinstance(sensitive, set | frozenset | range):
         return False
-    return str(getattr(sensitive, "dtype", getattr(sensitive, "type", ""))).lower() in ("bool", "boolean")
+    kind = str(getattr(sensitive, "dtype", getattr(sensitive, "type", ""))).lower()
+    if kind == "object" and isinstance(getattr(sensitive, "shape", None), tuple):
+        return any(isinstance(item, bool | np.bool_) for item in sensitive)
+    return kind in ("bool", "boolean")
 
 
-def _by_mask(space: LabelSpace, mask: BoolArray) -> BoolArray:
+def _by_mask(space: LabelSpace, marks: Any) -> BoolArray:
+    if getattr(marks, "ndim", 1) != 1:
+        raise ParameterError(f"a sensitive mask must have one entry per value ({space.size}), got {marks.ndim} axes.")
+    try:
+        mask = columns.marks(marks, "marks of what is sensitive")
+    except DataError as error:
+        raise ParameterError(str(error)) from None
     if mask.shape != (space.size,):
         raise ParameterError(f"a sensitive mask must have one entry per value ({space.size}), got shape {mask.shape}.")
     return mask.copy()
@@ -79,6 +89,10 @@ def _by_labels(space: LabelSpace, labels: Any) -> BoolArray:
             f"(first at position {unknown[0]})."
         )
     mask[codes] = True
+    if isinstance(space, IntegerRange | Integers) and np.count_nonzero(mask) != len(codes):
+        raise ParameterError(
+            "sensitive must name each label once; to mark values by position, give true and false, not 1 and 0."
+        )
     return mask
 
 
@@ -86,9 +100,13 @@ def _by_predicate(space: LabelSpace, predicate: Callable[..., bool]) -> BoolArra
     table = space.table(np.arange(space.size))
     names, spelled = list(table), [column.tolist() for column in table.values()]
     if names == ["value"]:
-        return np.array([bool(predicate(label)) for label in spelled[0]], dtype=np.bool_)
-    rows = zip(*spelled, strict=True)
-    return np.array([bool(predicate(dict(zip(names, row, strict=True)))) for row in rows], dtype=np.bool_)
+        said = [predicate(label) for label in spelled[0]]
+    else:
+        said = [predicate(dict(zip(names, row, strict=True))) for row in zip(*spelled, strict=True)]
+    try:
+        return np.array([bool(answer) for answer in said], dtype=np.bool_)
+    except (TypeError, ValueError):
+        raise ParameterError("a predicate of what is sensitive must answer true or false for every value.") from None
 
 
 def _by_patterns(space: LabelSpace, patterns: Sequence[Mapping[str, Any]]) -> BoolArray:
@@ -112,7 +130,7 @@ def _selection(space: Product, pattern: Mapping[str, Any], place: int) -> list[I
             chosen.append(np.arange(part.size))
             continue
         wanted = pattern[name]
-        wanted = list(wanted) if isinstance(wanted, list | tuple | set | np.ndarray) else [wanted]
+        wanted = list(wanted) if isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes) else [wanted]
         chosen.append(_codes(part, wanted, f"sensitive pattern {place}, attribute {name!r}"))
     return chosen
 

@@ -9,6 +9,7 @@ from discreet.estimators.evidence import Evidence
 from discreet.mechanisms.channel import Channel
 
 _MOST_ITERATIONS = 100_000
+_LITTLE = 1e-3
 
 
 def dense_ascent(
@@ -36,6 +37,10 @@ def dense_ascent(
     seen = evidence.tally.support > 0
     matrix, share = mechanism.matrix[:, seen], evidence.tally.support[seen] / evidence.n
     p = start / start.sum()
+    if (p @ matrix == 0).any():
+        # Something was seen that no value with a share could cause: everything gets a little.
+        p = p + _LITTLE
+        p /= p.sum()
     for iteration in range(1, _MOST_ITERATIONS + 1):
         gradient = matrix @ (share / (p @ matrix))
         gap = max(float(gradient.max()) - 1, 0.0)

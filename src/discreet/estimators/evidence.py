@@ -71,6 +71,10 @@ class Evidence:
         """``(|X|,)`` variances, above 0: as if each value had been seen once at least."""
         return np.maximum(self.variance(np.clip(self.linear, 1 / self.n, 1)), 1 / float(self.n) ** 2)
 
+    def sum_covariance(self, frequencies: FloatArray, variance: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` covariances of estimates of these variances with their sum."""
+        return self.mechanism.sum_covariance(self.tally, frequencies, variance)
+
     @property
     def has_one_block_per_value(self) -> bool:
         """Whether blocks are single values, so that the tally says all there is to know."""

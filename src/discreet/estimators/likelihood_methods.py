@@ -109,7 +109,8 @@ def _with_errors(
 ) -> Estimate:
     kept = frequencies > 1e-3 * np.sqrt(variance)
     share = np.where(kept, variance, 0.0) / max(float(variance[kept].sum()), 1e-300)
-    errors = projected_deviation(frequencies, variance, kept, share)
+    covariance = evidence.sum_covariance(frequencies, variance)
+    errors = projected_deviation(frequencies, variance, covariance, kept, share)
     return finished(evidence, frequencies, errors, method, gap=gap, passes=passes)
 
 

@@ -88,7 +88,9 @@ def _projected(evidence: Evidence, pull: FloatArray, frequencies: FloatArray, me
     share = np.where(kept, pull, 0.0) / pull[kept].sum()
     # The correction is pull times one number; read it off the values that were not cut.
     correction = float(np.median((evidence.linear - frequencies)[kept] / pull[kept]))
-    errors = projected_deviation(evidence.linear - correction * pull, evidence.safe_variance, kept, share)
+    variance = evidence.safe_variance
+    covariance = evidence.sum_covariance(frequencies, variance)
+    errors = projected_deviation(evidence.linear - correction * pull, variance, covariance, kept, share)
     return finished(evidence, frequencies, errors, method)
 
 

@@ -30,20 +30,23 @@ def censored_deviation(mean: FloatArray, deviation: FloatArray, cut: FloatArray,
     return np.where(deviation > 0, np.sqrt(np.maximum(second - first**2, 0)), 0.0)
 
 
-def projected_deviation(mean: FloatArray, variance: FloatArray, kept: BoolArray, share: FloatArray) -> FloatArray:
+def projected_deviation(
+    mean: FloatArray, variance: FloatArray, covariance: FloatArray, kept: BoolArray, share: FloatArray
+) -> FloatArray:
     """Return the standard deviations of estimates projected onto the simplex.
 
-    On the kept values the projection takes off each one's share h of the total's error:
-    Var = V(1 - 2h) + h^2 sum(V).
+    On the kept values the projection takes off each one's share h of the error of their sum, of which
+    Var = V - 2hC + h^2 sum(C) is left.
 
     Args:
         mean: ``(|X|,)`` estimates before they are cut off at zero.
         variance: ``(|X|,)`` V, of the linear estimates.
+        covariance: ``(|X|,)`` C, of each linear estimate with the sum of all.
         kept: ``(|X|,)`` booleans: above zero.
         share: ``(|X|,)`` h, what each takes of a correction, summing to 1 over the kept values.
     """
-    total = float(variance[kept].sum())
-    inside = np.maximum(variance * (1 - 2 * share) + share**2 * total, 0)
+    total = float(covariance[kept].sum())
+    inside = np.maximum(variance - 2 * share * covariance + share**2 * total, 0)
     deviation = np.sqrt(np.where(kept, inside, variance))
     return censored_deviation(mean, deviation, np.zeros_like(mean), np.zeros_like(mean))
 

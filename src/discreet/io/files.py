@@ -75,14 +75,18 @@ def write_reports(
     Raises:
         OutputExistsError: if the file exists and ``force`` is not set.
     """
-    target, written = Path(path), 0
+    target, written, simulated = Path(path), 0, False
     parts = [batches] if isinstance(batches, Reports) else batches
     _checked_suffix(target)
     with replacing(target, force=force) as beside:
         sink: Any = None
         try:
             for reports in parts:
-                sink = sink or _open(beside, arrow.schema(mechanism, simulated=reports.simulated))
+                if sink is None:
+                    simulated = reports.simulated
+                    sink = _open(beside, arrow.schema(mechanism, simulated=simulated))
+                if reports.simulated != simulated:
+                    raise DataError("simulated and real reports must not be written into one file; write two.")
                 sink.write(mechanism, reports)
                 written += reports.n
             sink = sink or _open(beside, arrow.schema(mechanism))

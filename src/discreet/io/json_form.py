@@ -13,6 +13,7 @@ A simulated report says so: ``"simulated": true``. Nothing else may be there.
 import base64
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from discreet.core.reports import CLEAR, Column, Reports, refuse_strangers
 from discreet.errors import DataError, MismatchError
 from discreet.io.wire import Nullable, checked_reports
 from discreet.mechanisms import Mechanism
+
+_NOTHING = object()
 
 
 def to_json(mechanism: Mechanism, reports: Reports) -> Iterator[str]:
@@ -62,10 +65,12 @@ def from_json(mechanism: Mechanism, lines: Iterable[str]) -> Reports:
 
 
 def _parsed(line: str, fingerprint: str, columns: dict[str, Column], row: int) -> dict[str, Any]:
-    try:
+    report: Any = _NOTHING
+    # Swallowed, not chained: the library's error holds the whole line.
+    with suppress(ValueError, RecursionError):
         report = json.loads(line)
-    except (ValueError, RecursionError):
-        raise DataError(f"report {row} is not JSON; it may be truncated.") from None
+    if report is _NOTHING:
+        raise DataError(f"report {row} is not JSON; it may be truncated.")
     if not isinstance(report, dict) or not isinstance(report.get("plan"), str):
         raise DataError(f"report {row} must be an object that names its plan.")
     if report["plan"] != fingerprint:
@@ -89,10 +94,9 @@ def _entry(column: Column, entry: Any, row: int) -> Any:
             raise wrong
         return entry
     if column.bound is None:
-        try:
+        raw = b""
+        with suppress(ValueError):
             raw = base64.b64decode(entry, validate=True) if isinstance(entry, str) else b""
-        except ValueError:
-            raise wrong from None
         if len(raw) != column.width:
             raise wrong
         return np.frombuffer(raw, dtype=np.uint8)

@@ -22,7 +22,7 @@ from discreet.core.exact import checked_epsilon, real_number
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
-from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 # A piece's words stay in the second-level cache.
 _PIECE_WORDS = 1 << 17
@@ -43,6 +43,17 @@ class IndependentBits:
     size: int
     threshold: int
     depth: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is no law.
+
+        Raises:
+            ParameterError: if there is no value, or the fraction is not one between 0 and 1 in lowest terms.
+        """
+        if self.size < 1 or not 0 < self.threshold < 1 << self.depth or self.threshold % 2 == 0:
+            raise ParameterError(
+                f"threshold must be odd and below 2^depth, got {self.threshold!r} and depth {self.depth!r}."
+            )
 
     @classmethod
     def near(cls, size: int, inclusion: float) -> "IndependentBits":
@@ -82,7 +93,8 @@ class IndependentBits:
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`. Takes the same steps whether a member is wanted or not."""
-        rows, flat = out["bits"], out["bits"].reshape(-1)
+        # Without a copy, or what is filled would not be what is sent.
+        rows, flat = out["bits"], np.reshape(out["bits"], -1, copy=False)
         self._fill_with_noise(flat, random)
         if self.size % 8:
             rows[:, -1] &= np.uint8((1 << self.size % 8) - 1)
@@ -193,14 +205,19 @@ class UnaryEncoding(BlockMechanism):
         noise = 1 / (1 + exp(epsilon / 2)) if theta is None else _noise(_checked_theta(theta), epsilon)
         if clear_bits and domain.clear_count == 0:
             raise ParameterError("clear_bits does nothing where every value is sensitive; leave it out.")
-        law = IndependentBits.near(max(domain.sensitive_count, 1), noise)
+        law = IndependentBits.near(sensitive_size(domain), noise)
         super().__init__(domain, epsilon, law, clear_blocks=clear_bits)
 
 
 def _noise(theta: float, epsilon: float) -> float:
     """Return d1. With e^-eps, not e^eps: no overflow."""
     told = theta * exp(-epsilon)
-    return told / (1 - theta + told)
+    noise = told / (1 - theta + told)
+    if not 2.0**-_GREATEST_DEPTH < noise < 1 - 2.0**-_GREATEST_DEPTH:
+        raise ParameterError(
+            f"theta={theta!r} needs bits too rare or too frequent at this epsilon; choose another one."
+        )
+    return noise
 
 
 def _checked_theta(theta: object) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, frozen
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
-from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, SecureRandom
+from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_source
 from discreet.core.reports import Column, Reports, refuse_strangers, smallest_unsigned
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
@@ -144,8 +144,7 @@ class Channel:
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
         """Obfuscate values that are given by their codes."""
-        codes = self.domain.check_codes(codes)
-        random = SecureRandom() if random is None else random
+        codes, random = self.domain.check_codes(codes), checked_source(random)
         words = random.words(len(codes))
         output = np.empty(len(codes), dtype=smallest_unsigned(self.outputs))
         for code in np.unique(codes):
@@ -178,7 +177,10 @@ class Channel:
             raise ParameterError("matrix must have linearly independent rows, else no estimate is unbiased.")
         weighted = q / q.mean(axis=0)
         decoder = np.zeros((self.outputs, self.domain.size))
-        decoder[used] = np.linalg.solve(weighted @ q.T, weighted).T
+        try:
+            decoder[used] = np.linalg.solve(weighted @ q.T, weighted).T
+        except np.linalg.LinAlgError:
+            raise ParameterError("matrix must tell its inputs apart by more than rounding errors.") from None
         return decoder
 
     def linear(self, tally: Tally) -> FloatArray:
@@ -190,8 +192,22 @@ class Channel:
         return estimate
 
     def second_moments(self, tally: Tally) -> tuple[FloatArray, FloatArray]:
-        """Return ``(|X|,)`` mean squares of the decoder over the reports, and zeros for the slope."""
-        return (tally.support / tally.n) @ self.decoder**2, np.zeros(self.domain.size)
+        """Return ``(A, B)`` such that n Var(p_hat_x) is about A + B p - p^2, the others' shares being as estimated."""
+        squares = self.matrix @ self.decoder**2
+        likely = np.maximum(self.linear(tally), 0)
+        likely /= likely.sum()
+        own = np.diagonal(squares)
+        others = likely @ squares - likely * own
+        constant = others / np.maximum(1 - likely, 1 / tally.n)
+        return constant, own - constant
+
+    def sum_covariance(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` covariances of the linear estimates with their sum, as seen in the reports."""
+        del variances
+        totals = self.decoder.sum(axis=1)
+        share = tally.support / tally.n
+        covariance: FloatArray = ((share * totals) @ self.decoder - frequencies * (share @ totals)) / tally.n
+        return covariance
 
     def expected_mse(self, n: int, p: Any) -> float:
         """Return E ||p_hat - p||^2 of the linear estimate, exactly."""

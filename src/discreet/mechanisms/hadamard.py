@@ -15,7 +15,8 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column, smallest_unsigned
-from discreet.mechanisms.law import BlockMechanism
+from discreet.errors import ParameterError
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,15 @@ class HadamardColumns:
     """
 
     size: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is no law.
+
+        Raises:
+            ParameterError: if there is no value.
+        """
+        if self.size < 1:
+            raise ParameterError(f"size must be at least 1, got size={self.size!r}.")
 
     @property
     def order(self) -> int:
@@ -147,4 +157,4 @@ class HadamardResponse(BlockMechanism):
     name = "hadamard"
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
-        super().__init__(domain, epsilon, HadamardColumns(max(domain.sensitive_count, 1)))
+        super().__init__(domain, epsilon, HadamardColumns(sensitive_size(domain)))

@@ -14,6 +14,7 @@ draws alpha and z = a x + b and sets beta = x - alpha z.
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import expm1, isqrt
 from typing import Any
 
@@ -25,7 +26,7 @@ from discreet.core.exact import checked_epsilon
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
-from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 _LARGEST_PRIME = (1 << 32) - 5
 # Products of two numbers below this fit into 32 bits.
@@ -47,7 +48,13 @@ class HashBuckets:
     prime: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Find the prime."""
+        """Find the prime.
+
+        Raises:
+            ParameterError: if there is no value, or g is not in 2..2^32 - 5.
+        """
+        if self.size < 1 or not 2 <= self.buckets <= _LARGEST_PRIME:
+            raise ParameterError(f"g must be an integer in 2..{_LARGEST_PRIME}, got g={self.buckets!r}.")
         object.__setattr__(self, "prime", _next_prime(max(self.size, self.buckets)))
 
     @property
@@ -196,22 +203,35 @@ class LocalHashing(BlockMechanism):
 
     def __init__(self, domain: Domain, epsilon: float, g: int | None = None) -> None:
         epsilon = checked_epsilon(epsilon)
-        size = max(domain.sensitive_count, 1)
+        size = sensitive_size(domain)
         if g is None:
-            best = min(expm1(epsilon) + 2, float(max(4 * size, 16)))
-            choices = {max(int(best * factor) + extra, 2) for factor in (0.25, 0.5, 1, 2) for extra in (0, 1)}
-            law = self.least_worst(domain, epsilon, [HashBuckets(size, choice) for choice in sorted(choices)])
+            choices = [HashBuckets(size, choice) for choice in _promising(size, epsilon)]
+            law = self.least_worst(domain, epsilon, choices)
         else:
             law = HashBuckets(size, _checked_buckets(g))
         super().__init__(domain, epsilon, law)
 
 
 def _checked_buckets(g: object) -> int:
-    if isinstance(g, bool) or not isinstance(g, int | np.integer) or not 2 <= g <= _LARGEST_PRIME:
+    if isinstance(g, bool) or not isinstance(g, int | np.integer):
         raise ParameterError(f"g must be an integer in 2..{_LARGEST_PRIME}, got g={g!r}.")
     return int(g)
 
 
+def _promising(size: int, epsilon: float) -> list[int]:
+    """Return numbers of buckets worth comparing.
+
+    Plain LDP wants about e^eps + 1. But buckets of a small prime P are uneven unless g is just above P divided by a
+    whole number, which decides where v is small; then g = v, P - 1 and P (no collisions at all) may win too.
+    """
+    best, prime = min(expm1(epsilon) + 2, 4.0 * size + 16), _next_prime(size)
+    parts = np.unique(np.geomspace(max(prime / (4 * best), 1), max(4 * prime / best, 1), 48).astype(np.int64))
+    near = [int(best * factor) + extra for factor in (0.25, 0.5, 1, 2) for extra in (0, 1)]
+    choices = {2, size, prime - 1, prime, *near, *(-(-prime // int(part)) for part in parts)}
+    return sorted(choice for choice in choices if 2 <= choice <= _LARGEST_PRIME)
+
+
+@lru_cache(maxsize=256)
 def _next_prime(least: int) -> int:
     candidate = max(least, 2)
     while not _is_prime(candidate):

@@ -19,7 +19,7 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.exact import checked_epsilon, likelihood_ratio, logarithm, truth_threshold
 from discreet.core.guarantee import Guarantee
-from discreet.core.random import WORD_RANGE, RandomSource, SecureRandom, toss
+from discreet.core.random import WORD_RANGE, RandomSource, checked_source, toss
 from discreet.core.reports import CLEAR, Blocks, Column, Reports, refuse_strangers, smallest_unsigned
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 Law = TypeVar("Law", bound=BlockLaw)
 
 _CHUNK = 1 << 14
+_BATCH_BYTES = 1 << 26
+_MOST_PER_BATCH = 1 << 20
 _FORMAT = 1
 
 
@@ -55,8 +57,17 @@ class BlockMechanism:
     clear_blocks: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse an epsilon that is no promise."""
+        """Refuse an epsilon that is no promise, and a law that is not one over the sensitive values.
+
+        Raises:
+            ParameterError: if it is so.
+        """
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        size = sensitive_size(self.domain)
+        if self.law.size != size:
+            raise ParameterError(f"the block law must be over the {size} sensitive values, got size {self.law.size}.")
+        if self.clear_blocks and self.law.inclusion != self.law.pair_inclusion:
+            raise ParameterError("clear_blocks needs a law whose values are in a block independently.")
         _ = self.threshold
 
     def __repr__(self) -> str:
@@ -142,8 +153,7 @@ class BlockMechanism:
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
         """Obfuscate values that are given by their codes, ``(n,)`` integers in 0..|X| - 1."""
-        codes = self.domain.check_codes(codes)
-        random = SecureRandom() if random is None else random
+        codes, random = self.domain.check_codes(codes), checked_source(random)
         blocks = self._new_blocks(len(codes))
         in_clear = np.zeros(len(codes), dtype=np.bool_) if self.domain.clear_count else None
         clear, filled = [], 0
@@ -157,9 +167,9 @@ class BlockMechanism:
             out = {name: column[filled : filled + len(members)] for name, column in blocks.items()}
             self.law.draw(members, random, out)
             filled += len(members)
-        return self._reports(
-            len(codes), in_clear, clear, {name: column[:filled] for name, column in blocks.items()}, random
-        )
+        # What is cut off would keep memory that nobody filled.
+        blocks = blocks if filled == len(codes) else {name: column[:filled].copy() for name, column in blocks.items()}
+        return self._reports(len(codes), in_clear, clear, blocks, random)
 
     def _truth_or_noise(self, codes: AnyArray, random: RandomSource) -> tuple[IntArray, BoolArray | None]:
         """Toss the coin: ``(n,)`` members that blocks must contain (-1: none), and who speaks in clear."""
@@ -183,10 +193,18 @@ class BlockMechanism:
         return Reports(self.fingerprint, n, in_clear, stored, blocks, not random.secure)
 
     def obfuscate_batches(
-        self, codes: Any, *, size: int = 1 << 20, random: RandomSource | None = None
+        self, codes: Any, *, size: int | None = None, random: RandomSource | None = None
     ) -> Iterator[Reports]:
-        """Obfuscate many codes batch by batch, so that memory stays small."""
-        random = SecureRandom() if random is None else random
+        """Obfuscate many codes batch by batch, so that memory stays small.
+
+        Args:
+            codes: ``(n,)`` integers in 0..|X| - 1.
+            size: reports per batch; None for about 64 MB of them, a million at most.
+            random: as for `obfuscate`.
+        """
+        random = checked_source(random)
+        if size is None:
+            size = min(max(_BATCH_BYTES // sum(column.bytes for column in self.columns), 1), _MOST_PER_BATCH)
         for start in range(0, len(codes), size):
             yield self.obfuscate_codes(codes[start : start + size], random=random)
 
@@ -260,6 +278,12 @@ class BlockMechanism:
         told = tally.clear_total / (tally.n * self.moments.truth) if self.domain.clear_count else 0.0
         return self.variance_of(min(max(1 - told, 0.0), 1.0))
 
+    def sum_covariance(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` covariances of the linear estimates with their sum; see `Moments.sum_covariance`."""
+        chosen = self.domain.sensitive
+        sensitive = frequencies[chosen], variances[chosen]
+        return self.arrange(*self.moments.sum_covariance(sensitive, frequencies[~chosen], tally.n))
+
     def arrange(self, sensitive: FloatArray, clear: FloatArray) -> FloatArray:
         """Put numbers for the sensitive values and for the others into the domain's order."""
         if self.domain.clear_count == 0:
@@ -303,6 +327,13 @@ def _or_noise(members: AnyArray, told: BoolArray) -> IntArray:
     """Return the members that are told, -1 for the others; without a branch, whose time would tell the coin."""
     masked: IntArray = np.bitwise_or(members, told.view(np.int8) - np.int8(1), dtype=np.int64)
     return masked
+
+
+def sensitive_size(domain: Domain) -> int:
+    """Return what a block law must be over: v, or 1 where nothing is sensitive and no block is ever sent."""
+    if not isinstance(domain, Domain):
+        raise ParameterError(f"domain must be a Domain, got {type(domain).__name__}; make one with Domain(labels).")
+    return max(domain.sensitive_count, 1)
 
 
 def _moments(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> Moments:

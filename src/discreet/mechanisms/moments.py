@@ -68,6 +68,30 @@ class Moments:
         blocks = n if self.clear_blocks else n - clear_total
         return (support - self.pair_inclusion * blocks - self.offset * n) / (n * self.scale)
 
+    def sum_covariance(
+        self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the covariance of each linear estimate with the sum of all of them.
+
+        Where every block has one size the sum is always 1 and nothing varies with it; where bits are independent the
+        noise of each value moves the sum by as much. Between these, by the regression of the size of a noise block on
+        one of its values, r = (1 + (v - 1) rho - v pi) / (1 - pi).
+
+        Args:
+            sensitive: ``(v,)`` frequencies and ``(v,)`` variances of the linear estimates.
+            clear: ``(N,)`` frequencies of the other values.
+            n: number of reports.
+
+        Returns:
+            ``(v,)`` and ``(N,)`` covariances.
+        """
+        frequencies, variances = sensitive
+        grows = 1 + (self.size - 1) * self.pair_inclusion - self.size * self.inclusion
+        share = grows / (1 - self.inclusion) if self.inclusion < 1 else 0.0
+        noise = np.maximum(variances - frequencies * (1 - frequencies) / n, 0)
+        told = self.size * self.worth[2] + 1 / self.truth
+        return share * noise, clear * (told - 1) / n
+
     @property
     def noise(self) -> float:
         """Return the summed square worth of a noise block."""
@@ -114,7 +138,8 @@ class Moments:
         squares = (a * a / self.size if self.size else 0.0) + (
             (1 - a) ** 2 / self.clear_size if self.clear_size else 0.0
         )
-        return self.mean_squared_error(n, a, squares)
+        # Rounding may take what vanishes (a domain of one value) below 0.
+        return max(self.mean_squared_error(n, a, squares), 0.0)
 
     def sensitive_variance(self, sensitive_mass: float) -> tuple[float, float]:
         """Return (A, B) such that n Var(p_hat_x) = A + B p_x - p_x^2 for a sensitive x, when p(X_S) is given."""

@@ -18,7 +18,8 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
-from discreet.mechanisms.law import BlockMechanism
+from discreet.errors import ParameterError
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,15 @@ class Singletons:
     """
 
     size: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is no law.
+
+        Raises:
+            ParameterError: if there is no value.
+        """
+        if self.size < 1:
+            raise ParameterError(f"size must be at least 1, got size={self.size!r}.")
 
     @property
     def inclusion(self) -> Fraction:
@@ -125,4 +135,4 @@ class RandomizedResponse(BlockMechanism):
     name = "rr"
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
-        super().__init__(domain, epsilon, Singletons(max(domain.sensitive_count, 1)))
+        super().__init__(domain, epsilon, Singletons(sensitive_size(domain)))

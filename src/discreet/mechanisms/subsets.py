@@ -21,7 +21,7 @@ from discreet.core.exact import checked_epsilon
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 _PIECE_BYTES = 1 << 19
 
@@ -37,6 +37,15 @@ class Subsets:
 
     size: int
     count: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is no law.
+
+        Raises:
+            ParameterError: if k is not in 1..v - 1.
+        """
+        if not 1 <= self.count <= max(self.size - 1, 1):
+            raise ParameterError(f"k must be in 1..{max(self.size - 1, 1)}, got k={self.count!r}.")
 
     @property
     def inclusion(self) -> Fraction:
@@ -173,7 +182,7 @@ class SubsetSelection(BlockMechanism):
 
     def __init__(self, domain: Domain, epsilon: float, k: int | None = None) -> None:
         epsilon = checked_epsilon(epsilon)
-        size = max(domain.sensitive_count, 1)
+        size = sensitive_size(domain)
         if k is None:
             # In the worst case the best k is next to v/(e^eps + 1), or 1 or 2 [spec of the optimum, section 3].
             near = int(size / (expm1(epsilon) + 2))

@@ -1,0 +1,250 @@
+"""Maximum likelihood and EM against the channel spelled out, report by report."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.errors import ParameterError
+from discreet.estimators import estimate
+from discreet.estimators.likelihood_methods import EM_CHANGE
+from discreet.mechanisms import (
+    BlockMechanism,
+    HadamardResponse,
+    LocalHashing,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from laws import SIZES, Case, cases
+from refusals import refused
+
+FEW = {name: SIZES[name] for name in ("1of7", "3of7", "5of5")}
+MORE = {name: SIZES[name] for name in ("12of40", "40of40")}
+some = pytest.mark.parametrize("case", cases(FEW, (1.0, 3.0)), ids=str)
+larger = pytest.mark.parametrize("case", cases(MORE, (3.0,)), ids=str)
+one_part = pytest.mark.parametrize("case", [case for case in cases(FEW, (1.0,)) if "bits" not in case.builder], ids=str)
+
+
+def made(mechanism: BlockMechanism, n: int = 1500, seed: int = 6) -> Reports:
+    random = np.random.default_rng(seed)
+    p = random.dirichlet(np.full(mechanism.domain.size, 0.5))
+    return mechanism.obfuscate_codes(random.choice(mechanism.domain.size, n, p=p), random=SeededRandom(seed))
+
+
+def dense(mechanism: BlockMechanism, reports: Reports) -> Any:
+    """``(n, |X|)``: how likely each report is from each value, up to a factor per report.
+
+    From S and pi: a block is (s + (1 - s) pi) / ((1 - s) pi) times likelier for what it contains.
+    """
+    domain = mechanism.domain
+    s, pi = mechanism.threshold / 2**64, float(mechanism.law.inclusion)
+    contained = mechanism.law.contains(reports.blocks)
+    if mechanism.clear_blocks:
+        contained = contained[~reports.in_clear]
+    rows = np.ones((reports.n, domain.size))
+    unknown = np.ones(reports.n, dtype=bool) if reports.in_clear is None else ~reports.in_clear
+    rows[np.ix_(unknown, domain.sensitive)] += s / ((1 - s) * pi) * contained
+    rows[~unknown] = np.eye(domain.size)[reports.clear.astype(int)]
+    return rows
+
+
+def log_likelihood(rows: Any, p: Any) -> float:
+    return float(np.log(np.maximum(rows @ p, 1e-300)).mean())
+
+
+def certificate(rows: Any, p: Any) -> float:
+    return float((rows / (rows @ p)[:, None]).mean(axis=0).max() - 1)
+
+
+@some
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-7])
+def test_mle_is_certified_by_the_channel(case: Case, tolerance: float) -> None:
+    reports = made(case.mechanism)
+    found = estimate(case.mechanism, reports, method="mle", tolerance=tolerance)
+    rows, p = dense(case.mechanism, reports), found.frequencies
+    assert p.min() >= 0
+    assert p.sum() == pytest.approx(1, abs=1e-12)
+    assert 0 <= found.gap <= tolerance
+    assert certificate(rows, p) <= tolerance + 1e-10
+    random, best = np.random.default_rng(7), log_likelihood(rows, p)
+    for concentration in (0.1, 1.0, 10.0):
+        for other in random.dirichlet(np.full(len(p), concentration), 30):
+            near = 0.98 * p + 0.02 * other
+            assert max(log_likelihood(rows, other), log_likelihood(rows, near)) <= best + found.gap + 1e-12
+
+
+@larger
+def test_mle_is_certified_where_there_are_more_values(case: Case) -> None:
+    reports = made(case.mechanism, 4000)
+    found = estimate(case.mechanism, reports, method="mle", tolerance=1e-6)
+    assert certificate(dense(case.mechanism, reports), found.frequencies) <= 1e-6 + 1e-10
+
+
+def test_a_distribution_that_is_not_the_best_is_not_certified() -> None:
+    """The certificate of the tests can fail."""
+    mechanism = UnaryEncoding(Domain(range(7), sensitive=[0, 4, 6]), 3.0)
+    reports = made(mechanism)
+    linear = np.maximum(mechanism.linear(mechanism.tally(reports)), 1e-9)
+    assert certificate(dense(mechanism, reports), linear / linear.sum()) > 1e-4
+
+
+@pytest.mark.parametrize("sensitive", [[2], [0, 3, 4], None])
+@pytest.mark.parametrize("method", ["mle", "em"])
+def test_where_blocks_are_single_values_the_tally_is_enough(sensitive: list[int] | None, method: str) -> None:
+    domain = Domain(range(6), sensitive=sensitive)
+    mechanisms: list[BlockMechanism] = [RandomizedResponse(domain, 1.0)]
+    if domain.sensitive_count > 1:
+        mechanisms.append(SubsetSelection(domain, 1.0, k=1))
+    for mechanism in mechanisms:
+        reports = made(mechanism)
+        from_reports = estimate(mechanism, reports, method=method)
+        from_tally = estimate(mechanism, mechanism.tally(reports), method=method)
+        np.testing.assert_array_equal(from_tally.frequencies, from_reports.frequencies)
+        np.testing.assert_array_equal(from_tally.standard_errors, from_reports.standard_errors)
+        assert from_tally.gap == from_reports.gap
+
+
+def test_single_values_by_any_other_name_are_estimated_alike() -> None:
+    """RR and subsets of one value have the same reports, so the same maximum."""
+    domain = Domain(range(6), sensitive=[0, 3, 4])
+    rr, subset = RandomizedResponse(domain, 1.0), SubsetSelection(domain, 1.0, k=1)
+    tally = rr.tally(made(rr))
+    same = Tally(subset.fingerprint, tally.n, tally.support, tally.clear)
+    for method in ("mle", "em"):
+        wanted = estimate(rr, tally, method=method).frequencies
+        np.testing.assert_allclose(estimate(subset, same, method=method).frequencies, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["mle", "em"])
+@pytest.mark.parametrize(
+    "build",
+    [UnaryEncoding, HadamardResponse, partial(LocalHashing, g=2), partial(SubsetSelection, k=2)],
+    ids=["unary", "hadamard", "hashing", "subset"],
+)
+def test_other_blocks_need_the_reports(build: Any, method: str) -> None:
+    mechanism = build(Domain(range(6), sensitive=[0, 3, 4]), 1.0)
+    tally = mechanism.tally(made(mechanism))
+    message = refused(ParameterError, lambda: estimate(mechanism, tally, method=method))
+    assert "needs the reports" in message
+    assert "linear, threshold, norm-sub or projected" in message
+
+
+@some
+def test_em_is_plain_em_from_the_thresholds(case: Case) -> None:
+    reports = made(case.mechanism)
+    rows = dense(case.mechanism, reports)
+    p = estimate(case.mechanism, reports, method="threshold").frequencies
+    p, iterations, moved = p / p.sum(), 0, np.inf
+    while moved > 3e-4:
+        after = p * (rows / (rows @ p)[:, None]).mean(axis=0)
+        moved, gap = abs(after - p).sum(), certificate(rows, p)
+        p, iterations = after, iterations + 1
+    found = estimate(case.mechanism, reports, method="em")
+    np.testing.assert_allclose(found.frequencies, p, rtol=1e-9, atol=1e-13)
+    assert found.passes == iterations
+    assert found.gap == pytest.approx(max(gap, 0), abs=1e-9)
+
+
+def test_em_starts_from_the_level_that_is_given() -> None:
+    mechanism = UnaryEncoding(Domain(range(12)), 1.0)
+    reports = made(mechanism, 400)
+    ends = [estimate(mechanism, reports, method="em", significance=level).frequencies for level in (1e-9, 0.05, 0.999)]
+    assert abs(ends[0] - ends[1]).max() > 1e-4
+    assert abs(ends[1] - ends[2]).max() > 1e-4
+
+
+def output(mechanism: BlockMechanism, reports: Reports) -> Any:
+    """The column of the spelled-out channel that each report is in."""
+    law, domain, blocks = mechanism.law, mechanism.domain, reports.blocks
+    columns = [np.asarray(blocks[column.name], dtype=np.int64) for column in law.columns]
+    listed, _ = law.alphabet()
+    keys = [np.asarray(listed[column.name], dtype=np.int64) for column in law.columns]
+    index = {tuple(key): place for place, key in enumerate(np.column_stack(keys).tolist())}
+    found = np.empty(reports.n, dtype=np.int64)
+    told = np.zeros(reports.n, dtype=bool) if reports.in_clear is None else reports.in_clear
+    found[~told] = [index[tuple(row)] for row in np.column_stack(columns).tolist()]
+    found[told] = len(index) + np.searchsorted(domain.clear_codes, reports.clear)
+    return found
+
+
+@one_part
+def test_the_explicit_channel_gives_the_same_maximum(case: Case) -> None:
+    mechanism, channel = case.mechanism, case.mechanism.channel()
+    reports, tolerance = made(mechanism, 3000), 1e-7
+    counts = np.bincount(output(mechanism, reports), minlength=channel.outputs)
+    tally = Tally(channel.fingerprint, reports.n, counts, np.zeros(0, int))
+    blocks = estimate(mechanism, reports, method="mle", tolerance=tolerance)
+    matrix = estimate(channel, tally, method="mle", tolerance=tolerance)
+    assert matrix.gap <= tolerance
+    rows = dense(mechanism, reports)
+    likelihoods = [log_likelihood(rows, found.frequencies) for found in (blocks, matrix)]
+    assert likelihoods[0] == pytest.approx(likelihoods[1], abs=2 * tolerance)
+    np.testing.assert_allclose(matrix.frequencies, blocks.frequencies, atol=5e-3)
+    start = estimate(mechanism, reports, method="threshold").frequencies
+    same = estimate(channel, tally, method="threshold").frequencies
+    if case.builder == "rr":
+        # As many outputs as values: one decoder only.
+        np.testing.assert_allclose(channel.linear(tally), mechanism.linear(mechanism.tally(reports)), atol=1e-9)
+    if np.allclose(start, same, atol=1e-12):
+        em = [estimate(*pair, method="em").frequencies for pair in ((mechanism, reports), (channel, tally))]
+        np.testing.assert_allclose(em[0], em[1], atol=2 * EM_CHANGE)
+
+
+@pytest.mark.parametrize("method", ["mle", "em"])
+def test_noise_bits_beside_a_value_in_clear_say_nothing(method: str) -> None:
+    """They come from nobody's value, so the maximum is that of the reports without them."""
+    domain = Domain(range(7), sensitive=[0, 4, 6])
+    with_bits, without = UnaryEncoding(domain, 1.0, clear_bits=True), UnaryEncoding(domain, 1.0)
+    assert with_bits.threshold == without.threshold
+    reports = made(with_bits)
+    blocks = {"bits": reports.blocks["bits"][~reports.in_clear]}
+    stripped = Reports(without.fingerprint, reports.n, reports.in_clear, reports.clear, blocks, True)
+    if method == "mle":
+        found = [estimate(*pair, method="mle", tolerance=1e-9) for pair in ((with_bits, reports), (without, stripped))]
+        np.testing.assert_allclose(found[0].frequencies, found[1].frequencies, atol=1e-4)
+        assert certificate(dense(without, stripped), found[0].frequencies) <= 1e-9 + 1e-11
+        # The bits do differ from those of unknown blocks: counting them would be seen.
+        assert abs(with_bits.tally(reports).support - without.tally(stripped).support).min() > 100
+    else:
+        rows = dense(with_bits, reports)
+        np.testing.assert_array_equal(rows, dense(without, stripped))
+
+
+def test_where_nothing_is_sensitive_the_shares_are_the_maximum() -> None:
+    domain = Domain(range(4), sensitive=[], allow_unprotected=True)
+    for build in (RandomizedResponse, UnaryEncoding, HadamardResponse):
+        mechanism = build(domain, 1.0)
+        reports = mechanism.obfuscate_codes([0, 0, 1, 3], random=SeededRandom(0))
+        for method in ("mle", "em"):
+            found = estimate(mechanism, reports, method=method)
+            assert found.frequencies.tolist() == [0.5, 0.25, 0, 0.25]
+            assert found.gap == 0
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["mle", pytest.param("em", marks=pytest.mark.xfail(strict=True, reason="progress is taken and never called"))],
+)
+def test_progress_is_told(method: str) -> None:
+    mechanism, seen = UnaryEncoding(Domain(range(30)), 3.0), []
+    reports = made(mechanism, 5000)
+    options: dict[str, Any] = {"tolerance": 1e-9} if method == "mle" else {}
+    estimate(mechanism, reports, method=method, progress=lambda passes, gap: seen.append((passes, gap)), **options)
+    assert seen
+    assert [passes for passes, _ in seen] == sorted(passes for passes, _ in seen)
+
+
+@some
+def test_inside_the_clear_values_the_estimate_follows_the_counts(case: Case) -> None:
+    if case.domain.clear_count == 0:
+        pytest.skip("nothing goes in clear")
+    reports = made(case.mechanism)
+    clear = case.mechanism.tally(reports).clear
+    found = estimate(case.mechanism, reports, method="mle").frequencies[~case.domain.sensitive]
+    np.testing.assert_allclose(found / found.sum(), clear / clear.sum(), atol=1e-12)

@@ -1,0 +1,307 @@
+"""The named estimators that need a tally only, against loops, enumeration and another optimiser."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import norm
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.tally import Tally
+from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.estimators import METHODS, estimate
+from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
+from laws import SMALL, Case, cases, distributions, sampled, small, spelled
+from refusals import refused
+
+MANY = 1 << 60
+TALLIES = ("linear", "threshold", "norm-sub", "projected")
+several = pytest.mark.parametrize(
+    "case", cases({name: SMALL[name] for name in ("3of7", "5of5")}, (1.0, 3.0)), ids=str
+)
+
+
+def expected(case: Case, p: Any, n: int = MANY) -> Tally:
+    return spelled(case).expected(case.mechanism, p, n)
+
+
+@small
+@pytest.mark.parametrize("method", TALLIES)
+def test_on_expected_counts_every_method_returns_the_truth(case: Case, method: str) -> None:
+    for name, weights in distributions(case.domain.size, case.domain.sensitive).items():
+        found = estimate(case.mechanism, expected(case, weights), method=method)
+        # The threshold and the spread remainder are of the order of the standard error, which is tiny here.
+        slack = 1e-12 + (0 if method == "linear" else 10 * found.standard_errors.max())
+        assert abs(found.frequencies - weights / weights.sum()).max() < slack < 1e-4, name
+        if method != "linear":
+            assert found.frequencies.min() >= 0
+            assert found.frequencies.sum() == pytest.approx(1, abs=1e-9)
+
+
+# Thresholds
+
+
+def worths(case: Case) -> Any:
+    """Return ``(|Y|, |X|)`` the linear estimate from each single report, output by output."""
+    mechanism, channel = case.mechanism, spelled(case)
+    rows = []
+    for block, rank in zip(channel.contained, channel.clear, strict=True):
+        clear = np.zeros(case.domain.clear_count, dtype=np.int64)
+        if rank >= 0:
+            clear[rank] = 1
+        rows.append(mechanism.linear(Tally(mechanism.fingerprint, 1, block.astype(np.int64), clear)))
+    return np.array(rows)
+
+
+def cuts(case: Case, tally: Tally, significance: float) -> list[float]:
+    """The thresholds, one value at a time: z times the deviation of its estimate if nobody has it."""
+    domain, s = case.domain, case.mechanism.threshold / 2**64
+    mass = min(max(1 - tally.clear_total / (tally.n * s), 0), 1) if domain.clear_count else 1.0
+    phi, matrix = worths(case), spelled(case).matrix
+    found = []
+    for x in range(domain.size):
+        p = np.zeros(domain.size)
+        for others, share in ((domain.sensitive_codes, mass), (domain.clear_codes, 1 - mass)):
+            rest = [y for y in others if y != x]
+            p[rest] = share / max(len(rest), 1)
+        deviation = np.sqrt(p @ matrix @ phi[:, x] ** 2 / tally.n)
+        found.append(norm.isf(significance / domain.size) * deviation)
+    return found
+
+
+@several
+@pytest.mark.parametrize("significance", [0.05, 0.5, 1e-6])
+@pytest.mark.parametrize("remainder", ["uniform", "zero"])
+def test_threshold_is_the_loop(case: Case, significance: float, remainder: str) -> None:
+    random, kept_in_all, cut_in_all = np.random.default_rng(4), 0, 0
+    for _ in range(3):
+        codes = random.choice(case.domain.size, 3000, p=random.dirichlet(np.full(case.domain.size, 0.3)))
+        tally = case.mechanism.tally(case.mechanism.obfuscate_codes(codes, random=SeededRandom(4)))
+        linear = case.mechanism.linear(tally)
+        wanted = [
+            value if value > cut else 0.0 for value, cut in zip(linear, cuts(case, tally, significance), strict=True)
+        ]
+        kept = [value > 0 for value in wanted]
+        if sum(wanted) > 1:
+            wanted = [value / sum(wanted) for value in wanted]
+        elif remainder == "uniform" and not all(kept):
+            share = (1 - sum(wanted)) / kept.count(False)
+            wanted = [value if keep else share for value, keep in zip(wanted, kept, strict=True)]
+        options = {"significance": significance, "remainder": remainder}
+        found = estimate(case.mechanism, tally, method="threshold", **options)
+        np.testing.assert_allclose(found.frequencies, wanted, rtol=1e-9, atol=1e-15)
+        assert found.method == f"threshold ({remainder})"
+        kept_in_all, cut_in_all = kept_in_all + sum(kept), cut_in_all + kept.count(False)
+    assert kept_in_all > 0
+    assert cut_in_all > 0
+
+
+def test_the_level_is_one_sided_and_shared_by_all_values() -> None:
+    """RR on 40 values, tallies one report to either side of z * sd at level 0.05 / 40."""
+    mechanism, n = RandomizedResponse(Domain(range(40)), 1.0), 100_000
+    s, noise = mechanism.threshold / 2**64, (1 - mechanism.threshold / 2**64) / 40
+    edge = n * noise + norm.isf(0.05 / 40) * np.sqrt(n * noise * (1 - noise))
+    for count, kept in ((int(np.floor(edge)), False), (int(np.ceil(edge)), True)):
+        rest, over = divmod(n - count, 39)
+        support = np.array([count, *[rest + (place < over) for place in range(39)]])
+        found = estimate(mechanism, Tally(mechanism.fingerprint, n, support, np.zeros(0, int)), method="threshold")
+        value = (count - n * noise) / (n * s)
+        assert (found.frequencies[0] == pytest.approx(value)) == kept
+
+
+@pytest.mark.parametrize("remainder", ["uniform", "zero"])
+def test_any_value_in_clear_is_kept(remainder: str) -> None:
+    """Nobody else can have sent it: one report is significant; none is none."""
+    mechanism = UnaryEncoding(Domain(range(6), sensitive=[0, 1]), 1.0)
+    s, n = mechanism.threshold / 2**64, 1_000_000
+    tally = Tally(mechanism.fingerprint, n, np.array([300_000, 300_000]), np.array([1, 0, 20, 0]))
+    found = estimate(mechanism, tally, method="threshold", remainder=remainder).frequencies
+    assert found[2] == pytest.approx(1 / (n * s))
+    assert found[4] == pytest.approx(20 / (n * s))
+    assert found[3] == found[5] == (0 if remainder == "zero" else pytest.approx((1 - found[[0, 1, 2, 4]].sum()) / 2))
+
+
+@pytest.mark.parametrize("remainder", ["uniform", "zero"])
+def test_more_than_everything_is_scaled_to_one(remainder: str) -> None:
+    """Linear estimates of RR sum to one, so what is left when a negative one is dropped is more."""
+    mechanism = RandomizedResponse(Domain(range(3)), 1.0)
+    tally = Tally(mechanism.fingerprint, 30_000, np.array([14_000, 12_000, 4_000]), np.zeros(0, int))
+    linear = mechanism.linear(tally)
+    assert linear[2] < -0.2
+    found = estimate(mechanism, tally, method="threshold", remainder=remainder).frequencies
+    np.testing.assert_allclose(found, [*(linear[:2] / linear[:2].sum()), 0], rtol=1e-12)
+
+
+# Projections
+
+
+def nearest(values: Any, weights: Any) -> Any:
+    """The nearest distribution, by trying every set of values that may be above zero."""
+    best, least = None, np.inf
+    for kept in product([False, True], repeat=len(values)):
+        inside = np.array(kept)
+        if not inside.any():
+            continue
+        shift = (values[inside].sum() - 1) / (1 / weights[inside]).sum()
+        point = np.where(inside, values - shift / weights, 0)
+        loss = (weights * (point - values) ** 2).sum()
+        if point.min() >= 0 and loss < least:
+            best, least = point, loss
+    return best
+
+
+def tallies(case: Case) -> list[Tally]:
+    """From many reports and from few, so that much is cut off."""
+    found = [case.mechanism.tally(sampled(case, n, seed)) for n, seed in ((20_000, 1), (300, 2), (40, 3), (3, 4))]
+    skewed = case.mechanism.obfuscate_codes(np.zeros(500, dtype=int), random=SeededRandom(5))
+    return [*found, case.mechanism.tally(skewed)]
+
+
+def variances(mechanism: BlockMechanism, tally: Tally) -> Any:
+    """Of the linear estimates, as if every value had been seen at least once."""
+    s = mechanism.threshold / 2**64
+    told = tally.clear_total / (tally.n * s) if mechanism.domain.clear_count else 0
+    constant, slope = mechanism.variance_of(min(max(1 - told, 0), 1))
+    at = np.clip(mechanism.linear(tally), 1 / tally.n, 1)
+    return np.maximum((constant + slope * at - at**2) / tally.n, 1 / tally.n**2)
+
+
+@several
+def test_norm_sub_is_the_nearest_distribution(case: Case) -> None:
+    cut = 0
+    for tally in tallies(case):
+        linear = case.mechanism.linear(tally)
+        found = estimate(case.mechanism, tally, method="norm-sub").frequencies
+        np.testing.assert_allclose(found, nearest(linear, np.ones(len(linear))), rtol=1e-9, atol=1e-12)
+        cut += np.count_nonzero(found == 0)
+    assert cut > 0
+
+
+@several
+def test_projected_is_the_nearest_distribution_in_the_metric_of_the_errors(case: Case) -> None:
+    cut = 0
+    for tally in tallies(case):
+        linear, weights = case.mechanism.linear(tally), 1 / variances(case.mechanism, tally)
+        found = estimate(case.mechanism, tally, method="projected").frequencies
+        np.testing.assert_allclose(found, nearest(linear, weights), rtol=1e-7, atol=1e-10)
+        cut += np.count_nonzero(found == 0)
+    assert cut > 0
+
+
+@several
+def test_projected_beats_a_general_optimiser(case: Case) -> None:
+    for tally in tallies(case)[:3]:
+        linear, weights = case.mechanism.linear(tally), 1 / variances(case.mechanism, tally)
+        weights = weights / weights.max()
+        found = estimate(case.mechanism, tally, method="projected").frequencies
+
+        def loss(p: Any, weights: Any = weights, linear: Any = linear) -> float:
+            return float((weights * (p - linear) ** 2).sum())
+
+        size = case.domain.size
+        other = minimize(
+            loss,
+            np.full(size, 1 / size),
+            method="SLSQP",
+            bounds=[(0, 1)] * size,
+            constraints={"type": "eq", "fun": lambda p: p.sum() - 1},
+            options={"ftol": 1e-12, "maxiter": 500},
+        )
+        assert loss(found) <= other.fun + 1e-9
+        assert loss(found) >= other.fun - 1e-5
+
+
+# What is refused
+
+
+RR = RandomizedResponse(Domain(range(5), sensitive=[1, 2]), 1.0)
+UNARY = UnaryEncoding(Domain(range(5), sensitive=[1, 2]), 1.0)
+CHANNEL = Channel([[0.6, 0.4], [0.2, 0.8]])
+OPTIONS: dict[str, Any] = {"significance": 0.1, "remainder": "zero", "tolerance": 1e-3, "alpha": 1, "progress": print}
+TAKES = {
+    "linear": [],
+    "threshold": ["significance", "remainder"],
+    "norm-sub": [],
+    "projected": [],
+    "mle": ["tolerance", "progress"],
+    "em": ["significance", "progress"],
+}
+
+
+def reports_of(mechanism: Any, n: int = 60) -> Any:
+    return mechanism.obfuscate_codes(np.arange(n) % mechanism.domain.size, random=SeededRandom(1))
+
+
+@pytest.mark.parametrize("mechanism", [RR, UNARY, CHANNEL], ids=lambda mechanism: mechanism.name)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("option", OPTIONS)
+def test_options_that_do_nothing(mechanism: Any, method: str, option: str) -> None:
+    given = {option: OPTIONS[option]}
+    if option in TAKES[method]:
+        found = estimate(mechanism, reports_of(mechanism), method=method, **given)
+        assert np.isfinite(found.frequencies).all()
+        return
+    message = refused(ParameterError, lambda: estimate(mechanism, reports_of(mechanism), method=method, **given))
+    assert f"{option} does nothing for method '{method}'" in message
+    assert all(name in message for name in TAKES[method])
+
+
+@pytest.mark.parametrize("method", ["emp", "MLE", "", None, 3, "linear "])
+def test_unknown_methods(method: Any) -> None:
+    message = refused(ParameterError, lambda: estimate(RR, reports_of(RR), method=method))
+    assert all(name in message for name in METHODS)
+
+
+@pytest.mark.parametrize("significance", [0, 1, -0.1, 1.5, float("nan"), float("inf")])
+@pytest.mark.parametrize("method", ["threshold", "em"])
+def test_significance(significance: float, method: str) -> None:
+    reports = reports_of(RR)
+    refused(ParameterError, lambda: estimate(RR, reports, method=method, significance=significance))
+
+
+@pytest.mark.parametrize("remainder", ["none", "", None, 0, "Zero"])
+def test_remainders(remainder: Any) -> None:
+    refused(ParameterError, lambda: estimate(RR, reports_of(RR), method="threshold", remainder=remainder))
+
+
+@pytest.mark.parametrize("tolerance", [0, -1.0, 1e-13, float("nan"), float("inf")])
+def test_tolerances(tolerance: float) -> None:
+    refused(ParameterError, lambda: estimate(UNARY, reports_of(UNARY), method="mle", tolerance=tolerance))
+
+
+@pytest.mark.parametrize("mechanism", [RR, UNARY, CHANNEL], ids=lambda mechanism: mechanism.name)
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_strangers_and_other_things(mechanism: Any, method: str) -> None:
+    for empty in (reports_of(mechanism, 0), mechanism.empty_tally()):
+        message = refused(DataError, lambda empty=empty: estimate(mechanism, empty, method=method))
+        assert "at least one report" in message
+    stranger = RandomizedResponse(mechanism.domain, 1.5)
+    for data in (reports_of(stranger), stranger.tally(reports_of(stranger))):
+        refused(MismatchError, lambda data=data: estimate(mechanism, data, method=method))
+    for data in (None, [1, 2], np.arange(3), "reports", 7):
+        refused(DataError, lambda data=data: estimate(mechanism, data, method=method))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_report_is_enough(method: str) -> None:
+    for mechanism in (RR, UNARY, CHANNEL):
+        found = estimate(mechanism, reports_of(mechanism, 1), method=method)
+        assert found.n == 1
+        assert np.isfinite(found.frequencies).all()
+        assert np.isfinite(found.standard_errors).all()
+        assert found.standard_errors.min() >= 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_estimates_say_what_they_are_of(method: str) -> None:
+    real = RR.obfuscate_codes(np.arange(60) % 5)
+    for reports, simulated in ((real, False), (reports_of(RR), True)):
+        for data in (reports, RR.tally(reports)):
+            found = estimate(RR, data, method=method)
+            assert (found.n, found.fingerprint, found.domain) == (60, RR.fingerprint, RR.domain)
+            assert found.simulated == simulated
+            assert found.method.startswith(method)
+            assert (found.gap is not None) == (method in ("mle", "em"))

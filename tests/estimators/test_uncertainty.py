@@ -1,0 +1,136 @@
+"""Stated errors against what happens: over pairs of reports exactly, and over thousands of simulated collections."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.tally import Tally
+from discreet.estimators import estimate
+from discreet.mechanisms import RandomizedResponse
+from evidence import LEVEL
+from laws import SMALL, Case, cases, spelled
+
+RUNS = 4000
+P = {"3of7": [0.2, 0.15, 0.1, 0.12, 0.18, 0.05, 0.2], "5of5": [0.3, 0.25, 0.2, 0.15, 0.1]}
+linear_cases = pytest.mark.parametrize(
+    "case",
+    [Case(builder, sizes, 1.0) for builder in ("rr", "unary", "subset-k2", "hadamard") for sizes in P]
+    + [Case("unary-clear-bits", "3of7", 1.0)],
+    ids=str,
+)
+
+
+@cache
+def simulated(case: Case, n: int, runs: int = RUNS) -> list[Tally]:
+    """Tallies of collections whose values and reports are both drawn."""
+    mechanism, channel = case.mechanism, spelled(case)
+    counts = np.random.default_rng(20260101).multinomial(n, np.array(P[case.sizes]) @ channel.matrix, runs)
+    support = counts @ channel.contained.astype(np.int64)
+    ranks = np.arange(case.domain.clear_count)
+    clear = counts @ (channel.clear[:, None] == ranks).astype(np.int64)
+    return [Tally(mechanism.fingerprint, n, each, told) for each, told in zip(support, clear, strict=True)]
+
+
+@pytest.mark.parametrize("case", cases({"5of5": SMALL["5of5"]}, (1.0, 3.0)), ids=str)
+def test_linear_variances_are_unbiased_over_every_pair_of_reports(case: Case) -> None:
+    """Plain LDP, n = 2: the mean of the stated variances is the variance, exactly, thanks to n - 1."""
+    mechanism, channel, p = case.mechanism, spelled(case), np.array(P["5of5"])
+    outputs, distinct = {}, p @ channel.matrix
+    for block, share in zip(channel.contained.astype(np.int64).tolist(), distinct, strict=True):
+        outputs[tuple(block)] = outputs.get(tuple(block), 0) + share
+    mean = np.zeros(5)
+    for first, one in outputs.items():
+        for second, other in outputs.items():
+            tally = Tally(mechanism.fingerprint, 2, np.array(first) + second, np.zeros(0, int))
+            mean += one * other * estimate(mechanism, tally).standard_errors ** 2
+    np.testing.assert_allclose(mean, mechanism.expected_standard_errors(2, p) ** 2, rtol=1e-9)
+
+
+@linear_cases
+def test_linear_errors_are_those_of_simulation(case: Case) -> None:
+    """The sample variance over the mean stated one is chi-square over its degrees of freedom, nearly.
+
+    Four thousand runs tell a deviation that is off by a seventh, such as one that forgets 1 - 1/4 of a variance.
+    """
+    found = [estimate(case.mechanism, tally) for tally in simulated(case, 2000)]
+    ratio = np.var([each.frequencies for each in found], axis=0, ddof=1) / np.mean(
+        [each.standard_errors**2 for each in found], axis=0
+    )
+    low, high = chi2.ppf([LEVEL / 2, 1 - LEVEL / 2], RUNS - 1) / (RUNS - 1)
+    assert 0.75 < low < high < 1.3
+    assert low < ratio.min() <= ratio.max() < high
+
+
+@linear_cases
+def test_linear_intervals_cover(case: Case) -> None:
+    """Pointwise and together, at n = 2000; the binomial law of the hits leaves the room."""
+    p, domain = np.array(P[case.sizes]), case.domain
+    pointwise, together = np.zeros(domain.size), 0
+    for tally in simulated(case, 2000):
+        found = estimate(case.mechanism, tally)
+        low, high = found.interval(0.9)
+        pointwise += (low <= p) & (p <= high)
+        low, high = found.interval(0.9, simultaneous=True)
+        together += bool(((low <= p) & (p <= high)).all())
+    # Half a percent for the normal approximation.
+    least, most = binom.ppf(1e-9, RUNS, 0.895), binom.isf(1e-9, RUNS, 0.905)
+    assert least <= pointwise.min() <= pointwise.max() <= most
+    assert together >= least
+    # Rivals: pointwise intervals hold at once far less often than nine times in ten, and 0.95 is not 0.9.
+    assert most < binom.ppf(1e-6, RUNS, 0.95)
+    hits = sum(
+        bool(((low <= p) & (p <= high)).all())
+        for low, high in (estimate(case.mechanism, tally).interval(0.9) for tally in simulated(case, 2000)[:1000])
+    )
+    assert hits < binom.ppf(1e-9, 1000, 0.89)
+
+
+@pytest.mark.parametrize("case", [Case("unary", "3of7", 1.0), Case("hadamard", "3of7", 1.0)], ids=str)
+@pytest.mark.parametrize("method", ["norm-sub", "projected", "mle", "em"])
+def test_errors_of_the_others_are_within_a_fifth(case: Case, method: str) -> None:
+    check(case, method, 4000)
+
+
+@pytest.mark.parametrize("case", [Case("unary", "3of7", 1.0), Case("rr", "5of5", 1.0)], ids=str)
+def test_errors_of_the_threshold_are_within_a_fifth(case: Case) -> None:
+    check(case, "threshold", 30_000)
+
+
+def check(case: Case, method: str, n: int, runs: int = 500) -> None:
+    """A deviation over 500 runs is known to 3%, so a fifth is what the statement has for itself, less a little."""
+    mechanism, values, source = case.mechanism, np.random.default_rng(9), SeededRandom(9)
+    found = []
+    for _ in range(runs):
+        codes = values.choice(case.domain.size, n, p=P[case.sizes])
+        reports = mechanism.obfuscate_codes(codes, random=source)
+        found.append(estimate(mechanism, reports, method=method))
+    stated = np.mean([each.standard_errors for each in found], axis=0)
+    ratio = stated / np.std([each.frequencies for each in found], axis=0, ddof=1)
+    assert 0.8 < ratio.min() <= ratio.max() < 1.2
+
+
+@pytest.mark.parametrize("method", ["norm-sub", "projected", "mle"])
+def test_where_the_projection_moves_nothing_it_has_the_linear_errors(method: str) -> None:
+    """RR's linear estimates sum to one, so inside the simplex all of these are the linear estimate."""
+    mechanism = RandomizedResponse(Domain(range(2)), 1.0)
+    tally = Tally(mechanism.fingerprint, 10_000, np.array([5500, 4500]), np.zeros(0, int))
+    wanted, found = estimate(mechanism, tally), estimate(mechanism, tally, method=method)
+    np.testing.assert_allclose(found.frequencies, wanted.frequencies, atol=1e-9)
+    np.testing.assert_allclose(found.standard_errors, wanted.standard_errors, rtol=0.1)
+
+
+@pytest.mark.parametrize("method", ["linear", "threshold", "norm-sub", "projected", "mle", "em"])
+def test_errors_shrink_with_the_square_root_of_n(method: str) -> None:
+    """Far from the edges, a hundred times the same counts have a tenth of the error."""
+    mechanism = RandomizedResponse(Domain(range(5), sensitive=[0, 1, 2]), 1.0)
+    support, clear = np.array([3000, 2800, 2500]), np.array([700, 1000])
+    errors: list[Any] = []
+    for times in (1, 100):
+        tally = Tally(mechanism.fingerprint, 10_000 * times, support * times, clear * times)
+        errors.append(estimate(mechanism, tally, method=method).standard_errors)
+    np.testing.assert_allclose(errors[0], 10 * errors[1], rtol=0.02)

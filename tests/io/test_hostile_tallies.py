@@ -1,0 +1,148 @@
+"""Tallies that were edited by hand or damaged on the way."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.tally import Tally
+from discreet.errors import DataError, MismatchError
+from discreet.estimators import estimate
+from discreet.io.files import read_tally, write_reports, write_tally
+from discreet.mechanisms import HadamardResponse, RandomizedResponse, UnaryEncoding
+from refusals import refused
+
+DOMAIN = Domain(range(6), sensitive=[0, 3, 4])
+RR, UNARY = RandomizedResponse(DOMAIN, 1.0), UnaryEncoding(DOMAIN, 1.0)
+CODES = np.repeat(np.arange(6), 15_000)
+REPORTS = RR.obfuscate_codes(CODES, random=SeededRandom(4))
+TALLY = RR.tally(REPORTS)
+COUNTS = [*TALLY.support.tolist(), *TALLY.clear.tolist()]
+N = len(CODES)
+
+
+def edited(path: Path, counts: Any = COUNTS, type_: pa.DataType | None = None, **facts: Any) -> Path:
+    write_tally(path, TALLY, force=True)
+    old = pq.read_table(path)
+    stamp = json.loads(old.schema.metadata[b"discreet"]) | facts
+    column = pa.array(counts, type=type_ or pa.int64())
+    table = pa.table({"count": column}).replace_schema_metadata({b"discreet": json.dumps(stamp).encode()})
+    pq.write_table(table, path)
+    return path
+
+
+def test_nothing_edited_is_read(tmp_path: Path) -> None:
+    assert read_tally(edited(tmp_path / "t.parquet"), RR) == TALLY
+
+
+@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("count", [-1, N + 1, 1 << 62, -(1 << 63)])
+def test_counts_that_cannot_be(place: int, count: int, tmp_path: Path) -> None:
+    counts = [*COUNTS[:place], count, *COUNTS[place + 1 :]]
+    path = edited(tmp_path / "t.parquet", counts)
+    message = refused(DataError, lambda: read_tally(path, RR), *COUNTS)
+    assert "do not fit" in message
+    assert str(count) not in message.removeprefix(str(path))
+
+
+@pytest.mark.parametrize(
+    "counts", [COUNTS[:-1], [*COUNTS, 0], [], [*COUNTS, *COUNTS], [None, *COUNTS[1:]]], ids=lambda counts: len(counts)
+)
+def test_counts_of_another_length(counts: list[Any], tmp_path: Path) -> None:
+    path = edited(tmp_path / "t.parquet", counts)
+    refused(DataError, lambda: read_tally(path, RR))
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.int32(), pa.uint64(), pa.string()], ids=str)
+def test_counts_of_another_kind(kind: pa.DataType, tmp_path: Path) -> None:
+    counts = [str(count) for count in COUNTS] if pa.types.is_string(kind) else COUNTS
+    path = edited(tmp_path / "t.parquet", counts, kind)
+    refused(DataError, lambda: read_tally(path, RR))
+
+
+@pytest.mark.parametrize("name", ["Count", "note"])
+def test_other_columns(name: str, tmp_path: Path) -> None:
+    path = edited(tmp_path / "t.parquet")
+    table = pq.read_table(path)
+    pq.write_table(table.rename_columns([name]), path)
+    refused(DataError, lambda: read_tally(path, RR))
+    pq.write_table(table.append_column(name, table["count"]), path)
+    refused(DataError, lambda: read_tally(path, RR))
+
+
+@pytest.mark.parametrize("n", [0, 1, max(COUNTS) - 1, TALLY.clear_total - 1, -1, True, 1.0, float(N), str(N), None, []])
+def test_numbers_of_reports_that_cannot_be(n: Any, tmp_path: Path) -> None:
+    path = edited(tmp_path / "t.parquet", n=n)
+    refused(DataError, lambda: read_tally(path, RR))
+
+
+@pytest.mark.xfail(strict=True, reason="only checked against n one by one; T + F <= n, and = n for single values")
+@pytest.mark.parametrize("n", [TALLY.clear_total + int(TALLY.support.max()) - 1, N - 1, N + 1, 10**400])
+def test_numbers_of_reports_that_do_not_add_up(n: int, tmp_path: Path) -> None:
+    path = edited(tmp_path / "t.parquet", n=n)
+    refused(DataError, lambda: read_tally(path, RR))
+
+
+@pytest.mark.xfail(strict=True, reason="counts in clear are summed in 64 bits, which wrap around")
+def test_counts_in_clear_that_wrap_around(tmp_path: Path) -> None:
+    huge = (1 << 62) + (1 << 61)
+    path = edited(tmp_path / "t.parquet", [0, 0, 0, huge, huge, 0], n=huge)
+    refused(DataError, lambda: read_tally(path, RR))
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"support": 2}, {"support": 6}, {"support": None}, {"kind": "reports"}, {"format": 2}, {"plan": None}, {"n": {}}],
+    ids=str,
+)
+def test_other_facts(facts: dict[str, Any], tmp_path: Path) -> None:
+    path = edited(tmp_path / "t.parquet", **facts)
+    refused(DataError, lambda: read_tally(path, RR))
+
+
+def test_other_plans_with_as_many_counts(tmp_path: Path) -> None:
+    path = edited(tmp_path / "t.parquet")
+    for other in (UNARY, HadamardResponse(DOMAIN, 1.0), RandomizedResponse(DOMAIN, 1.5)):
+        refused(MismatchError, lambda other=other: read_tally(path, other))
+    refused(MismatchError, lambda: read_tally(edited(path, plan="0" * 32), RR))
+
+
+def test_reports_are_no_tally_and_a_tally_no_reports(tmp_path: Path) -> None:
+    write_reports(tmp_path / "r.parquet", RR, REPORTS.part(0, 50))
+    refused(DataError, lambda: read_tally(tmp_path / "r.parquet", RR))
+    refused(DataError, lambda: read_tally(tmp_path / "nowhere.parquet", RR))
+    (tmp_path / "text.parquet").write_text("count\n1\n")
+    refused(DataError, lambda: read_tally(tmp_path / "text.parquet", RR))
+
+
+def test_damaged_tallies(tmp_path: Path) -> None:
+    """Refused, or still a tally that an estimate can be made of."""
+    path = edited(tmp_path / "t.parquet")
+    raw, refusals = path.read_bytes(), 0
+    for end in range(len(raw)):
+        path.write_bytes(raw[:end])
+        refused(DataError, lambda: read_tally(path, RR))
+    random = np.random.default_rng(8)
+    for place in range(len(raw)):
+        damaged = bytearray(raw)
+        damaged[place] ^= 1 << int(random.integers(8))
+        path.write_bytes(damaged)
+        refusals += not usable(path)
+    assert refusals > len(raw) / 4
+
+
+def usable(path: Path) -> bool:
+    try:
+        found: Tally = read_tally(path, RR)
+    except DataError:
+        return False
+    assert min(found.support.min(), found.clear.min()) >= 0
+    assert max(found.support.max(), found.clear.max()) <= found.n
+    assert np.isfinite(estimate(RR, found).frequencies).all()
+    return True

@@ -1,0 +1,312 @@
+"""Plans: strict, and the same mechanism as one made by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.experiments.study import Study
+from discreet.io.plan import DomainDocument, Plan, json_schema, read_document
+from discreet.mechanisms import (
+    HadamardResponse,
+    LocalHashing,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from refusals import refused
+
+ROOT = Path(__file__).parents[2]
+LABELS = {"labels": ["a", "b", "c"], "sensitive": ["a", "c"]}
+PLAN: dict[str, Any] = {"version": 1, "epsilon": 1.0, "domain": LABELS, "mechanism": {"name": "rr"}}
+
+
+def load(folder: Path, suffix: str = "json", **changes: Any) -> Plan:
+    path = folder / f"plan.{suffix}"
+    document = {name: part for name, part in {**PLAN, **changes}.items() if part is not None}
+    spelled = "\n".join(f"{name} = {toml(part)}" for name, part in document.items())
+    path.write_text(spelled if suffix == "toml" else json.dumps(document), encoding="utf-8")
+    return Plan.load(path)
+
+
+def toml(part: Any) -> str:
+    if isinstance(part, dict):
+        return "{" + ", ".join(f"{name} = {toml(entry)}" for name, entry in part.items()) + "}"
+    if isinstance(part, list):
+        return "[" + ", ".join(map(toml, part)) + "]"
+    return json.dumps(part)
+
+
+# Everything that a plan can say
+
+GRID = {"lat": [40.5, 41.0], "lon": [-74.0, -73.0], "rows": 4, "cols": 5}
+PRODUCT = {"age": ["20s", "30s", "40s"], "sex": ["f", "m"], "grade": [1, 2]}
+DOMAINS: dict[str, tuple[dict[str, Any], Domain]] = {
+    "texts": (LABELS, Domain(["a", "b", "c"], sensitive=["a", "c"])),
+    "all": ({"labels": ["a", "b", "c"]}, Domain(["a", "b", "c"])),
+    "integers": ({"labels": [30, 10, 20], "sensitive": [10]}, Domain([30, 10, 20], sensitive=[10])),
+    "mask": ({"labels": ["x", "y", "z"], "sensitive": [False, True, True]}, Domain(["x", "y", "z"], sensitive=["z", "y"])),
+    "range": ({"range": [-5, 5], "sensitive": [-5, 4]}, Domain(range(-5, 5), sensitive=[-5, 4])),
+    "product": (
+        {"product": PRODUCT, "sensitive": [{"age": ["30s", "40s"], "sex": "f"}, {"grade": 2}]},
+        Domain.product(PRODUCT, sensitive=lambda row: row["grade"] == 2 or (row["age"] != "20s" and row["sex"] == "f")),
+    ),
+    "grid": (
+        {"grid": GRID, "sensitive": [[40.6, -73.9], [41.0, -73.0]]},
+        Domain.grid(lat=(40.5, 41.0), lon=(-74.0, -73.0), rows=4, cols=5, sensitive=np.eye(20, dtype=bool)[[0, 19]].any(0)),
+    ),
+    "unprotected": (
+        {"range": [0, 4], "sensitive": [], "allow_unprotected": True},
+        Domain(range(4), sensitive=[], allow_unprotected=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("suffix", ["json", "toml"])
+@pytest.mark.parametrize("kind", DOMAINS)
+def test_domains(kind: str, suffix: str, tmp_path: Path) -> None:
+    said, built = DOMAINS[kind]
+    plan = load(tmp_path, suffix, domain=said)
+    assert plan.domain.fingerprint == built.fingerprint
+    assert plan.fingerprint == plan.mechanism().fingerprint == RandomizedResponse(built, 1.0).fingerprint
+
+
+@pytest.mark.parametrize("suffix", ["json", "toml"])
+@pytest.mark.parametrize(
+    ("build", "options"),
+    [
+        (RandomizedResponse, {}),
+        (UnaryEncoding, {}),
+        (UnaryEncoding, {"theta": 0.5}),
+        (UnaryEncoding, {"clear_bits": True}),
+        (SubsetSelection, {}),
+        (SubsetSelection, {"k": 3}),
+        (LocalHashing, {}),
+        (LocalHashing, {"g": 7}),
+        (HadamardResponse, {}),
+    ],
+    ids=lambda part: part.name if isinstance(part, type) else str(part),
+)
+def test_mechanisms(build: Any, options: dict[str, Any], suffix: str, tmp_path: Path) -> None:
+    sensitive = [0, 2, 3, 5, 8, 11]
+    wanted = build(Domain(range(12), sensitive=sensitive), 1.25, **options)
+    said = {"epsilon": 1.25, "domain": {"range": [0, 12], "sensitive": sensitive}}
+    found = load(tmp_path, suffix, **said, mechanism={"name": build.name, **options}).mechanism()
+    assert type(found) is type(wanted)
+    assert found.fingerprint == wanted.fingerprint
+
+
+def test_fingerprints_tell_plans_apart(tmp_path: Path) -> None:
+    changes = [
+        {},
+        {"epsilon": 1.5},
+        {"domain": {"labels": ["a", "b", "c"], "sensitive": ["a"]}},
+        {"domain": {"labels": ["a", "b", "d"], "sensitive": ["a"]}},
+        *[{"mechanism": said} for said in ({"name": "unary"}, {"name": "unary", "theta": 0.25}, {"name": "hadamard"})],
+    ]
+    assert len({load(tmp_path, **change).fingerprint for change in changes}) == len(changes)
+    assert load(tmp_path, title="another").fingerprint == load(tmp_path).fingerprint
+
+
+# Domains in files
+
+
+def test_labels_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("what,secret,note\nx,true,1\ny,false,2\nz,true,3\n")
+    said = {"file": {"path": "labels.csv", "label": "what", "sensitive": "secret"}}
+    assert load(tmp_path, domain=said).domain == Domain(["x", "y", "z"], sensitive=["x", "z"])
+    said = {"file": {"path": "labels.csv", "label": "what"}, "sensitive": ["y"]}
+    assert load(tmp_path, domain=said).domain == Domain(["x", "y", "z"], sensitive=["y"])
+    said = {"file": {"path": "labels.csv", "label": "note"}}
+    assert load(tmp_path, domain=said).domain == Domain([1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"file": {"path": "labels.csv", "label": "what", "sensitive": "secret"}, "sensitive": ["x"]}, "said once"),
+        ({"file": {"path": "labels.csv"}}, "no column 'label'"),
+        ({"file": {"path": "labels.csv", "label": "what", "sensitive": "none"}}, "no column 'none'"),
+        ({"file": {"path": "labels.csv", "label": "what", "sensitive": "note"}}, "true or false"),
+        ({"file": {"path": "labels.csv", "label": "what", "sensitive": "holes"}}, "true or false"),
+        ({"file": {"path": "nowhere.csv"}}, "does not exist"),
+        ({"file": {"path": "labels.txt"}}, "read from"),
+        ({"file": {"path": "labels.csv", "label": "same"}}, "repeated"),
+        ({"file": {"path": "labels.csv", "label": "half"}}, "integers"),
+    ],
+)
+def test_files_that_are_not_labels(said: dict[str, Any], told: str, tmp_path: Path) -> None:
+    rows = ["what,secret,note,holes,same,half", "x,true,1,true,s,0.5", "y,false,2,,s,1.5"]
+    (tmp_path / "labels.csv").write_text("\n".join(rows) + "\n")
+    plan = load(tmp_path, domain=said)
+    assert told in refused(DiscreetError, plan.mechanism)
+
+
+# What a plan may not say
+
+
+@pytest.mark.parametrize("suffix", ["json", "toml"])
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"epsylon": 1.0}, "`epsylon`"),
+        ({"domain": {**LABELS, "lables": []}}, "at domain"),
+        ({"domain": {"grid": {**GRID, "depth": 2}}}, "at domain.grid"),
+        ({"domain": {"file": {"path": "x.csv", "sheet": 1}}}, "at domain.file"),
+        ({"mechanism": {"name": "rr", "theta": 0.5}}, "at mechanism"),
+        ({"mechanism": {"name": "hadamard", "k": 2}}, "at mechanism"),
+        ({"mechanism": {"name": "subset", "g": 2}}, "at mechanism"),
+        ({"mechanism": {"name": "unary", "epsilon": 2}}, "at mechanism"),
+        ({"mechanism": {"name": "olh"}}, "at mechanism.name"),
+        ({"mechanism": {}}, "at mechanism"),
+        ({"version": 2}, "at version"),
+        ({"version": "1"}, "at version"),
+        ({"epsilon": "1"}, "at epsilon"),
+        ({"epsilon": True}, "at epsilon"),
+        ({"title": 3}, "at title"),
+        ({"domain": []}, "at domain"),
+        ({"domain": {"labels": "abc"}}, "at domain.labels"),
+        ({"domain": {"labels": [1.5]}}, "at domain.labels[0]"),
+        ({"domain": {"labels": ["a", True]}}, "at domain.labels[1]"),
+        ({"domain": {"range": [1]}}, "at domain.range"),
+        ({"domain": {"range": [1, 2, 3]}}, "at domain.range"),
+        ({"domain": {"range": [1, 2.5]}}, "at domain.range[1]"),
+        ({"domain": {"product": {"age": "young"}}}, "at domain.product"),
+        ({"domain": {"grid": {**GRID, "rows": 2.5}}}, "at domain.grid.rows"),
+        ({"domain": {"grid": {**GRID, "lat": [1.0]}}}, "at domain.grid.lat"),
+        ({"domain": {**LABELS, "sensitive": "a"}}, "at domain.sensitive"),
+        ({"domain": {**LABELS, "allow_unprotected": 1}}, "at domain.allow_unprotected"),
+        ({"mechanism": {"name": "unary", "theta": "half"}}, "at mechanism.theta"),
+        ({"mechanism": {"name": "unary", "clear_bits": 1}}, "at mechanism.clear_bits"),
+        ({"mechanism": {"name": "subset", "k": 2.5}}, "at mechanism.k"),
+        ({"mechanism": {"name": "hashing", "g": "2"}}, "at mechanism.g"),
+        ({"epsilon": None}, "`epsilon`"),
+        ({"domain": None}, "`domain`"),
+        ({"mechanism": None}, "`mechanism`"),
+    ],
+    ids=str,
+)
+def test_documents_that_name_the_place(changes: dict[str, Any], place: str, suffix: str, tmp_path: Path) -> None:
+    message = refused(ParameterError, lambda: load(tmp_path, suffix, **changes))
+    assert place in message
+    assert str(tmp_path / f"plan.{suffix}") in message
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"domain": {}}, "exactly one of labels, range, product, grid, file, got none"),
+        ({"domain": {"sensitive": ["a"]}}, "got none"),
+        ({"domain": {"labels": ["a"], "range": [0, 1]}}, "got labels, range"),
+        ({"domain": {"grid": GRID, "file": {"path": "x.csv"}}}, "got grid, file"),
+        ({"domain": {"range": [5, 5]}}, "at least one value"),
+        ({"domain": {"range": [5, 1]}}, "at least one value"),
+        ({"domain": {"labels": []}}, "at least one value"),
+        ({"domain": {"labels": ["a", "a"]}}, "1 repeated"),
+        ({"domain": {"labels": ["a", 1]}}, "one kind"),
+        ({"domain": {"labels": ["a"], "sensitive": ["b"]}}, "values of the domain"),
+        ({"domain": {"labels": ["a"], "sensitive": []}}, "allow_unprotected"),
+        ({"domain": {"labels": ["a", "b"], "sensitive": [True]}}, "one entry per value"),
+        ({"domain": {"labels": ["a", "b"], "sensitive": [{"age": 1}]}}, "product"),
+        ({"domain": {"product": {}}}, "at least one attribute"),
+        ({"domain": {"product": PRODUCT, "sensitive": [{"size": 1}]}}, "pattern 0"),
+        ({"domain": {"product": PRODUCT, "sensitive": [{"age": "20s"}, {"sex": "x"}]}}, "pattern 1"),
+        ({"domain": {"grid": {**GRID, "lat": [2.0, 1.0]}}}, "low < high"),
+        ({"domain": {"grid": {**GRID, "rows": 0}}}, "rows"),
+        ({"domain": {"grid": {**GRID, "rows": 1 << 20, "cols": 1 << 20}}}, "fewer than"),
+        ({"domain": {"grid": GRID, "sensitive": [[50.0, 0.0]]}}, "values of the domain"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"mechanism": {"name": "unary", "theta": 1.0}}, "theta"),
+        ({"mechanism": {"name": "subset", "k": 2}}, "k must be an integer in 1..1"),
+        ({"mechanism": {"name": "hashing", "g": 1}}, "g must be"),
+        ({"domain": {"labels": ["a", "b"]}, "mechanism": {"name": "unary", "clear_bits": True}}, "clear_bits"),
+    ],
+    ids=str,
+)
+def test_plans_that_no_mechanism_can_follow(changes: dict[str, Any], told: str, tmp_path: Path) -> None:
+    assert told in refused(ParameterError, lambda: load(tmp_path, **changes).mechanism())
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("plan.json", b"{"),
+        ("plan.json", b""),
+        ("plan.json", b"[]"),
+        ("plan.json", b"\xff\xfe"),
+        ("plan.json", b'{"epsilon": NaN}'),
+        ("plan.json", b"[" * 100_000),
+        ("plan.toml", b"epsilon = "),
+        ("plan.toml", b"epsilon = 1\nepsilon = 2\n"),
+        ("plan.toml", b"\xff\xfe"),
+        ("plan.toml", b""),
+        ("plan.yaml", b"epsilon: 1"),
+        ("plan", b""),
+    ],
+)
+def test_files_that_are_no_plans(name: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert name in refused(ParameterError, lambda: Plan.load(tmp_path / name))
+
+
+def test_plans_that_are_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    assert refused(ParameterError, lambda: Plan.load(path)) == f"{path} does not exist."
+    path.mkdir()
+    refused(ParameterError, lambda: Plan.load(path))
+
+
+def test_infinite_and_missing_numbers_in_toml(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    for number in ("nan", "inf", "-inf"):
+        path.write_text(f'epsilon = {number}\n[domain]\nrange = [0, 3]\n[mechanism]\nname = "rr"\n')
+        assert "epsilon" in refused(ParameterError, Plan.load(path).mechanism)
+
+
+# The schema and the examples
+
+
+def test_the_published_schema_is_the_one_that_plans_are_read_by() -> None:
+    published = json.loads((ROOT / "docs" / "plan.schema.json").read_text(encoding="utf-8"))
+    assert published == json_schema()
+
+
+def test_the_schema_knows_every_option_and_forbids_others() -> None:
+    found = json_schema()["$defs"]
+    options = {name: set(spec["properties"]) for name, spec in found.items()}
+    assert options["UnaryEncodingSpec"] == {"name", "theta", "clear_bits"}
+    assert options["SubsetSelectionSpec"] == {"name", "k"}
+    assert options["LocalHashingSpec"] == {"name", "g"}
+    assert options["RandomizedResponseSpec"] == options["HadamardResponseSpec"] == {"name"}
+    assert all(spec["additionalProperties"] is False for spec in found.values())
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.name)
+def test_every_example_loads(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    if "[[run]]" in text:
+        study = Study.load(path)
+        for run in study.document.run:
+            assert study.mechanism(run).guarantee.realised <= study.document.epsilon
+    elif "[mechanism]" in text:
+        mechanism = Plan.load(path).mechanism()
+        assert mechanism.guarantee.realised <= mechanism.epsilon
+    else:
+        assert read_document(path, DomainDocument).domain.domain(path.parent).size > 1
+
+
+def test_the_census_example_is_the_one_that_is_described() -> None:
+    study = Study.load(ROOT / "examples" / "census.toml")
+    assert (study.domain.size, study.domain.sensitive_count, int(study.counts.sum())) == (277, 35, 1_732_343)
+    assert study.truth[study.domain.sensitive].sum() == pytest.approx(0.0457, abs=5e-5)
+
+
+def test_a_broken_file_of_labels_is_the_data_that_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "labels.parquet").write_bytes(b"PAR1")
+    plan = load(tmp_path, domain={"file": {"path": "labels.parquet"}})
+    assert "labels.parquet" in refused(DataError, plan.mechanism)

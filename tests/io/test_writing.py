@@ -1,0 +1,154 @@
+"""A file appears whole or not at all, and nothing is overwritten by accident."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.errors import DiscreetError, MismatchError, OutputExistsError, ParameterError
+from discreet.io.files import read_reports, read_tally, replacing, write_reports, write_tally
+from discreet.mechanisms import UnaryEncoding
+from refusals import refused
+
+MECHANISM = UnaryEncoding(Domain(range(9), sensitive=[1, 2, 7]), 1.0)
+REPORTS = MECHANISM.obfuscate_codes(np.arange(90) % 9, random=SeededRandom(2))
+OTHERS = UnaryEncoding(Domain(range(9), sensitive=[1, 2, 7]), 2.0).obfuscate_codes([1], random=SeededRandom(2))
+formats = pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl"])
+
+
+class Interrupted(BaseException):
+    """Like a pressed Ctrl-C."""
+
+
+def broken_off(error: BaseException | None) -> Iterator[Reports]:
+    yield REPORTS
+    if error is None:
+        yield OTHERS
+    else:
+        raise error
+
+
+def holds(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@formats
+def test_an_existing_file_needs_force(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"reports.{suffix}"
+    path.write_bytes(b"old")
+    message = refused(OutputExistsError, lambda: write_reports(path, MECHANISM, REPORTS))
+    assert str(path) in message
+    assert "force" in message
+    assert holds(tmp_path) == {path.name: b"old"}
+    assert write_reports(path, MECHANISM, REPORTS, force=True) == 90
+    assert read_reports(path, MECHANISM).n == 90
+    assert len(holds(tmp_path)) == 1
+
+
+def test_an_existing_tally_needs_force(tmp_path: Path) -> None:
+    path, tally = tmp_path / "some.tally.parquet", MECHANISM.tally(REPORTS)
+    path.write_bytes(b"old")
+    refused(OutputExistsError, lambda: write_tally(path, tally))
+    assert holds(tmp_path) == {path.name: b"old"}
+    write_tally(path, tally, force=True)
+    assert read_tally(path, MECHANISM) == tally
+
+
+def test_nothing_is_read_before_an_existing_file_is_refused(tmp_path: Path) -> None:
+    path, asked = tmp_path / "reports.parquet", []
+    path.touch()
+    batches = (asked.append(1) for _ in range(3))
+    with pytest.raises(FileExistsError):
+        write_reports(path, MECHANISM, batches)  # type: ignore[arg-type]
+    assert not asked
+
+
+@formats
+@pytest.mark.parametrize("error", [RuntimeError("no"), Interrupted(), KeyboardInterrupt(), None], ids=repr)
+@pytest.mark.parametrize("old", [None, b"old"])
+def test_an_interrupted_write_leaves_nothing_behind(
+    suffix: str, error: BaseException | None, old: bytes | None, tmp_path: Path
+) -> None:
+    """Also where a batch of another plan turns up on the way."""
+    path = tmp_path / f"reports.{suffix}"
+    if old is not None:
+        path.write_bytes(old)
+    before = holds(tmp_path)
+    with pytest.raises(MismatchError if error is None else type(error)):
+        write_reports(path, MECHANISM, broken_off(error), force=True)
+    assert holds(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["replace", "chmod"])
+@pytest.mark.parametrize("write", [write_reports, write_tally], ids=lambda write: write.__name__)
+def test_a_failed_rename_leaves_nothing_behind(
+    write: Callable[..., Any], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "some.parquet"
+    path.write_bytes(b"old")
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, name, full)
+    given = (MECHANISM, REPORTS) if write is write_reports else (MECHANISM.tally(REPORTS),)
+    with pytest.raises(OSError, match="No space"):
+        write(path, *given, force=True)
+    assert holds(tmp_path) == {path.name: b"old"}
+
+
+def test_the_file_is_not_there_before_it_is_whole(tmp_path: Path) -> None:
+    path, seen = tmp_path / "reports.parquet", []
+
+    def watched() -> Iterator[Reports]:
+        for part in (REPORTS.part(0, 40), REPORTS.part(40, 90)):
+            yield part
+            seen.append(path.exists())
+
+    write_reports(path, MECHANISM, watched())
+    assert seen == [False, False]
+    assert path.exists()
+
+
+def test_files_are_readable_by_those_whom_the_mask_allows(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_reports(tmp_path / "reports.parquet", MECHANISM, REPORTS)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "reports.parquet").stat().st_mode & 0o777 == 0o640
+
+
+@formats
+def test_a_missing_folder(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / f"reports.{suffix}"
+    message = refused(ParameterError, lambda: write_reports(path, MECHANISM, REPORTS))
+    assert message == f"the folder of {path} does not exist; make it first."
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    refused(ParameterError, lambda: write_tally(tmp_path / "file" / "t.parquet", MECHANISM.tally(REPORTS)))
+
+
+@pytest.mark.xfail(strict=True, reason="the system's own error, not a sentence", raises=OSError)
+@pytest.mark.parametrize("name", ["r" * 300 + ".parquet", "folder.parquet"])
+def test_names_that_no_file_can_have(name: str, tmp_path: Path) -> None:
+    (tmp_path / "folder.parquet").mkdir()
+    with pytest.raises(DiscreetError):
+        write_reports(tmp_path / name, MECHANISM, REPORTS, force=True)
+
+
+def test_replacing_gives_the_suffix_that_was_asked_for(tmp_path: Path) -> None:
+    with replacing(tmp_path / "chart.svg") as beside:
+        assert beside.suffix == ".svg"
+        assert beside.parent == tmp_path
+        beside.write_text("<svg/>")
+    assert holds(tmp_path) == {"chart.svg": b"<svg/>"}
