@@ -21,7 +21,10 @@ AnyArray: TypeAlias = NDArray[Any]
 
 def sealed(array: AnyArray) -> AnyArray:
     """Return ``array``, which the caller made and nobody else holds, so that nobody can write to it any more."""
-    array.flags.writeable = False
+    owner: AnyArray | None = array
+    while owner is not None:
+        owner.flags.writeable = False
+        owner = owner.base if isinstance(owner.base, np.ndarray) else None
     return array
 
 

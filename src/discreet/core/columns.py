@@ -117,10 +117,11 @@ def _arrow_column(values: Any, wanted: str) -> Any:
     import pyarrow as pa
 
     _refuse_single(values, wanted)
+    values = unmasked(values, wanted) if isinstance(values, np.ndarray) else values
     known = pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeError, ValueError, OverflowError
     with suppress(*known):
         if isinstance(values, np.ndarray):
-            return pa.array(unmasked(values, wanted), from_pandas=True)
+            return pa.array(values, from_pandas=True)
         if hasattr(values, "__arrow_c_stream__"):
             return pa.chunked_array(values)
         if hasattr(values, "__arrow_c_array__"):

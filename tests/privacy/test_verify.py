@@ -1,0 +1,214 @@
+"""The claim and its check are strangers: the check must hold for what is right and see what is not."""
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from math import exp, inf, log
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.mechanisms import BlockMechanism, Channel, HadamardResponse, RandomizedResponse, UnaryEncoding
+from discreet.privacy.verify import matrix_epsilon, verify
+from laws import BUILDERS, MEDIUM, SMALL, Case, cases
+
+small_cases = pytest.mark.parametrize("case", cases(SMALL), ids=str)
+medium_cases = pytest.mark.parametrize("case", cases(MEDIUM, (1.0, 8.0)), ids=str)
+
+
+def fresh(case: Case) -> BlockMechanism:
+    """A mechanism of one's own, to be broken."""
+    return BUILDERS[case.builder](case.domain, case.epsilon)
+
+
+def below(ratio: Fraction, epsilon: float) -> bool:
+    with localcontext() as context:
+        context.prec = 90
+        return ratio <= Fraction(Decimal(epsilon).exp())
+
+
+@small_cases
+def test_every_promise_holds_and_the_matrix_agrees(case: Case) -> None:
+    found = verify(case.mechanism)
+    assert found.holds
+    assert found.promised == case.epsilon
+    assert found.notion == ("LDP" if case.domain.clear_count == 0 else "ULDP")
+    assert below(found.ratio, case.epsilon)
+    assert found.realised == pytest.approx(log(found.ratio), rel=1e-14)
+    # Nothing is given away either: what is realised is what was asked for, nearly.
+    assert found.realised == pytest.approx(case.epsilon, rel=1e-9)
+    if case.builder == "unary-clear-bits":
+        assert found.from_matrix is None
+    else:
+        assert found.from_matrix == pytest.approx(found.realised, abs=1e-9)
+
+
+@medium_cases
+def test_every_promise_holds_where_there_are_more_values(case: Case) -> None:
+    found = verify(case.mechanism)
+    assert found.holds
+    assert below(found.ratio, case.epsilon)
+    if found.from_matrix is not None:
+        assert found.from_matrix == pytest.approx(found.realised, abs=1e-9)
+
+
+def test_matrices_too_large_are_left_out() -> None:
+    found = verify(UnaryEncoding(Domain(range(40)), 1.0))
+    assert found.from_matrix is None
+    assert found.holds
+
+
+@small_cases
+def test_one_step_of_the_threshold_too_many_is_caught_by_the_integers(case: Case) -> None:
+    """2^-64 more truth: no matrix of doubles can see that, the exact fraction does."""
+    if case.mechanism.threshold == (1 << 64) - 1:
+        return
+    mechanism = fresh(case)
+    mechanism.__dict__["threshold"] = mechanism.threshold + 1
+    found = verify(mechanism)
+    assert not found.holds
+    assert not below(found.ratio, case.epsilon)
+    assert found.from_matrix is None or found.from_matrix == pytest.approx(case.epsilon, abs=1e-9)
+
+
+@small_cases
+def test_a_threshold_too_high_is_caught_by_the_matrix_too(case: Case) -> None:
+    mechanism = fresh(case)
+    threshold = mechanism.threshold
+    mechanism.__dict__["threshold"] = threshold + ((1 << 64) - threshold) // 1000
+    found = verify(mechanism)
+    assert not found.holds
+    assert found.realised > case.epsilon + 1e-5
+    if found.from_matrix is not None:
+        assert found.from_matrix > case.epsilon + 1e-5
+
+
+def test_a_matrix_that_is_not_what_the_integers_say_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The integers are fine, the outputs are not: only the matrix can tell."""
+    mechanism = HadamardResponse(Domain(range(5), sensitive=[0, 1, 3]), 1.0)
+    spelled = mechanism.channel().matrix.copy()
+    spelled[0, 1] += 1e-3
+    spelled[0, 2] -= 1e-3
+    monkeypatch.setattr(HadamardResponse, "channel", lambda self: Channel(spelled, self.domain))
+    found = verify(mechanism)
+    assert found.realised <= 1.0
+    assert found.from_matrix > 1.0 + 1e-9
+    assert not found.holds
+
+
+def test_an_output_that_tells_a_sensitive_value_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = RandomizedResponse(Domain(range(3), sensitive=[0, 1]), 1.0)
+    spelled = np.hstack([mechanism.channel().matrix, np.zeros((3, 1))])
+    spelled[0, 0] -= 1e-6
+    spelled[0, -1] += 1e-6
+    monkeypatch.setattr(RandomizedResponse, "channel", lambda self: Channel(spelled, self.domain))
+    found = verify(mechanism)
+    assert found.from_matrix == inf
+    assert not found.holds
+
+
+def test_a_mechanism_that_promises_less_than_it_does_is_caught() -> None:
+    mechanism = RandomizedResponse(Domain(range(4)), 1.0)
+    object.__setattr__(mechanism, "epsilon", 0.999)
+    found = verify(mechanism)
+    assert found.promised == 0.999
+    assert not found.holds
+
+
+def test_nothing_is_taken_from_the_guarantee_but_the_notion() -> None:
+    mechanism = fresh(Case("rr", "5of5", 1.0))
+    mechanism.__dict__["threshold"] = mechanism.threshold + (1 << 60)
+    assert mechanism.guarantee.realised == pytest.approx(verify(mechanism).realised)
+    sound = fresh(Case("rr", "5of5", 1.0))
+    guarantee = sound.guarantee
+    object.__setattr__(guarantee, "realised", 99.0)
+    assert verify(sound).realised == pytest.approx(1.0)
+
+
+def test_nobody_protected() -> None:
+    mechanism = RandomizedResponse(Domain(range(3), sensitive=[], allow_unprotected=True), 1.0)
+    found = verify(mechanism)
+    assert (found.notion, found.promised, found.ratio, found.from_matrix, found.realised) == ("none", None, None, None, inf)
+
+
+# Explicit matrices
+
+
+def rr(size: int, epsilon: float) -> Any:
+    matrix = np.ones((size, size)) + (exp(epsilon) - 1) * np.eye(size)
+    return matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def urr(size: int, k: int, epsilon: float) -> Any:
+    """[ULDP, Def. 3]: the first k values are sensitive."""
+    c1, c2 = exp(epsilon) / (k + exp(epsilon) - 1), 1 / (k + exp(epsilon) - 1)
+    matrix = np.zeros((size, size))
+    matrix[:, :k] = c2
+    np.fill_diagonal(matrix, 1 - k * c2)
+    np.fill_diagonal(matrix[:k, :k], c1)
+    return matrix
+
+
+def first(size: int, k: int) -> Any:
+    return np.arange(size) < k
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 5.0])
+def test_matrix_of_rr(epsilon: float) -> None:
+    assert matrix_epsilon(rr(6, epsilon), first(6, 6)) == pytest.approx(epsilon, rel=1e-9)
+    # The guarantee is for every value, whatever is called sensitive.
+    assert matrix_epsilon(rr(6, epsilon), first(6, 1)) == pytest.approx(epsilon, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 5.0])
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_matrix_of_urr(k: int, epsilon: float) -> None:
+    assert matrix_epsilon(urr(6, k, epsilon), first(6, k)) == pytest.approx(epsilon, rel=1e-9)
+    # Called sensitive, a value that is told in clear is not protected at all.
+    assert matrix_epsilon(urr(6, k, epsilon), first(6, 6)) == inf
+    assert matrix_epsilon(urr(6, k, epsilon), first(6, k + 1)) == inf
+
+
+@pytest.mark.parametrize(
+    ("matrix", "sensitive", "epsilon"),
+    [
+        ([[1, 0], [0, 1]], [True, True], inf),
+        ([[1, 0], [0, 1]], [True, False], inf),
+        ([[1, 0], [0.25, 0.75]], [True, False], log(4)),
+        ([[1, 0], [0.25, 0.75]], [False, True], inf),
+        ([[0.5, 0.5], [0.5, 0.5]], [True, True], 0.0),
+        ([[1, 0], [0, 1]], [False, False], 0.0),
+        ([[0.5, 0.5, 0], [0.25, 0.75, 0]], [True, True], log(2)),
+        # An output that two values share, but not all, is neither protected nor tells one.
+        ([[1, 0, 0], [0.5, 0.5, 0], [0.5, 0.25, 0.25]], [True, False, False], inf),
+        ([[1, 0, 0], [0.5, 0.5, 0], [0.5, 0, 0.5]], [True, False, False], log(2)),
+        # Ratios are taken between any two inputs, not only from sensitive ones.
+        ([[0.5, 0.5, 0], [0.5, 0.5, 0], [0.1, 0.4, 0.5]], [True, True, False], log(5)),
+        ([[0.9, 0.1, 0], [0.9, 0.1, 0], [0.3, 0.5, 0.2]], [True, True, False], log(5)),
+    ],
+)
+def test_matrices_by_hand(matrix: Any, sensitive: list[bool], epsilon: float) -> None:
+    found = matrix_epsilon(np.array(matrix, dtype=float), np.array(sensitive))
+    assert found == pytest.approx(epsilon, rel=1e-12)
+
+
+def test_explicit_channels() -> None:
+    found = verify(Channel(rr(4, 1.5)))
+    assert found.holds
+    assert found.notion == "LDP"
+    assert (found.promised, found.ratio) == (None, None)
+    assert found.realised == found.from_matrix == pytest.approx(1.5, rel=1e-9)
+    domain = Domain(range(5), sensitive=[0, 1])
+    found = verify(Channel(urr(5, 2, 0.5), domain))
+    assert (found.notion, bool(found.holds)) == ("ULDP", True)
+    assert found.realised == pytest.approx(0.5, rel=1e-9)
+    assert not verify(Channel(np.eye(3))).holds
+    assert not verify(Channel(urr(5, 2, 0.5), Domain(range(5), sensitive=[0, 1, 4]))).holds
+
+
+def test_channels_are_judged_by_the_integers_that_they_draw_with() -> None:
+    """An entry below 2^-64 is never drawn, so where others may send it nobody is protected by it."""
+    matrix = np.array([[1 - 1e-30, 1e-30], [0.5, 0.5]])
+    assert verify(Channel(matrix)).realised == inf
+    assert matrix_epsilon(matrix, np.array([True, True])) < 70
