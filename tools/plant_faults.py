@@ -176,7 +176,7 @@ FAULTS = [
     Fault(
         "the key is not renewed after a fork",
         "core/random.py",
-        'if getattr(local, "process", None) != os.getpid():',
+        'if getattr(local, "process", None) != process:',
         'if getattr(local, "process", None) is None:',
         STATISTICAL,
     ),
@@ -232,71 +232,63 @@ FAULTS = [
 ]
 
 
-def copied(source: Path, folder: Path) -> Path:
-    """Copy the package with its compiled kernels."""
-    shutil.copytree(source / "discreet", folder / "discreet")
+def snapshot(folder: Path) -> Path:
+    """Copy the package, with its compiled kernels, and its tests: all faults meet the same ones, whoever edits them."""
+    for name in ("src", "tests"):
+        shutil.copytree(ROOT / name, folder / name)
+    shutil.copy(ROOT / "pyproject.toml", folder)
     return folder
 
 
-def environment(source: Path) -> dict[str, str]:
+def environment(project: Path) -> dict[str, str]:
     """Return an environment in which ``import discreet`` finds the copy; refuse to go on if it does not."""
-    found = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    found = {**os.environ, "PYTHONPATH": str(project / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     where = [sys.executable, "-c", "import discreet.core.random as module; print(module.__file__)"]
-    imported = subprocess.run(where, env=found, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-    if not Path(imported).resolve().is_relative_to(source.resolve()):
+    imported = subprocess.run(where, env=found, cwd=project, capture_output=True, text=True, check=True).stdout.strip()
+    if not Path(imported).resolve().is_relative_to(project.resolve()):
         raise SystemExit(f"the copy is not what gets imported: {imported}")
     return found
 
 
-def planted(fault: Fault, source: Path) -> bool:
-    """Put the fault into the copy; say whether it still fits."""
-    path = source / "discreet" / fault.file
-    text = path.read_text()
-    if text.count(fault.right) != 1:
-        return False
-    path.write_text(text.replace(fault.right, fault.wrong))
-    return True
-
-
-def run_tests(suites: tuple[str, ...], variables: dict[str, str]) -> tuple[int, str]:
+def run_tests(suites: tuple[str, ...], project: Path) -> tuple[int, str]:
     """Run suites until the first failure; return pytest's exit code and the failing test."""
     options = ["--no-header", "-p", "no:randomly", "--maxfail=1", "-rfE", "--tb=no", "-n", "2"]
     command = [sys.executable, "-m", "pytest", *options, *suites]
-    done = subprocess.run(command, env=variables, cwd=ROOT, capture_output=True, text=True, check=False)
+    variables = environment(project)
+    done = subprocess.run(command, env=variables, cwd=project, capture_output=True, text=True, check=False)
     failed = re.findall(r"^FAILED (.+?)(?: - |$)", done.stdout, flags=re.MULTILINE)
     return done.returncode, failed[0] if failed else ""
 
 
-def verdict(fault: Fault | None, snapshot: Path) -> tuple[bool, str]:
-    """Return whether the tests did what they must, and what there is to say."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = copied(snapshot, Path(folder))
-        if fault is not None and not planted(fault, source):
-            return False, "DOES NOT FIT THE SOURCES"
-        suites = ("tests/contract", "tests/property", "tests/statistical") if fault is None else fault.suites
-        code, test = run_tests(suites, environment(source))
-    if fault is None:
-        return code == 0, "all pass" if code == 0 else f"FAILS WITHOUT A FAULT: {test}"
+def caught(fault: Fault, project: Path) -> tuple[bool, str]:
+    """Plant one fault, run the tests, take it out again; return whether they saw it, and which one did."""
+    path = project / "src" / "discreet" / fault.file
+    text = path.read_text()
+    if text.count(fault.right) != 1:
+        return False, "DOES NOT FIT THE SOURCES"
+    path.write_text(text.replace(fault.right, fault.wrong))
+    code, test = run_tests(fault.suites, project)
+    path.write_text(text)
     # 1 is "tests failed", 2 is "stopped at the first failure"; what cannot be imported fails no test.
-    caught = code in {1, 2} and "::" in test
-    return caught, test if caught else f"NOT CAUGHT (pytest ended with {code})"
+    seen = code in {1, 2} and "::" in test
+    return seen, test if seen else f"NOT CAUGHT (pytest ended with {code})"
 
 
 def main(wanted: list[str]) -> int:
-    """Plant every fault whose name contains all of ``wanted``; first of all, none."""
+    """Plant every fault whose name contains all of ``wanted``, after a run without any."""
     chosen = [fault for fault in FAULTS if all(word in fault.name for word in wanted)]
-    good = True
     with tempfile.TemporaryDirectory() as folder:
-        # One snapshot, so that all faults meet the same sources even if somebody edits them meanwhile.
-        snapshot = copied(ROOT / "src", Path(folder))
-        for fault in [None, *chosen]:
-            fine, said = verdict(fault, snapshot)
-            good &= fine
-            name = "(no fault)" if fault is None else fault.name
-            print(f"{'ok ' if fine else 'BAD'} | {name:<60} | {said}", flush=True)
-            if fault is None and not fine:
-                return 1
-    return 0 if good and chosen else 1
+        project = snapshot(Path(folder))
+        code, test = run_tests((*CONTRACT, *PROPERTY, *STATISTICAL), project)
+        print(f"{'ok ' if code == 0 else 'BAD'} | {'(no fault)':<60} | {test or 'all pass'}", flush=True)
+        if code:
+            return 1
+        good = bool(chosen)
+        for fault in chosen:
+            seen, said = caught(fault, project)
+            good &= seen
+            print(f"{'ok ' if seen else 'BAD'} | {fault.name:<60} | {said}", flush=True)
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

@@ -204,7 +204,7 @@ def test_an_extra_that_is_broken_itself_is_not_called_missing(monkeypatch: pytes
 
 def test_an_extra_that_really_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ModuleNotFoundError, match=r"discreet\[pandas\]"):
+    with pytest.raises(MissingExtraError, match=r"discreet\[pandas\]"):
         LINEAR.to_pandas()
 
 

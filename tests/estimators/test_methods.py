@@ -19,9 +19,7 @@ from refusals import refused
 
 MANY = 1 << 60
 TALLIES = ("linear", "threshold", "norm-sub", "projected")
-several = pytest.mark.parametrize(
-    "case", cases({name: SMALL[name] for name in ("3of7", "5of5")}, (1.0, 3.0)), ids=str
-)
+several = pytest.mark.parametrize("case", cases({name: SMALL[name] for name in ("3of7", "5of5")}, (1.0, 3.0)), ids=str)
 
 
 def expected(case: Case, p: Any, n: int = MANY) -> Tally:

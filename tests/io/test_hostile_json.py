@@ -79,7 +79,15 @@ def test_members_that_are_none(members: Any) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "{", "null", "[]", "3", '"text"', "{}", '{"symbol": 3}', '{"plan": 7, "symbol": 3}', "[" * 100_000]
-    + ['{"a":' * 100_000, '{"plan": null}', "\ufeff{}", "\0", "nonsense", '{"plan": "x"} {}', '{"a": %s}' % ("9" * 5000)],
+    + [
+        '{"a":' * 100_000,
+        '{"plan": null}',
+        "\ufeff{}",
+        "\0",
+        "nonsense",
+        '{"plan": "x"} {}',
+        '{"a": %s}' % ("9" * 5000),
+    ],
     ids=lambda text: text[:20],
 )
 def test_lines_that_are_no_reports(text: str) -> None:

@@ -49,7 +49,10 @@ DOMAINS: dict[str, tuple[dict[str, Any], Domain]] = {
     "texts": (LABELS, Domain(["a", "b", "c"], sensitive=["a", "c"])),
     "all": ({"labels": ["a", "b", "c"]}, Domain(["a", "b", "c"])),
     "integers": ({"labels": [30, 10, 20], "sensitive": [10]}, Domain([30, 10, 20], sensitive=[10])),
-    "mask": ({"labels": ["x", "y", "z"], "sensitive": [False, True, True]}, Domain(["x", "y", "z"], sensitive=["z", "y"])),
+    "mask": (
+        {"labels": ["x", "y", "z"], "sensitive": [False, True, True]},
+        Domain(["x", "y", "z"], sensitive=["z", "y"]),
+    ),
     "range": ({"range": [-5, 5], "sensitive": [-5, 4]}, Domain(range(-5, 5), sensitive=[-5, 4])),
     "product": (
         {"product": PRODUCT, "sensitive": [{"age": ["30s", "40s"], "sex": "f"}, {"grade": 2}]},
@@ -57,7 +60,9 @@ DOMAINS: dict[str, tuple[dict[str, Any], Domain]] = {
     ),
     "grid": (
         {"grid": GRID, "sensitive": [[40.6, -73.9], [41.0, -73.0]]},
-        Domain.grid(lat=(40.5, 41.0), lon=(-74.0, -73.0), rows=4, cols=5, sensitive=np.eye(20, dtype=bool)[[0, 19]].any(0)),
+        Domain.grid(
+            lat=(40.5, 41.0), lon=(-74.0, -73.0), rows=4, cols=5, sensitive=np.eye(20, dtype=bool)[[0, 19]].any(0)
+        ),
     ),
     "unprotected": (
         {"range": [0, 4], "sensitive": [], "allow_unprotected": True},

@@ -53,7 +53,7 @@ class BlockLaw(Protocol):
 
     @property
     def pair_inclusion(self) -> Fraction:
-        """Return rho = P(x' in A given x in A) for two values; 0 where v = 1."""
+        """Return rho = P(x' in A given x in A) for two values; where v = 1 it only scales what cancels."""
         ...
 
     @property

@@ -1,0 +1,128 @@
+"""Real processes: what is imported, what is exited with, and a study from end to end."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scipy.stats import chi2
+
+HEAVY = {"numpy", "numba", "pyarrow", "pandas", "polars", "altair", "vl_convert", "rich", "msgspec", "cryptography"}
+RUN = "import sys; from discreet.cli import main; main(sys.argv[1:], prog_name='discreet')"
+
+
+def python(code: str, *arguments: object, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-c", code, *map(str, arguments)]
+    quiet = {**os.environ, "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=quiet, timeout=120, check=False)
+
+
+def imported(code: str) -> set[str]:
+    """The top-level packages that a fresh interpreter has imported after this code."""
+    after = "import sys, atexit\natexit.register(lambda: print('\\n' + ' '.join(sys.modules), file=sys.stderr))\n"
+    result = python(after + code)
+    assert result.returncode == 0, result.stderr
+    return {name.split(".")[0] for name in result.stderr.splitlines()[-1].split()}
+
+
+@pytest.mark.parametrize("verb", ["", "simulate", "obfuscate", "estimate", "verify", "plan"])
+def test_help_imports_nothing_heavy(verb: str) -> None:
+    arguments = [verb, "--help"] if verb else ["--help"]
+    found = imported(f"from discreet.cli import main\nmain({arguments!r})")
+    assert "click" in found
+    assert not found & HEAVY
+
+
+def test_importing_discreet_imports_nothing_heavy() -> None:
+    assert not imported("import discreet; discreet.__version__; dir(discreet)") & HEAVY
+
+
+def test_a_device_needs_no_estimators() -> None:
+    """Obfuscating numbers takes NumPy and cryptography; counting, files and pictures stay away."""
+    code = "import discreet as dc; dc.UnaryEncoding(dc.Domain(range(9), sensitive=[1]), 1.0).obfuscate([1, 2, 8])"
+    found = imported(code)
+    assert "numpy" in found
+    assert not found & (HEAVY - {"numpy", "cryptography"})
+
+
+def test_every_public_name_is_there() -> None:
+    result = python("import discreet; print(all(getattr(discreet, name) is not None for name in discreet.__all__))")
+    assert result.stdout == "True\n", result.stderr
+    result = python("import discreet; discreet.nothing")
+    assert "module 'discreet' has no attribute 'nothing'" in result.stderr
+
+
+def test_from_values_to_estimates(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(
+        'epsilon = 1.0\n[domain]\nrange = [0, 6]\nsensitive = [0, 5]\n[mechanism]\nname = "subset"\n'
+    )
+    (tmp_path / "values.csv").write_text("x\n" + "0\n1\n1\n2\n5\n" * 100)
+    result = python(RUN, "obfuscate", "plan.toml", "values.csv", "-o", "r.parquet", "--json", folder=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert json.loads(result.stdout)["reports"] == 500
+    result = python(RUN, "estimate", "plan.toml", "r.parquet", "--method", "mle", "--json", folder=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    found = json.loads(result.stdout)
+    assert found["n"] == 500
+    assert sum(found["columns"]["frequency"]) == pytest.approx(1)
+    assert not found["simulated"]
+    result = python(RUN, "verify", "plan.toml", folder=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "The promise holds." in result.stdout
+    result = python(RUN, "obfuscate", "plan.toml", "values.csv", "-o", "r.parquet", folder=tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "Error: r.parquet exists already; choose another name or pass --force (force=True).\n"
+
+
+STUDY = """
+epsilon = 2.0
+methods = ["linear", "projected", "mle"]
+title = "A small study"
+[data]
+path = "people.csv"
+label = "what"
+count = "people"
+[[run]]
+protect = "all"
+mechanism = { name = "rr" }
+[[run]]
+protect = "sensitive"
+mechanism = { name = "hadamard" }
+[[run]]
+protect = "sensitive"
+mechanism = { name = "unary" }
+"""
+
+
+def test_a_study_from_end_to_end(tmp_path: Path) -> None:
+    """Forty values: squared errors are near what they are expected to be.
+
+    Their ratio is a mean of 38 or more squares of normal numbers of nearly equal weight, so nearly a chi-square over
+    its degrees of freedom; 30 of them are granted, and one in a million at either end for each of the three runs.
+    """
+    rows = "".join(f"v{code},{500 + 10 * code},{str(code > 1).lower()}\n" for code in range(40))
+    (tmp_path / "people.csv").write_text("what,people,sensitive\n" + rows)
+    (tmp_path / "study.toml").write_text(STUDY)
+    result = python(RUN, "simulate", "study.toml", "--seed", 5, folder=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    folder = tmp_path / "out" / "study"
+    assert sorted(path.name for path in folder.iterdir()) == ["chart.png", "page.html", "results.json"]
+    assert (folder / "chart.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert "A small study" in result.stdout
+    assert "27,800 people" in result.stdout
+    text = (folder / "page.html").read_text(encoding="utf-8")
+    assert not re.findall(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", text)
+    records = json.loads((folder / "results.json").read_text())
+    assert [(row["notion"], row["mechanism"]) for row in records] == [
+        ("LDP", "rr"),
+        ("ULDP", "hadamard"),
+        ("ULDP", "unary"),
+    ]
+    for row in records:
+        assert row["simulated"]
+        assert row["users"] == 27_800
+        low, high = chi2.ppf([1e-6, 1 - 1e-6], 30) / 30
+        assert low < row["mse"] / row["expected_mse"] < high

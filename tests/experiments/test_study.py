@@ -1,0 +1,314 @@
+"""A study of people whose values are known: read, run, judged against exact expectations, and written down."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.random import SeededRandom
+from discreet.errors import DiscreetError, ParameterError
+from discreet.experiments.findings import Findings, table
+from discreet.experiments.page import page
+from discreet.experiments.saving import save_findings
+from discreet.experiments.study import Study, rows, run_study
+from discreet.mechanisms import BlockMechanism
+from refusals import refused
+
+COUNTS = "label,count,sensitive\na,500,true\nb,0,false\nc,2500,false\nd,40,true\ne,960,false\n"
+STUDY = """
+epsilon = {epsilon}
+methods = ["linear", "threshold", "mle"]
+title = "Title & <b>"
+about = "About </script>."
+credit = "Credit."
+[data]
+path = "people.csv"
+"""
+RUNS = "".join(
+    f'[[run]]\nprotect = "{protect}"\nmechanism = {{ name = "{name}" }}\n'
+    for protect in ("all", "sensitive")
+    for name in ("rr", "unary", "subset", "hashing", "hadamard")
+)
+
+
+def save(folder: Path, text: str = STUDY.format(epsilon=1.0) + RUNS, counts: str = COUNTS) -> Path:
+    (folder / "people.csv").write_text(counts)
+    (folder / "study.toml").write_text(text)
+    return folder / "study.toml"
+
+
+def found_in(folder: Path, seed: int = 20260101, **kwargs: Any) -> Findings:
+    study = Study.load(save(folder, **kwargs))
+    return Findings(study, run_study(study, random=SeededRandom(seed)))
+
+
+# Reading
+
+
+def test_a_study_is_read(tmp_path: Path) -> None:
+    study = Study.load(save(tmp_path))
+    assert study.domain.names() == ["a", "b", "c", "d", "e"]
+    assert study.domain.sensitive.tolist() == [True, False, False, True, False]
+    assert study.counts.tolist() == [500, 0, 2500, 40, 960]
+    assert study.truth.tolist() == [0.125, 0, 0.625, 0.01, 0.24]
+    plain, optimized = study.mechanism(study.document.run[0]), study.mechanism(study.document.run[5])
+    assert (plain.domain.sensitive_count, plain.guarantee.notion) == (5, "LDP")
+    assert (optimized.domain.sensitive_count, optimized.guarantee.notion) == (2, "ULDP")
+    assert plain.epsilon == optimized.epsilon == 1.0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('"linear", "threshold"', '"linear", "magic"', "methods must be among"),
+        ('title = "', 'show = "magic"\ntitle = "', "methods must be among"),
+        ('path = "people.csv"', 'path = "people.csv"\ncount = "n"', "no column 'n'"),
+        ('path = "people.csv"', 'path = "people.csv"\nlabel = "n"', "no column 'n'"),
+        ('path = "people.csv"', 'path = "people.csv"\nsensitive = "n"', "no column 'n'"),
+        ('path = "people.csv"', 'path = "people.csv"\nsensitive = "count"', "true or false"),
+        ('path = "people.csv"', 'path = "people.csv"\ncount = "label"', "must hold counts"),
+        ('path = "people.csv"', 'path = "nobody.csv"', "does not exist"),
+        ('path = "people.csv"', 'path = "people.csv"\nsheet = 1', "at data"),
+        ('protect = "all"', 'protect = "some"', "protect"),
+        ('name = "rr"', 'name = "rr", theta = 0.5', "at run[0].mechanism"),
+        ("epsilon = 1.0", "epsilon = 1.0\nversion = 2", "at version"),
+        (RUNS, "run = []\n", "run"),
+    ],
+)
+def test_studies_that_cannot_be_run(old: str, new: str, told: str, tmp_path: Path) -> None:
+    text = STUDY.format(epsilon=1.0) + RUNS
+    assert old in text
+    text = "run = []\n" + STUDY.format(epsilon=1.0) if old == RUNS else text.replace(old, new, 1)
+    assert told in refused(DiscreetError, lambda: Study.load(save(tmp_path, text)))
+
+
+@pytest.mark.parametrize("bad", ["-1", "1.5", "", "many"])
+def test_counts_that_are_none(bad: str, tmp_path: Path) -> None:
+    path = save(tmp_path, counts=COUNTS.replace("2500", bad))
+    assert "must hold counts" in refused(ParameterError, lambda: Study.load(path))
+
+
+def test_nobody_at_all(tmp_path: Path) -> None:
+    path = save(tmp_path, counts="label,count,sensitive\na,0,true\nb,0,false\n")
+    assert "at least one of them above 0" in refused(ParameterError, lambda: Study.load(path))
+
+
+# Running
+
+SIZE, EACH = 400, 100
+MANY = "label,count,sensitive\n" + "".join(
+    f"v{code},{EACH * (1 + code % 3)},{str(code % 2 == 0).lower()}\n" for code in range(SIZE)
+)
+# Sound runs are off with a probability of at most 1e-9, all ten together.
+TAIL = np.log(2 * 10 / 1e-9)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """At a large epsilon, where people's own sampling would be a good part of the error if it were counted."""
+    text = STUDY.format(epsilon=6.0).replace('"linear", "threshold", "mle"', '"linear"')
+    return found_in(tmp_path_factory.mktemp("many"), text='show = "linear"\n' + text + RUNS, counts=MANY)
+
+
+def shares(mechanism: BlockMechanism, counts: Any) -> Any:
+    """What part of the squared error each independent direction has: numbers that sum to 1.
+
+    The eigenvalues of the covariance of what single reports add to the estimate, from reports of other draws; from so
+    few that the large ones come out too large, which is the safe side.
+    """
+    random = np.random.default_rng(77)
+    codes = random.choice(len(counts), 2000, p=counts / counts.sum())
+    reports = mechanism.obfuscate_codes(codes, random=SeededRandom(77))
+    inside, outside, in_clear = mechanism.moments.worth
+    told = np.zeros(reports.n, dtype=bool) if reports.in_clear is None else reports.in_clear
+    worth = np.zeros((reports.n, len(counts)))
+    worth[np.ix_(told, mechanism.domain.sensitive)] = in_clear
+    contained = mechanism.law.contains(reports.blocks)
+    worth[np.ix_(~told, mechanism.domain.sensitive)] = np.where(contained, inside, outside)
+    worth[np.flatnonzero(told), reports.clear.astype(int)] = 2**64 / mechanism.threshold
+    worth[np.arange(reports.n), codes] -= 1
+    found = np.linalg.eigvalsh(np.cov(worth, rowvar=False))
+    return np.maximum(found, 0) / np.maximum(found, 0).sum()
+
+
+def test_squared_errors_are_what_they_are_expected_to_be(many: Findings) -> None:
+    """A sum of weighted squares of normal numbers stays within Laurent and Massart's bounds.
+
+    P(R > 1 + 2 |w| sqrt(t) + 2 max(w) t) and P(R < 1 - 2 |w| sqrt(t)) are at most e^-t, for weights w that sum to 1.
+    """
+    study = many.study
+    for run in many.outcomes:
+        weights = shares(run.mechanism, study.counts)
+        length = np.sqrt((weights**2).sum())
+        low, high = 1 - 2 * length * np.sqrt(TAIL), 1 + 2 * length * np.sqrt(TAIL) + 2 * weights.max() * TAIL
+        ratio = run.squared_error("linear", study.truth) / run.expected_squared_error(study.truth)
+        assert low < ratio < high, run.mechanism
+        # Rivals, missed as rarely: standard deviations that are three times or a third of what they should be.
+        assert high < 9 * low
+
+
+def test_people_are_not_sampled_so_their_sampling_is_not_counted(many: Findings) -> None:
+    study = many.study
+    p, n = study.truth, int(study.counts.sum())
+    for run in many.outcomes:
+        whole = run.mechanism.expected_mse(n, p)
+        assert run.expected_squared_error(p) == pytest.approx(whole - (1 - p @ p) / n, rel=1e-9)
+        assert 0 < run.expected_squared_error(p) < whole
+
+
+def test_expected_errors_given_the_people_equal_enumeration(tmp_path: Path) -> None:
+    """RR on five values: the trace of the mean covariance of the channel's rows."""
+    found = found_in(tmp_path)
+    run = next(run for run in found.outcomes if run.mechanism.name == "rr" and run.protects == "LDP")
+    p, n = found.study.truth, int(found.study.counts.sum())
+    worth = np.linalg.inv(run.mechanism.channel().matrix)
+    matrix = run.mechanism.channel().matrix
+    variance = sum(share * (row @ worth**2 - (row @ worth) ** 2).sum() for share, row in zip(p, matrix, strict=True))
+    assert run.expected_squared_error(p) == pytest.approx(variance / n, rel=1e-9)
+
+
+def test_runs_come_in_order_with_every_method(tmp_path: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    study = Study.load(save(tmp_path))
+    outcomes = run_study(study, random=SeededRandom(1), progress=lambda *step: told.append(step))
+    assert [run.mechanism.name for run in outcomes] == ["rr", "unary", "subset", "hashing", "hadamard"] * 2
+    assert [run.protects for run in outcomes] == ["LDP"] * 5 + ["ULDP"] * 5
+    for run in outcomes:
+        assert list(run.estimates) == ["linear", "threshold", "mle"]
+        assert all(found.n == 4000 for found in run.estimates.values())
+        p = study.truth
+        for method, found in run.estimates.items():
+            assert run.distance(method, p) == pytest.approx(0.5 * sum(abs(found.frequencies - p)))
+            assert run.squared_error(method, p) == pytest.approx(sum((found.frequencies - p) ** 2))
+    assert [done for _, done, _ in told] == list(range(50))
+    assert {steps for _, _, steps in told} == {50}
+
+
+def test_seeds_repeat_and_secure_runs_are_not_marked(tmp_path: Path) -> None:
+    def facts(source: Any) -> list[Any]:
+        study = Study.load(tmp_path / "study.toml")
+        return [(row["mse"], row["simulated"]) for row in rows(study, run_study(study, random=source))]
+
+    save(tmp_path, STUDY.format(epsilon=1.0) + RUNS.split("[[run]]")[1].join(["[[run]]", ""]))
+    assert facts(SeededRandom(3)) == facts(SeededRandom(3)) != facts(SeededRandom(4))
+    (secure,) = facts(None)
+    assert not secure[1]
+
+
+def test_records_hold_the_figures(tmp_path: Path) -> None:
+    found = found_in(tmp_path)
+    for row, run in zip(rows(found.study, found.outcomes), found.outcomes, strict=True):
+        p = found.study.truth
+        assert row["mse"] == run.squared_error("linear", p)
+        assert row["expected_mse"] == run.expected_squared_error(p)
+        assert row["epsilon_realised"] <= row["epsilon_promised"] == 1.0
+        assert row["tv"] == {method: run.distance(method, p) for method in run.estimates}
+        assert row["worst_standard_error"] == run.estimates["linear"].standard_errors.max()
+        assert row["users"] == 4000
+        assert row["simulated"]
+        expected = run.mechanism.bytes_per_report(float(p[run.mechanism.domain.sensitive].sum()))
+        # Which reports are in clear is drawn; everything else about the size is fixed.
+        assert row["bytes_per_report"] == pytest.approx(expected, rel=0.1)
+        json.dumps(row, allow_nan=False)
+
+
+# What it says
+
+
+def test_the_best_of_each_notion_is_compared(tmp_path: Path) -> None:
+    found = found_in(tmp_path)
+    p = found.study.truth
+    for best, notion in zip(found.compared, ("LDP", "ULDP"), strict=True):
+        of_notion = [run for run in found.outcomes if run.protects == notion]
+        assert best.expected_squared_error(p) == min(run.expected_squared_error(p) for run in of_notion)
+    told = found.sentences()
+    assert "4,000 people" in told[0]
+    assert "the 2 sensitive values, which 13.50% of the people have" in told[1]
+    assert "the other 3 values" in told[2]
+    plain, optimized = found.compared
+    gain = plain.expected_squared_error(p) / optimized.expected_squared_error(p)
+    assert f"about {gain:.0f} times" in told[3]
+    assert f"is off by {plain.distance('mle', p):.1%} of the people" in told[3]
+    assert f"({optimized.mechanism.name}) by {optimized.distance('mle', p):.1%}" in told[3]
+
+
+def test_a_study_of_one_notion_claims_no_gain(tmp_path: Path) -> None:
+    only = STUDY.format(epsilon=1.0) + '[[run]]\nprotect = "sensitive"\nmechanism = { name = "rr" }\n'
+    found = found_in(tmp_path, text=only)
+    assert len(found.sentences()) == 3
+    assert [run.protects for run in found.compared] == ["ULDP"]
+
+
+def test_the_table_is_what_the_records_say(tmp_path: Path) -> None:
+    found = found_in(tmp_path)
+    headings, cells = table(found)
+    assert headings[-3:] == ["TV linear", "TV threshold", "TV mle"]
+    for row, cell in zip(rows(found.study, found.outcomes), cells, strict=True):
+        read = dict(zip(headings, cell, strict=True))
+        assert read["mechanism"] == row["mechanism"]
+        assert read["protects"] == ("all values" if row["notion"] == "LDP" else "2 sensitive")
+        assert float(read["MSE / expected"]) == pytest.approx(row["mse"] / row["expected_mse"], abs=0.005)
+        assert float(read["worst s.e."]) == pytest.approx(row["worst_standard_error"], abs=5e-6)
+        for method, distance in row["tv"].items():
+            assert float(read[f"TV {method}"]) == pytest.approx(distance, abs=5e-5)
+
+
+# What it writes
+
+
+def test_what_is_saved(tmp_path: Path) -> None:
+    found = found_in(tmp_path)
+    folder = tmp_path / "new" / "folder"
+    written = save_findings(found, folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["chart.png", "page.html", "results.json"]
+    assert set(written) == set(folder.iterdir())
+    assert (folder / "chart.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert json.loads((folder / "results.json").read_text()) == list(rows(found.study, found.outcomes))
+    before = (folder / "results.json").read_bytes()
+    save_findings(found, folder)
+    assert (folder / "results.json").read_bytes() == before
+
+
+def test_the_page_needs_nothing_from_anywhere(tmp_path: Path) -> None:
+    text = page(found_in(tmp_path))
+    outside, chart = text.split("<script>", 1)
+    assert not re.findall(r"""(?:src|href|action)\s*=\s*["']?(?:https?:)?//""", text)
+    assert not re.findall(r"<(?:link|img|iframe|script\s+src|base|object|embed)\b", outside)
+    assert "@import" not in text
+    assert "url(" not in outside
+    assert "vegaEmbed" in chart
+
+
+def test_the_page_shows_titles_as_they_are_and_never_as_markup(tmp_path: Path) -> None:
+    counts = COUNTS.replace("\na,", '\n"</script><i>",')
+    text = page(found_in(tmp_path, counts=counts))
+    assert "Title &amp; &lt;b&gt;" in text
+    assert "About &lt;/script&gt;." in text
+    assert "Title & <b>" not in text.split("<script>")[0]
+    assert "</script><i>" not in text
+    assert "\\u003c/script>\\u003ci>" in text
+    assert text.count("Simulated with a seeded source") == 1
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    found = found_in(tmp_path)
+    (tmp_path / "file").touch()
+    refused(ParameterError, lambda: save_findings(found, tmp_path / "file" / "folder"))
+
+
+def test_the_chart_shows_truth_and_estimates_of_both(tmp_path: Path) -> None:
+    found = found_in(tmp_path)
+    spec = found.chart().to_dict()
+    assert len(spec["vconcat"]) == 2
+    for row, names in zip(spec["vconcat"], (["a", "d"], ["c", "e", "b"]), strict=True):
+        assert len(row["hconcat"]) == 2
+        for panel, run in zip(row["hconcat"], found.compared, strict=True):
+            shown = panel["data"]["values"] if "data" in panel else panel["layer"][0]["data"]["values"]
+            assert [one["name"] for one in shown] == names
+            mle = run.estimates["mle"].frequencies
+            codes = [found.study.domain.names().index(name) for name in names]
+            assert [one["frequency"] for one in shown] == mle[codes].tolist()
+            assert [one["truth"] for one in shown] == found.study.truth[codes].tolist()
