@@ -229,7 +229,7 @@ def test_where_nothing_is_sensitive_the_shares_are_the_maximum() -> None:
 
 @pytest.mark.parametrize(
     "method",
-    ["mle", pytest.param("em", marks=pytest.mark.xfail(strict=True, reason="progress is taken and never called"))],
+    ["mle", "em"],
 )
 def test_progress_is_told(method: str) -> None:
     mechanism, seen = UnaryEncoding(Domain(range(30)), 3.0), []

@@ -120,7 +120,7 @@ def shares(mechanism: BlockMechanism, counts: Any) -> Any:
     few that the large ones come out too large, which is the safe side.
     """
     random = np.random.default_rng(77)
-    codes = random.choice(len(counts), 2000, p=counts / counts.sum())
+    codes = random.choice(len(counts), 3000, p=counts / counts.sum())
     reports = mechanism.obfuscate_codes(codes, random=SeededRandom(77))
     inside, outside, in_clear = mechanism.moments.worth
     told = np.zeros(reports.n, dtype=bool) if reports.in_clear is None else reports.in_clear

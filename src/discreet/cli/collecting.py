@@ -12,7 +12,7 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
-from discreet.io.files import iterate_reports, read_tally, replacing, write_reports, write_tally
+from discreet.io.files import check_free, iterate_reports, read_tally, replacing, write_reports, write_tally
 from discreet.io.plan import Plan
 from discreet.io.tables import read_values
 from discreet.mechanisms import BlockMechanism
@@ -52,6 +52,7 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
     """Estimate from files of reports or tallies, write what was asked for, and show the largest values."""
     mechanism = Plan.load(plan).mechanism()
     method = options["method"]
+    _check_outputs(options)
     with progress_bar("reading") as progress:
         data = _gathered(mechanism, sources, keep=method in _NEEDS_REPORTS, progress=progress)
         found = estimate(mechanism, data, method=method, **_given(options, progress))
@@ -67,6 +68,22 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
         show_json(_as_json(found, level, simultaneous=together))
     else:
         _show(mechanism, found, level, simultaneous=together, largest=options["largest"])
+
+
+def _check_outputs(options: dict[str, Any]) -> None:
+    """Refuse what could not be written before anything is read, so that all is written or nothing."""
+    kinds = {
+        "output": ("estimates", (".csv", ".parquet", ".json")),
+        "plot": ("pictures", (".png", ".svg", ".html")),
+        "tally_file": ("tallies", (".tally.parquet",)),
+    }
+    for name, (what, endings) in kinds.items():
+        path = options[name]
+        if path is None:
+            continue
+        if not path.name.endswith(endings):
+            raise ParameterError(f"{what} are kept as {', '.join(endings)}, got {path.name!r}.")
+        check_free(path, force=options["force"])
 
 
 def _given(options: dict[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
@@ -101,8 +118,6 @@ def _inline(path: Path) -> dict[str, Any]:
 
 
 def _write_estimate(path: Path, found: Estimate, level: float, *, simultaneous: bool, force: bool) -> None:
-    if path.suffix not in (".csv", ".parquet", ".json"):
-        raise ParameterError(f"estimates are kept as .csv, .parquet or .json, got {path.name!r}.")
     with replacing(path, force=force) as beside:
         if path.suffix == ".csv":
             found.to_csv(beside, level, simultaneous=simultaneous)

@@ -7,8 +7,7 @@ import click
 
 from discreet.cli.terminal import console, show_json, show_table
 from discreet.core.domain import Domain
-from discreet.errors import ParameterError
-from discreet.io.plan import DomainDocument, Plan, PlanDocument, read_document
+from discreet.io.plan import DomainDocument, Plan, read_document
 from discreet.planning.compare import Comparison, Prospect, compare
 from discreet.privacy.verify import Verification, verify
 
@@ -66,15 +65,12 @@ def compare_on(path: Path, epsilon: float, users: int, sensitive_mass: float | N
 
 
 def _domain_of(path: Path) -> tuple[Domain, float | None]:
-    try:
-        document: DomainDocument | PlanDocument = read_document(path, DomainDocument)
-    except ParameterError as error:
-        try:
-            document = read_document(path, PlanDocument)
-        except ParameterError:
-            raise error from None
-    stated = document.sensitive_mass if isinstance(document, DomainDocument) else None
-    return document.domain.domain(path.parent), stated
+    # What names a mechanism is a plan, and its mistakes are told as a plan's.
+    is_plan = "mechanism" in read_document(path, dict)
+    if is_plan:
+        return Plan.load(path).domain, None
+    document = read_document(path, DomainDocument)
+    return document.domain.domain(path.parent), document.sensitive_mass
 
 
 def _comparison_facts(found: Comparison) -> dict[str, Any]:

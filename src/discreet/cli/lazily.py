@@ -1,11 +1,14 @@
 """What the verbs share before anything heavy is imported."""
 
+import traceback
 from pathlib import Path
 from typing import Any
 
 import click
 
 from discreet.errors import DiscreetError
+
+_DEFECT = 70
 
 input_file = click.Path(path_type=Path)
 output_file = click.Path(path_type=Path, dir_okay=False)
@@ -18,7 +21,7 @@ class Refused(click.ClickException):
 
 
 class Verbs(click.Group):
-    """A group whose verbs report what discreet refuses as one sentence and exit with 2."""
+    """A group whose verbs report what discreet refuses as one sentence and exit with 2, and a defect with 70."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb."""
@@ -26,3 +29,10 @@ class Verbs(click.Group):
             return super().invoke(ctx)
         except DiscreetError as error:
             raise Refused(str(error)) from None
+        except (click.ClickException, click.exceptions.Exit, click.Abort, OSError):
+            raise
+        except Exception:
+            # Not 1, which says that a promise is broken.
+            traceback.print_exc()
+            click.echo("This is a defect of discreet, not of your input; please report it.", err=True)
+            raise click.exceptions.Exit(_DEFECT) from None

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
 from discreet.core import columns, labels
+from discreet.core.bots import Extended
 from discreet.core.columns import MISSING, OUTSIDE
 from discreet.core.sensitivity import sensitive_mask
 from discreet.errors import DataError, ParameterError
@@ -209,8 +210,41 @@ class Domain:
 
     def names(self, codes: IntArray | None = None) -> list[str]:
         """Return one readable name per code (every value if None)."""
-        spelled = [column.tolist() for column in self.table(codes).values()]
-        return [", ".join(str(part) for part in row) for row in zip(*spelled, strict=True)]
+        return labels.names(self.space, np.arange(self.size) if codes is None else codes)
+
+    def with_bots(self, tags: Sequence[str]) -> Self:
+        """Return the domain extended by one bot per tag, all of them sensitive: Z = X + bots, Z_S = X_S + bots.
+
+        Args:
+            tags: different texts.
+
+        Raises:
+            ParameterError: if they are not, or the domain has bots already.
+        """
+        space = Extended(self.space, tags)
+        mask = None if self._mask is None else np.append(self._mask, np.ones(len(space.tags), dtype=np.bool_))
+        return self._of(space, mask, False)
+
+    def distribution(self, values: Any, probabilities: Any) -> FloatArray:
+        """Return the ``(|X|,)`` distribution that gives the listed values their probabilities, and 0 to the others.
+
+        Args:
+            values: ``(n,)`` different values; see `encode`.
+            probabilities: ``(n,)`` numbers that sum to 1.
+
+        Raises:
+            DataError: if a value is not in the domain.
+            ParameterError: if a value is listed twice, or this is no distribution.
+        """
+        codes, shares = self.encode(values), columns.numbers(probabilities, "probabilities")
+        if len(shares) != len(codes) or len(np.unique(codes)) != len(codes):
+            raise ParameterError(
+                f"a distribution must give every value that it lists one probability, once, got {len(codes)} values, "
+                f"{len(np.unique(codes))} of them different, and {len(shares)} probabilities."
+            )
+        whole = np.zeros(self.size)
+        whole[codes] = shares
+        return self.check_distribution(whole)
 
     def check_distribution(self, p: Any) -> FloatArray:
         """Return ``p`` as a ``(|X|,)`` probability distribution over the domain.
@@ -218,12 +252,15 @@ class Domain:
         Raises:
             ParameterError: if it is not one (entries at least 0 that sum to 1 within 1e-6).
         """
-        array = np.asarray(p, dtype=np.float64)
+        array = np.empty(0)
+        # Swallowed, not chained: the library's error quotes what it cannot take.
+        with suppress(TypeError, ValueError):
+            array = np.asarray(p, dtype=np.float64)
         if (
             array.shape != (self.size,)
             or not np.isfinite(array).all()
             or array.min() < 0
             or abs(array.sum() - 1) > 1e-6
         ):
-            raise ParameterError(f"p must be {self.size} probabilities that sum to 1, got shape {array.shape}.")
+            raise ParameterError(f"p must be {self.size} probabilities that sum to 1, got {_shape(p)}.")
         return array

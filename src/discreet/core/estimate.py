@@ -90,16 +90,20 @@ class Estimate:
         return centre - half, centre + half
 
     def columns(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, AnyArray]:
-        """Return the estimate as named columns: labels, sensitive, frequency, standard_error, lower, upper."""
+        """Return the estimate as named columns: labels, sensitive, frequency, standard_error, lower, upper.
+
+        An attribute that bears one of these names itself is called label_... here.
+        """
         low, high = self.interval(level, simultaneous=simultaneous)
-        return {
-            **self.domain.table(),
+        own = {
             "sensitive": self.domain.sensitive,
             "frequency": self.frequencies,
             "standard_error": self.standard_errors,
             "lower": low,
             "upper": high,
         }
+        labels = {f"label_{name}" if name in own else name: column for name, column in self.domain.table().items()}
+        return labels | own
 
     def to_arrow(self, level: float = 0.95, *, simultaneous: bool = False) -> Any:
         """Return a `pyarrow.Table` of `columns`."""

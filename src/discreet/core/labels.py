@@ -287,6 +287,12 @@ def _cell(coordinate: FloatArray, border: tuple[float, float], count: int) -> In
     return np.where(inside, np.minimum(scaled.astype(np.int64), count - 1), OUTSIDE)
 
 
+def names(space: LabelSpace, codes: IntArray) -> list[str]:
+    """Return one readable name per code."""
+    spelled = [column.tolist() for column in space.table(codes).values()]
+    return [", ".join(str(part) for part in row) for row in zip(*spelled, strict=True)]
+
+
 def flat(labels: Any, wanted: str = "labels") -> LabelSpace:
     """Make a flat label space of integers or text.
 

@@ -10,7 +10,7 @@ likelihood estimate does, which in noisy regimes is often nearer to the truth as
 that is zero at the start stays zero, unless it is of a value reported in clear.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +49,7 @@ def expectation_maximization(
     clear_counts: AnyArray | None = None,
     change: float = 3e-4,
     most_iterations: int = 10_000,
+    progress: Callable[[float, float], None] | None = None,
 ) -> Reconstruction:
     """Reconstruct frequencies by expectation maximisation, stopped by the change per iteration.
 
@@ -61,6 +62,7 @@ def expectation_maximization(
         change: Stop when the frequencies change by no more than this in one iteration
             (sum of absolute changes).
         most_iterations: Stop after this many iterations in any case; at least 1.
+        progress: Called with the iterations done and the gap before the last of them.
 
     Returns:
         The reconstruction.
@@ -74,7 +76,9 @@ def expectation_maximization(
         raise ParameterError(f"{message}, got {change} and {most_iterations}.")
     before, counts = _checked(likelihood, start, clear_counts)
     steps = enumerate(_iterate(likelihood, before, counts), start=1)
-    for iterations, (after, gap) in steps:  # noqa: B007
+    for iterations, (after, gap) in steps:
+        if progress is not None:
+            progress(iterations, gap)
         moved = float(np.add.reduce(np.abs(after - before)))
         before = after
         if moved <= change or iterations >= most_iterations:

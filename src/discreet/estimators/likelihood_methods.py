@@ -141,6 +141,7 @@ def expectation_maximization(
         np.concatenate([start[sensitive], start[~sensitive]]),
         clear_counts=evidence.tally.clear if mechanism.domain.clear_count else None,
         change=EM_CHANGE,
+        progress=progress,
     )
     frequencies = mechanism.arrange(found.frequencies, found.clear_frequencies)
     return _with_errors(evidence, frequencies, evidence.safe_variance, "em", found.gap, found.iterations)

@@ -19,6 +19,24 @@ from discreet.mechanisms import Mechanism
 
 _ARROW = (".arrow", ".feather", ".ipc")
 _BATCH = 1 << 18
+_LONGEST_NAME = 255
+
+
+def check_free(target: Path, *, force: bool) -> None:
+    """Refuse an output that cannot be written.
+
+    Raises:
+        OutputExistsError: if it exists and ``force`` is not set.
+        ParameterError: if its folder does not exist, it is a folder itself, or its name is too long.
+    """
+    if len(os.fsencode(target.name)) > _LONGEST_NAME:
+        raise ParameterError(f"the name of an output file must have at most {_LONGEST_NAME} bytes.")
+    if target.is_dir():
+        raise ParameterError(f"{target} is a folder; name a file in it.")
+    if target.exists() and not force:
+        raise OutputExistsError(f"{target} exists already; choose another name or pass --force (force=True).")
+    if not target.parent.is_dir():
+        raise ParameterError(f"the folder of {target} does not exist; make it first.")
 
 
 @contextmanager
@@ -32,13 +50,8 @@ def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
         OutputExistsError: if ``path`` exists and ``force`` is not set.
     """
     target = Path(path)
-    if target.exists() and not force:
-        raise OutputExistsError(f"{target} exists already; choose another name or pass --force (force=True).")
-    if not target.parent.is_dir():
-        raise ParameterError(f"the folder of {target} does not exist; make it first.")
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
-    os.close(handle)
-    beside = Path(name)
+    check_free(target, force=force)
+    beside = _beside(target)
     try:
         yield beside
         mask = os.umask(0)
@@ -47,6 +60,16 @@ def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
         beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _beside(target: Path) -> Path:
+    """Make a file beside the target that will take its place."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=target.suffix, dir=target.parent)
+    except OSError as error:
+        raise ParameterError(f"{target} cannot be written ({type(error).__name__}); choose another place.") from None
+    os.close(handle)
+    return Path(name)
 
 
 @contextmanager
@@ -209,6 +232,6 @@ def _checked_tally(mechanism: Mechanism, facts: dict[str, Any], table: pa.Table)
         raise DataError("this tally has been changed by hand: its counts do not fit together.")
     numbers = counts.to_numpy().copy()
     support, clear = numbers[: len(empty.support)], numbers[len(empty.support) :]
-    if len(numbers) and (numbers.min() < 0 or numbers.max() > n or int(clear.sum()) > n):
+    if not 0 <= n < 1 << 62 or (len(numbers) and numbers.min() < 0) or not mechanism.can_tally(n, support, clear):
         raise DataError("this tally has been changed by hand: its counts do not fit its number of reports.")
     return Tally(mechanism.fingerprint, n, support, clear, bool(facts.get("simulated")))

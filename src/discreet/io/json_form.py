@@ -64,13 +64,20 @@ def from_json(mechanism: Mechanism, lines: Iterable[str]) -> Reports:
     return checked_reports(mechanism, n, whole, simulated=simulated)
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object that says something twice."""
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("repeated")
+    return dict(pairs)
+
+
 def _parsed(line: str, fingerprint: str, columns: dict[str, Column], row: int) -> dict[str, Any]:
     report: Any = _NOTHING
     # Swallowed, not chained: the library's error holds the whole line.
     with suppress(ValueError, RecursionError):
-        report = json.loads(line)
+        report = json.loads(line, object_pairs_hook=_once)
     if report is _NOTHING:
-        raise DataError(f"report {row} is not JSON; it may be truncated.")
+        raise DataError(f"report {row} is not JSON, or says something twice; it may be truncated.")
     if not isinstance(report, dict) or not isinstance(report.get("plan"), str):
         raise DataError(f"report {row} must be an object that names its plan.")
     if report["plan"] != fingerprint:

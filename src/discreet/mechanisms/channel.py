@@ -160,6 +160,10 @@ class Channel:
         counts = np.bincount(reports.blocks["output"], minlength=self.outputs).astype(np.int64)
         return Tally(self.fingerprint, reports.n, counts, np.zeros(0, dtype=np.int64), reports.simulated)
 
+    def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
+        """Return whether nonnegative counts could be those of n reports."""
+        return len(clear) == 0 and int(support.sum(dtype=object)) == n
+
     def empty_tally(self) -> Tally:
         """Return the zero of addition."""
         return Tally(self.fingerprint, 0, np.zeros(self.outputs, dtype=np.int64), np.zeros(0, dtype=np.int64))

@@ -220,6 +220,18 @@ class BlockMechanism:
         support = self.law.support(reports.blocks)[: self.domain.sensitive_count]
         return Tally(self.fingerprint, reports.n, support, self._clear_counts(reports.clear), reports.simulated)
 
+    def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
+        """Return whether nonnegative counts could be those of n reports."""
+        # In floats first: sums of forged counts could wrap.
+        if float(clear.sum(dtype=np.float64)) > n or (len(support) and int(support.max()) > n):
+            return False
+        blocks = n if self.clear_blocks else n - int(clear.sum())
+        if len(support) and int(support.max()) > blocks:
+            return False
+        size = len(support) * self.law.inclusion
+        fixed = 1 + (len(support) - 1) * self.law.pair_inclusion == size
+        return not (len(support) and fixed) or int(support.sum(dtype=object)) == size * blocks
+
     def empty_tally(self) -> Tally:
         """Return the zero of addition."""
         nothing = (
@@ -350,6 +362,6 @@ def _moments(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool =
 
 def checked_n(n: object) -> int:
     """Return ``n`` if it can be a number of reports."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ParameterError(f"n must be an integer of at least 1, got n={n!r}.")
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n < 1 << 63:
+        raise ParameterError("n must be an integer of at least 1 that fits into 64 bits.")
     return int(n)

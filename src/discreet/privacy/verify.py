@@ -1,22 +1,19 @@
 """The realised epsilon, recomputed.
 
 Twice, by strangers to the claim: from the integers that the sampler compares its words with, as an exact fraction under
-one logarithm; and, where the mechanism is small enough to be spelled out, from its matrix, output by output. A
-protected output y may differ by at most e^eps between any two inputs; any other output must tell a single input, which
-is not sensitive [ULDP, Def. 2, read over the outputs that can occur].
+one logarithm; and, where the mechanism is small enough to be spelled out, from its matrix, output by output (see
+`discreet.privacy.notions`).
 """
 
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
 from fractions import Fraction
-
-import numpy as np
+from math import isfinite
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism
+from discreet.privacy.notions import at_most, logarithm, smallest_epsilon
 
-_DIGITS = 60
 _WORDS = 1 << 64
 # What a matrix of doubles can say about a ratio.
 _MATRIX_TOLERANCE = 1e-9
@@ -58,8 +55,8 @@ def verify(mechanism: Mechanism) -> Verification:
     if notion == "none":
         return Verification(notion, None, None, {}, float("inf"), None, holds=True)
     if isinstance(mechanism, Channel):
-        found = matrix_epsilon(mechanism.weights.astype(np.float64) / _WORDS, mechanism.domain.sensitive)
-        return Verification(notion, None, None, {"weights": "over 2^64"}, found, found, holds=np.isfinite(found))
+        found = smallest_epsilon(mechanism, "ULDP").epsilon
+        return Verification(notion, None, None, {"weights": "over 2^64"}, found, found, holds=isfinite(found))
     return _of_blocks(mechanism, notion)
 
 
@@ -69,16 +66,17 @@ def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
     told, not_told = Fraction(truth, _WORDS), Fraction(_WORDS - truth, _WORDS)
     ratio = (told + not_told * noise) / (not_told * noise)
     spelled = _spelled_epsilon(mechanism)
-    kept = _at_most(ratio, promised) and (spelled is None or spelled <= promised + _MATRIX_TOLERANCE)
+    kept = at_most(ratio, promised) and (spelled is None or spelled <= promised + _MATRIX_TOLERANCE)
     integers = {"truth": f"{truth} / 2^64", "block contains a given value": f"{noise.numerator} / {noise.denominator}"}
-    return Verification(notion, promised, ratio, integers, _logarithm(ratio), spelled, holds=kept)
+    return Verification(notion, promised, ratio, integers, logarithm(ratio), spelled, holds=kept)
 
 
 def _spelled_epsilon(mechanism: BlockMechanism) -> float | None:
     try:
-        return matrix_epsilon(mechanism.channel().matrix, mechanism.domain.sensitive)
+        channel = mechanism.channel()
     except ParameterError:
         return None
+    return matrix_epsilon(channel.matrix, mechanism.domain.sensitive)
 
 
 def matrix_epsilon(matrix: FloatArray, sensitive: BoolArray) -> float:
@@ -90,27 +88,8 @@ def matrix_epsilon(matrix: FloatArray, sensitive: BoolArray) -> float:
 
     Returns:
         epsilon in nats; infinite if there is none.
+
+    Raises:
+        ParameterError: if the rows are not probabilities.
     """
-    possible = matrix > 0
-    occurs = possible.any(axis=0)
-    tells_one = (possible.sum(axis=0) == 1) & ~possible[sensitive].any(axis=0)
-    protected = matrix[:, occurs & ~tells_one]
-    if protected.size == 0:
-        return 0.0
-    least = protected.min(axis=0)
-    if (least == 0).any():
-        return float("inf")
-    return float(np.log(protected.max(axis=0) / least).max())
-
-
-def _at_most(ratio: Fraction, epsilon: float) -> bool:
-    """Whether ln(ratio) <= epsilon, decided with sixty digits of e^epsilon."""
-    with localcontext() as context:
-        context.prec = _DIGITS
-        return Decimal(ratio.numerator) / Decimal(ratio.denominator) <= Decimal(epsilon).exp()
-
-
-def _logarithm(ratio: Fraction) -> float:
-    with localcontext() as context:
-        context.prec = _DIGITS
-        return float((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())
+    return smallest_epsilon(matrix, "ULDP", sensitive=sensitive).epsilon

@@ -1,0 +1,155 @@
+"""The verbs that judge, ``verify``, ``simulate`` and ``plan``: in numbers and words, and what they refuse."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from running import Files, done, refusal, run, told
+
+from discreet.io.plan import Plan
+from discreet.planning.compare import compare
+from discreet.privacy.verify import verify
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+# verify
+
+
+@pytest.mark.parametrize("name", ["rr", "unary", "subset", "hashing", "hadamard"])
+def test_verify(tmp_path: Path, name: str) -> None:
+    files = Files(tmp_path, name)
+    found, facts = verify(files.mechanism), told("verify", files.plan)
+    assert facts["holds"] is True
+    assert (facts["promised"], facts["realised"], facts["from_matrix"]) == (1.5, found.realised, found.from_matrix)
+    above, below = map(int, facts["e_to_epsilon"].split("/"))
+    assert (above, below) == (found.ratio.numerator, found.ratio.denominator)
+    text = done("verify", files.plan)
+    assert "The promise holds." in text
+    assert f"{above} / {below}" in text
+
+
+def test_verify_exits_with_1_if_the_promise_is_broken(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = Plan.mechanism
+
+    def broken(self: Plan) -> Any:
+        mechanism = sound(self)
+        mechanism.__dict__["threshold"] = mechanism.threshold + 1
+        return mechanism
+
+    monkeypatch.setattr(Plan, "mechanism", broken)
+    result = run("verify", files.plan)
+    assert result.exit_code == 1
+    assert "THE PROMISE IS BROKEN" in result.stdout
+    result = run("verify", files.plan, "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["holds"] is False
+
+
+def test_verify_says_where_nobody_is_protected(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    text = 'epsilon = 1\n[domain]\nrange = [0, 3]\nsensitive = []\nallow_unprotected = true\n[mechanism]\nname = "rr"\n'
+    plan.write_text(text)
+    assert "Nothing is protected" in done("verify", plan)
+    facts = told("verify", plan)
+    assert (facts["notion"], facts["promised"], facts["realised"]) == ("none", None, None)
+
+
+# simulate
+
+
+STUDY = """epsilon = 1.0
+methods = ["linear"]
+show = "linear"
+data = { path = "people.csv" }
+run = [{ protect = "all", mechanism = { name = "rr" } }, { mechanism = { name = "rr" } }]
+"""
+
+
+def test_simulate_gives_the_records(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("label,count,sensitive\n[a],500,true\n[/b],300,false\nc,200,true\n")
+    study, folder = tmp_path / "study.toml", tmp_path / "some" / "where"
+    study.write_text(STUDY)
+    facts = told("simulate", study, "-o", folder, "--seed", 3)
+    written = json.loads((folder / "results.json").read_text())
+    assert facts == written
+    assert [(row["notion"], row["users"], row["simulated"]) for row in facts] == [
+        ("LDP", 1000, True),
+        ("ULDP", 1000, True),
+    ]
+    text = done("simulate", study, "-o", folder)
+    again = json.loads((folder / "results.json").read_text())
+    assert not again[0]["simulated"]
+    assert again[0]["mse"] != facts[0]["mse"]
+    assert f"{again[0]['mse'] / again[0]['expected_mse']:.2f}" in text
+    assert str(folder / "page.html") in text
+
+
+def test_simulate_refuses(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY)
+    assert "people.csv does not exist" in refusal("simulate", study)
+    study.write_text(STUDY.replace("linear", "magic"))
+    assert "methods must be among" in refusal("simulate", study)
+    study.write_text(STUDY.replace('"rr"', '"rr", k = 2'))
+    assert "at run[0].mechanism" in refusal("simulate", study)
+
+
+# plan
+
+
+@pytest.mark.parametrize("options", [[], ["--sensitive-mass", "0.2"]])
+def test_plan_compares(files: Files, options: list[str]) -> None:
+    mass = 0.2 if options else None
+    wanted = compare(files.mechanism.domain, 2.0, 5000, sensitive_mass=mass)
+    facts = told("plan", files.plan, "--epsilon", 2, "--users", 5000, *options)
+    assert facts["sensitive_mass"] == wanted.sensitive_mass
+    assert facts["sensitive_mass_assumed"] == (not options)
+    assert facts["best_worst_case"] == wanted.best_worst.name
+    assert facts["best_at_sensitive_mass"] == wanted.best_assumed.name
+    for one, record in zip(wanted.prospects, facts["mechanisms"], strict=True):
+        assert record["name"] == one.name
+        assert record["worst_case_mse"] == one.worst_mse
+        assert record["mse_at_sensitive_mass"] == one.assumed_mse
+        assert record["standard_error_rare_sensitive"] == one.sensitive_error
+        assert record["standard_error_clear"] == one.clear_error
+        assert record["bytes_per_report"] == one.bytes
+    text = done("plan", files.plan, "--epsilon", 2, "--users", 5000, *options)
+    assert f"Worst case over all distributions: {wanted.best_worst.name}." in text
+    assert ("assumed; say --sensitive-mass" in text) == (not options)
+    for one in wanted.prospects:
+        assert f"{one.worst_mse:.3e}" in text
+
+
+def test_plan_takes_a_domain_with_its_mass(tmp_path: Path) -> None:
+    domain = tmp_path / "domain.toml"
+    domain.write_text("sensitive_mass = 0.3\n[domain]\nrange = [0, 9]\nsensitive = [1, 2]\n")
+    options = ("plan", domain, "--epsilon", 1, "--users", 100)
+    assert told(*options)["sensitive_mass"] == 0.3
+    assert told(*options, "--sensitive-mass", 0.4)["sensitive_mass"] == 0.4
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--epsilon", "0", "--users", "9"],
+        ["--epsilon", "nan", "--users", "9"],
+        ["--epsilon", "1", "--users", "0"],
+        ["--epsilon", "1", "--users", "9", "--sensitive-mass", "1.5"],
+    ],
+)
+def test_plan_refuses(files: Files, options: list[str]) -> None:
+    refusal("plan", files.plan, *options)
+
+
+def test_more_users_than_a_float_can_count(files: Files) -> None:
+    refusal("plan", files.plan, "--epsilon", 1, "--users", "1" + "0" * 400)
+
+
+def test_plan_says_what_is_wrong_with_a_plan(files: Files) -> None:
+    files.plan.write_text(files.plan.read_text().replace('"unary"', '"unry"'))
+    assert "unry" in refusal("plan", files.plan, "--epsilon", 1, "--users", 10)
