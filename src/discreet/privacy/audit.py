@@ -1,0 +1,182 @@
+"""An audit from outside: draw real reports, and bound epsilon from below by how often they come.
+
+If a mechanism keeps its promise, no set of (protected) reports is more than e^eps times likelier from one value than
+from another. So draw reports of a few values; choose, on at most a fifth of the draws, the pair of values and the set
+of reports that look most revealing; and draw afresh from these two values alone. One set is tested, on draws that had
+no part in its choice, with a Clopper-Pearson bound for each of its two probabilities and half of the error for each
+(Bonferroni): the bound on epsilon is above the true one with a probability of at most 1 - confidence.
+
+An audit can refute a promise and never prove one; that is what `discreet.privacy.verify` does from the numbers. But
+verification reads what the mechanism says of itself, and this looks at what it sends.
+"""
+
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.core.domain import Domain
+from discreet.core.random import RandomSource, checked_source
+from discreet.errors import ParameterError
+from discreet.mechanisms import Channel, Mechanism
+from discreet.privacy.binomial import lower_bound, upper_bound
+from discreet.privacy.events import Candidate, Event, Sample, best_candidate
+from discreet.privacy.notions import required, smallest_epsilon
+
+_FEWEST = 1000
+_SELECTION = 0.1
+_MOST_VALUES = 8
+_MOST_SENSITIVE = 6
+_LEAST_SHARE = 0.1
+_BATCH = 1 << 17
+_BATCH_BYTES = 1 << 26
+_SELECTION_BYTES = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What the reports say.
+
+    Attributes:
+        promised: epsilon, in nats.
+        lower_bound: what epsilon is at least, in nats, with the confidence below; 0 if nothing was seen.
+        confidence: of the bound.
+        draws: how many reports were drawn in all.
+        holds: whether the bound does not contradict the promise.
+        event: the set of reports that was tested, and the two values it compares, by their codes.
+        counts: how often it came from the first and from the second value.
+        trials: how many fresh reports of the first and of the second value were drawn for the test.
+        simulated: whether a seeded source made the draws.
+    """
+
+    promised: float
+    lower_bound: float
+    confidence: float
+    draws: int
+    holds: bool
+    event: Event
+    counts: tuple[int, int]
+    trials: tuple[int, int]
+    simulated: bool
+
+    def __str__(self) -> str:
+        verdict = (
+            "nothing speaks against the promise" if self.holds else "THE PROMISE IS BROKEN: do not use this mechanism"
+        )
+        return (
+            f"With confidence {self.confidence:.6g}, epsilon is at least {self.lower_bound:.6g} ({self.draws} reports "
+            f"drawn); promised is {self.promised:.6g}: {verdict}."
+        )
+
+
+def audit(
+    mechanism: Mechanism,
+    *,
+    draws: int = 1_000_000,
+    confidence: float = 0.999,
+    codes: Any = None,
+    random: RandomSource | None = None,
+) -> Audit:
+    """Draw reports and compare what they say about epsilon with the promise.
+
+    Args:
+        mechanism: any mechanism that promises something; for an explicit channel its realised epsilon is the promise.
+        draws: how many reports in all, at least 1000.
+        confidence: of the lower bound, in (1/2, 1).
+        codes: two or more values to compare; None for all of up to eight, else eight spread over the domain, sensitive
+            ones first. A fault that shows for other values only is not seen.
+        random: the words; None for fresh ones from the operating system's key.
+
+    Raises:
+        ParameterError: if nothing is promised, or there are not two values, or a parameter is out of range.
+    """
+    _check_numbers(draws, confidence)
+    promised, telling = _promise(mechanism)
+    values = _spread(mechanism.domain) if codes is None else np.unique(mechanism.domain.check_codes(codes))
+    if len(values) < 2:
+        raise ParameterError(f"an audit must compare at least 2 values, got {len(values)}.")
+    device = _Device(mechanism, telling, checked_source(random))
+    each = min(int(draws * _SELECTION) // len(values), device.most(2 * len(values), _SELECTION_BYTES))
+    if each == 0:
+        raise ParameterError(f"draws must be at least {10 * len(values)} for {len(values)} values, got draws={draws}.")
+    chosen_on, scored_on = ({int(code): device.sample(int(code), each) for code in values} for _ in range(2))
+    candidate = best_candidate(chosen_on, scored_on, mechanism.domain.sensitive)
+    trials = _shared_out(draws - 2 * each * len(values), candidate)
+    event = candidate.event
+    counts = device.count(event, event.first, trials[0]), device.count(event, event.second, trials[1])
+    found = epsilon_at_least(counts, trials, 1 - confidence)
+    return Audit(promised, found, confidence, draws, found <= promised, event, counts, trials, not device.random.secure)
+
+
+def epsilon_at_least(counts: tuple[int, int], trials: tuple[int, int], error: float) -> float:
+    """Return a lower bound on ln(p/q), or 0 if that is larger, from k of n and l of m, wrong with ``error`` at most.
+
+    Args:
+        counts: k and l, how often an event came.
+        trials: n and m.
+        error: shared equally between a lower bound on p and an upper bound on q.
+    """
+    least = lower_bound(counts[0], trials[0], error / 2)
+    most = upper_bound(counts[1], trials[1], error / 2)
+    return max(log(least / most), 0.0) if least > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Device:
+    """What makes reports."""
+
+    mechanism: Mechanism
+    telling: BoolArray | None
+    random: RandomSource
+
+    def sample(self, code: int, n: int) -> Sample:
+        return Sample(
+            self.mechanism, self.mechanism.obfuscate_codes(np.full(n, code), random=self.random), self.telling
+        )
+
+    def most(self, samples: int, room: int) -> int:
+        """Return how large so many samples can be, together in a number of bytes."""
+        return max(room // (samples * sum(column.bytes for column in self.mechanism.columns)), 1)
+
+    def count(self, event: Event, code: int, n: int) -> int:
+        size = min(self.most(1, _BATCH_BYTES), _BATCH)
+        return sum(event.count(self.sample(code, min(size, n - start))) for start in range(0, n, size))
+
+
+def _check_numbers(draws: object, confidence: object) -> None:
+    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < _FEWEST:
+        raise ParameterError(f"draws must be an integer of at least {_FEWEST}, got draws={draws!r}.")
+    if not isinstance(confidence, float) or not 0.5 < confidence < 1:
+        raise ParameterError(f"confidence must be a number between 0.5 and 1, got confidence={confidence!r}.")
+
+
+def _promise(mechanism: Mechanism) -> tuple[float, BoolArray | None]:
+    """Return the promised epsilon, and for an explicit channel which of its outputs are invertible."""
+    if mechanism.guarantee.notion == "none":
+        raise ParameterError("the mechanism must promise something to be audited, but nothing is sensitive.")
+    if isinstance(mechanism, Channel):
+        found = required(smallest_epsilon(mechanism, "ULDP"), "the channel")
+        return found.epsilon, found.invertible
+    return mechanism.epsilon, None
+
+
+def _spread(domain: Domain) -> IntArray:
+    """Return up to eight codes, spread over the sensitive values and over the others."""
+    clear = min(domain.clear_count, max(_MOST_VALUES - _MOST_SENSITIVE, _MOST_VALUES - domain.sensitive_count))
+    sensitive = min(domain.sensitive_count, _MOST_VALUES - clear)
+    picked = _evenly(domain.sensitive_codes, sensitive), _evenly(domain.clear_codes, clear)
+    return np.sort(np.concatenate(picked))
+
+
+def _evenly(codes: IntArray, count: int) -> IntArray:
+    return codes[np.linspace(0, max(len(codes) - 1, 0), count).astype(np.int64)]
+
+
+def _shared_out(n: int, candidate: Candidate) -> tuple[int, int]:
+    """Share fresh draws between two values so that the rarer event gets more of them."""
+    k, m = (count + 1.0 for count in candidate.counts)
+    share = float(np.clip(np.sqrt(m) / (np.sqrt(k) + np.sqrt(m)), _LEAST_SHARE, 1 - _LEAST_SHARE))
+    first = int(n * share)
+    return first, n - first

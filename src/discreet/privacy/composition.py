@@ -1,0 +1,116 @@
+"""Several reports of one value: their epsilons add up, whether or not one report decides how the next one is made.
+
+[ULDP, Prop. 1]: if Q0 is (X_S, Y_0P, eps0)-ULDP and Q1(y0) is (X_S, Y_1P, eps1)-ULDP for each y0, both together are
+(X_S, Y_0P x Y_1P, eps0 + eps1)-ULDP: a pair of outputs is protected only if both of its parts are. Everything is
+multiplied out in the samplers' own integers, so that the promise, a product of fractions, can be recomputed exactly.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import inf, isfinite, nextafter
+
+import numpy as np
+
+from discreet.arrays import BoolArray
+from discreet.core.exact import checked_epsilon
+from discreet.errors import MismatchError, ParameterError
+from discreet.mechanisms import Channel, Mechanism
+from discreet.privacy.derived import Derived, derive, refuse_large
+from discreet.privacy.notions import Protection, exact_ratio, required, smallest_epsilon
+from discreet.privacy.verify import verify
+
+
+def sequential(first: Channel, second: Channel | Sequence[Channel]) -> Derived:
+    """Compose two reports of one value.
+
+    Args:
+        first: Q0.
+        second: Q1, the same whatever the first report says; or, adaptively, one channel per output of ``first``.
+
+    Returns:
+        the mechanism whose output ``y0 * |Y1| + y1`` is the pair (y0, y1), and its promise, eps0 + eps1.
+
+    Raises:
+        ParameterError: if a part is not ULDP for any epsilon, or there is not one second channel per first output.
+        MismatchError: if they are not over the same domain.
+    """
+    found = required(smallest_epsilon(first, "ULDP"), "the first channel")
+    seconds = _one_per_output(first, second)
+    known: dict[int, Protection] = {}
+    for y, channel in enumerate(seconds):
+        if id(channel) not in known:
+            known[id(channel)] = required(smallest_epsilon(channel, "ULDP"), f"the second channel after output {y}")
+    after = [known[id(channel)] for channel in seconds]
+    ratio = exact_ratio(found) * max(exact_ratio(one) for one in known.values())
+    protected = found.protected[:, None] & np.array([one.protected for one in after])
+    return _product(first, seconds, protected.reshape(-1), ratio)
+
+
+def integrated(own: Channel, other: Channel) -> Derived:
+    """Compose a ULDP report to one collector with an LDP report of the same value to another one.
+
+    A protected report of the first and any report of the second are at most a factor e^(eps_A + eps_B) likelier from
+    one value than from another [ULDP, on compatibility with LDP].
+
+    Args:
+        own: (X_S, Y_P, eps_A)-ULDP.
+        other: eps_B-LDP over the same domain, for every value, whatever the domain calls sensitive.
+
+    Raises:
+        ParameterError: if ``own`` is not ULDP, or ``other`` not LDP, for any epsilon.
+        MismatchError: if they are not over the same domain.
+    """
+    required(smallest_epsilon(other, "LDP"), "the other collector's channel")
+    return sequential(own, other)
+
+
+def split_epsilon(epsilon: float, reports: int) -> float:
+    """Return the epsilon of each of t reports that are to give ``epsilon`` in total: eps/t, never more.
+
+    Raises:
+        ParameterError: if ``reports`` is not an integer of at least 1, or epsilon no promise.
+    """
+    epsilon, reports = checked_epsilon(epsilon), _checked_reports(reports)
+    each = epsilon / reports
+    return nextafter(each, 0) if Fraction(each) * reports > Fraction(epsilon) else each
+
+
+def repeated_epsilon(mechanism: Mechanism, reports: int) -> float:
+    """Return the epsilon of t reports of one value, made independently: t times that of one, as realised.
+
+    Args:
+        mechanism: any mechanism that protects; it need not be small.
+        reports: t.
+
+    Raises:
+        ParameterError: if the mechanism gives no guarantee, or ``reports`` is not an integer of at least 1.
+    """
+    reports = _checked_reports(reports)
+    found = verify(mechanism)
+    if not isfinite(found.realised):
+        raise ParameterError("the mechanism must protect its sensitive values with some epsilon, got none.")
+    return reports * found.realised
+
+
+def _one_per_output(first: Channel, second: Channel | Sequence[Channel]) -> list[Channel]:
+    seconds = [second] * first.outputs if isinstance(second, Channel) else list(second)
+    if len(seconds) != first.outputs or len({channel.outputs for channel in seconds}) != 1:
+        raise ParameterError(
+            f"second must be a channel, or {first.outputs} channels (one per output of the first) with equally many "
+            f"outputs, got {len(seconds)} channels."
+        )
+    if any(channel.domain.fingerprint != first.domain.fingerprint for channel in seconds):
+        raise MismatchError("all channels must be over one domain with the same sensitive values.")
+    return seconds
+
+
+def _product(first: Channel, seconds: list[Channel], protected: BoolArray, ratio: Fraction) -> Derived:
+    refuse_large(first.domain.size * first.outputs * seconds[0].outputs)
+    pairs = [first.weights[:, y, None] * channel.weights for y, channel in enumerate(seconds)]
+    return derive("ULDP", ratio, np.hstack(pairs), protected, first.domain)
+
+
+def _checked_reports(reports: object) -> int:
+    if isinstance(reports, bool) or not isinstance(reports, int | np.integer) or not 1 <= reports < inf:
+        raise ParameterError(f"reports must be an integer of at least 1, got reports={reports!r}.")
+    return int(reports)

@@ -1,0 +1,174 @@
+"""The smallest epsilon for which a matrix satisfies a privacy notion, from its numbers alone.
+
+The three notions [ULDP, Defs. 1 and 2; arXiv version, Def. 5 for the one-sided one], over the outputs that can occur:
+
+- LDP: no output is more than e^eps times likelier from one value than from another;
+- ULDP: that holds for every protected output, and every other output tells a single value, which is not sensitive;
+- OSLDP (one-sided): no output is more than e^eps times likelier from a *sensitive* value than from any value.
+
+Which outputs are protected is not a choice: one that a single value can cause has no finite ratio, and one that several
+values can cause does not tell which. So Y_P and Y_I are read off the matrix. An output that never occurs is in neither.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from math import inf
+from numbers import Rational
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, frozen
+from discreet.errors import ParameterError
+from discreet.mechanisms import Channel
+
+Notion: TypeAlias = Literal["LDP", "ULDP", "OSLDP"]
+"""A privacy notion by its name."""
+
+_NOTIONS = ("LDP", "ULDP", "OSLDP")
+_DIGITS = 60
+_ROW_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Protection:
+    """What a matrix provides.
+
+    Attributes:
+        notion: the notion that was asked about.
+        epsilon: the smallest epsilon for which it holds, in nats; infinite if there is none.
+        ratio: e^epsilon as an exact fraction; None if the matrix was given in floats, or if there is none.
+        protected: ``(|Y|,)`` Y_P, the outputs that the bound is about.
+        invertible: ``(|Y|,)`` Y_I, the outputs that tell a single value, which is not sensitive.
+        blocking: the first output for which no epsilon suffices; None if there is none.
+    """
+
+    notion: Notion
+    epsilon: float
+    ratio: Fraction | None
+    protected: BoolArray
+    invertible: BoolArray
+    blocking: int | None
+
+
+def smallest_epsilon(source: Channel | Any, notion: Notion, *, sensitive: Any = None) -> Protection:
+    """Return the smallest epsilon for which a channel or a matrix satisfies a notion.
+
+    Args:
+        source: a channel, which is judged by the integers that its sampler draws with; or an ``(|X|, |Y|)`` matrix: of
+            floats, or of `Fraction` or integers, which are taken exactly (rows may add up to any common total).
+        notion: ``"LDP"``, ``"ULDP"`` or ``"OSLDP"``.
+        sensitive: ``(|X|,)`` booleans, X_S; for a matrix, unless the notion is LDP. A channel brings its own.
+
+    Returns:
+        epsilon, and the output that stands in the way if there is none.
+
+    Raises:
+        ParameterError: if the matrix does not hold probabilities, or ``sensitive`` does not fit.
+    """
+    if notion not in _NOTIONS:
+        raise ParameterError(f"notion must be one of {', '.join(_NOTIONS)}, got notion={notion!r}.")
+    if isinstance(source, Channel):
+        if sensitive is not None:
+            raise ParameterError("sensitive must be left out for a channel, whose domain says what is sensitive.")
+        matrix, chosen = source.weights, source.domain.sensitive
+    else:
+        matrix = _checked_matrix(source)
+        chosen = _checked_sensitive(sensitive, len(matrix), notion)
+    return _judged(matrix, chosen, notion)
+
+
+def required(found: Protection, what: str) -> Protection:
+    """Return what was found if there is an epsilon at all.
+
+    Args:
+        found: the protection.
+        what: what to call the matrix in the message.
+
+    Raises:
+        ParameterError: if no epsilon suffices.
+    """
+    if found.blocking is not None:
+        reason = "can come from some values only" + (
+            ", and does not tell a single value that is not sensitive" if found.notion == "ULDP" else ""
+        )
+        raise ParameterError(f"{what} must be {found.notion} for some epsilon, but output {found.blocking} {reason}.")
+    return found
+
+
+def exact_ratio(found: Protection) -> Fraction:
+    """Return e^eps of a protection that was found exactly and exists."""
+    if found.ratio is None:
+        raise ParameterError("ratio must be exact and finite: the matrix must be of fractions or a channel's integers.")
+    return found.ratio
+
+
+def at_most(ratio: Fraction, epsilon: float) -> bool:
+    """Whether ln(ratio) <= epsilon, decided with sixty digits of e^epsilon."""
+    with localcontext() as context:
+        context.prec = _DIGITS
+        return Decimal(ratio.numerator) / Decimal(ratio.denominator) <= Decimal(epsilon).exp()
+
+
+def logarithm(ratio: Fraction) -> float:
+    """Return ln(ratio), rounded once."""
+    with localcontext() as context:
+        context.prec = _DIGITS
+        return float((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())
+
+
+def _judged(matrix: AnyArray, sensitive: BoolArray, notion: Notion) -> Protection:
+    possible = matrix > 0
+    occurs = possible.any(axis=0)
+    tells_one = (possible.sum(axis=0) == 1) & ~possible[sensitive].any(axis=0)
+    bounded = {"LDP": occurs, "ULDP": occurs & ~tells_one, "OSLDP": possible[sensitive].any(axis=0)}[notion]
+    invertible = np.zeros_like(tells_one) if notion == "LDP" else tells_one
+    blocked = np.flatnonzero(bounded & ~possible.all(axis=0))
+    masks = frozen(bounded), frozen(invertible)
+    if len(blocked):
+        return Protection(notion, inf, None, *masks, int(blocked[0]))
+    ratio = _largest_ratio(matrix[:, bounded], sensitive if notion == "OSLDP" else slice(None))
+    exact = matrix.dtype == object
+    return Protection(notion, logarithm(ratio), ratio if exact else None, *masks, None)
+
+
+def _largest_ratio(matrix: AnyArray, numerators: Any) -> Fraction:
+    """Return the largest ratio of a column's largest entry (over the rows ``numerators``) to its smallest."""
+    if matrix.size == 0:
+        return Fraction(1)
+    most, least = matrix[numerators].max(axis=0), matrix.min(axis=0)
+    if matrix.dtype == object:
+        return max(Fraction(high, low) for high, low in zip(most.tolist(), least.tolist(), strict=True))
+    # The quotient of two doubles may overflow; as a fraction of the doubles themselves it cannot.
+    steepest = int((np.log(most) - np.log(least)).argmax())
+    return Fraction(float(most[steepest])) / Fraction(float(least[steepest]))
+
+
+def _checked_matrix(given: Any) -> AnyArray:
+    try:
+        matrix = np.asarray(given)
+        matrix = matrix.astype(object if matrix.dtype.kind in "Oiu" else np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("matrix must be (|X|, |Y|) numbers.") from None
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ParameterError(f"matrix must be (|X|, |Y|), got shape {matrix.shape}.")
+    if matrix.dtype == object:
+        if not all(isinstance(entry, Rational) for entry in matrix.flat):
+            raise ParameterError("matrix must hold floats, or nothing but fractions and integers.")
+        totals = matrix.sum(axis=1)
+        sums_agree = totals[0] > 0 and bool((totals == totals[0]).all())
+    else:
+        sums_agree = bool(np.isfinite(matrix).all()) and abs(matrix.sum(axis=1) - 1).max() <= _ROW_TOLERANCE
+    if not sums_agree or (matrix < 0).any():
+        raise ParameterError("matrix must hold probabilities, each row summing to 1.")
+    return matrix
+
+
+def _checked_sensitive(given: Any, size: int, notion: Notion) -> BoolArray:
+    if given is None and notion == "LDP":
+        return np.ones(size, dtype=np.bool_)
+    sensitive: BoolArray = np.asarray(given)
+    if sensitive.shape != (size,) or sensitive.dtype != np.bool_:
+        raise ParameterError(f"sensitive must be ({size},) booleans, one per row, for {notion}.")
+    return sensitive

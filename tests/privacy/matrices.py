@@ -1,0 +1,37 @@
+"""Explicit mechanisms by the paper's formulas, for the tests of privacy properties."""
+
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from discreet.core.domain import Domain
+from discreet.mechanisms import Channel
+
+
+def rr_matrix(size: int, epsilon: float) -> Any:
+    matrix = np.ones((size, size)) + (exp(epsilon) - 1) * np.eye(size)
+    return matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def urr_matrix(size: int, k: int, epsilon: float) -> Any:
+    """[ULDP, Def. 3]: the first k values are sensitive."""
+    c1, c2 = exp(epsilon) / (k + exp(epsilon) - 1), 1 / (k + exp(epsilon) - 1)
+    matrix = np.zeros((size, size))
+    matrix[:, :k] = c2
+    np.fill_diagonal(matrix, 1 - k * c2)
+    np.fill_diagonal(matrix[:k, :k], c1)
+    return matrix
+
+
+def first_are_sensitive(size: int, k: int) -> Domain:
+    return Domain(range(size), sensitive=range(k))
+
+
+def rr(size: int, k: int, epsilon: float) -> Channel:
+    """RR, which protects everything, over a domain with k sensitive values."""
+    return Channel(rr_matrix(size, epsilon), first_are_sensitive(size, k))
+
+
+def urr(size: int, k: int, epsilon: float) -> Channel:
+    return Channel(urr_matrix(size, k, epsilon), first_are_sensitive(size, k))

@@ -1,0 +1,297 @@
+"""The audit: strong enough to see what is broken, and never above the truth more often than it says."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from matrices import rr, urr, urr_matrix
+from scipy.stats import binom
+
+from discreet.cli import main
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.errors import DataError, ParameterError
+from discreet.io.plan import Plan
+from discreet.mechanisms import (
+    BlockMechanism,
+    Channel,
+    HadamardResponse,
+    LocalHashing,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from discreet.privacy.audit import Audit, audit, epsilon_at_least
+from discreet.privacy.events import Sample, best_candidate
+from laws import BUILDERS, SIZES, Case, cases
+from refusals import refused
+
+DRAWS = 200_000
+
+
+def seeded(mechanism: Any, draws: int = DRAWS, **options: Any) -> Audit:
+    return audit(mechanism, draws=draws, random=SeededRandom(options.pop("seed", 1)), **options)
+
+
+def fresh(case: Case) -> BlockMechanism:
+    """A mechanism of one's own, to be broken."""
+    return BUILDERS[case.builder](case.domain, case.epsilon)
+
+
+def wired(mechanism: Any, obfuscate: Callable[..., Reports]) -> Any:
+    """Replace what the device does, and nothing that it says of itself."""
+    mechanism.__dict__["obfuscate_codes"] = obfuscate
+    return mechanism
+
+
+# What keeps its promise passes, and what is seen is nearly the promise
+
+
+@pytest.mark.parametrize("case", cases(SIZES), ids=str)
+def test_every_mechanism_passes(case: Case) -> None:
+    found = seeded(case.mechanism, 50_000)
+    assert found.holds
+    assert 0 <= found.lower_bound <= found.promised == case.epsilon
+    assert found.simulated
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 8])
+def test_power_for_rr(size: int) -> None:
+    """A million reports at epsilon = 1 show at least 0.95 of it."""
+    for domain in (Domain(range(size)), Domain(range(size), sensitive=[0])):
+        found = seeded(RandomizedResponse(domain, 1.0), 1_000_000)
+        assert 0.95 < found.lower_bound <= 1.0
+
+
+@pytest.mark.parametrize("case", cases({size: SIZES[size] for size in ("3of7", "5of5", "12of40")}, (1.0, 3.0)), ids=str)
+def test_power_for_all(case: Case) -> None:
+    assert seeded(case.mechanism, 1_000_000).lower_bound > case.epsilon * 0.9
+
+
+@pytest.mark.parametrize("law", [UnaryEncoding, LocalHashing, HadamardResponse])
+def test_power_where_there_are_many_values(law: Any) -> None:
+    for domain in (Domain(range(1000)), Domain(range(3000), sensitive=range(500))):
+        assert 0.85 < seeded(law(domain, 1.0)).lower_bound <= 1.0
+
+
+def test_real_randomness_unless_told_otherwise() -> None:
+    found = audit(RandomizedResponse(Domain(range(3)), 1.0), draws=100_000)
+    assert not found.simulated
+    assert 0.8 < found.lower_bound < 1.1
+    again = audit(RandomizedResponse(Domain(range(3)), 1.0), draws=100_000)
+    assert again.counts != found.counts
+    assert seeded(RandomizedResponse(Domain(range(3)), 1.0)) == seeded(RandomizedResponse(Domain(range(3)), 1.0))
+
+
+def test_the_bound_is_above_the_truth_no_more_often_than_stated() -> None:
+    """Three hundred small audits at 80%, of mechanisms that are exactly at their promise."""
+    for size, draws in ((2, 4000), (8, 60_000)):
+        mechanism = RandomizedResponse(Domain(range(size)), 0.5)
+        found = [seeded(mechanism, draws, confidence=0.8, seed=seed) for seed in range(300)]
+        assert sum(not one.holds for one in found) <= binom.isf(1e-6, 300, 0.2)
+        assert np.median([one.lower_bound for one in found]) > 0.3
+
+
+def test_the_rival_that_tests_on_the_draws_it_chose_by_would_be_wrong_too_often() -> None:
+    mechanism, n, wrong = RandomizedResponse(Domain(range(8)), 0.5), 300, 0
+    for seed in range(100):
+        random = SeededRandom(seed)
+        drawn = {
+            code: Sample(mechanism, mechanism.obfuscate_codes(np.full(n, code), random=random)) for code in range(8)
+        }
+        counts = best_candidate(drawn, drawn, mechanism.domain.sensitive).counts
+        wrong += epsilon_at_least(counts, (n, n), 0.2) > 0.5
+    assert wrong > binom.isf(1e-6, 100, 0.2)
+
+
+def test_the_bound_itself() -> None:
+    assert epsilon_at_least((0, 0), (100, 100), 0.001) == 0
+    assert epsilon_at_least((50, 50), (100, 100), 0.001) == 0
+    assert epsilon_at_least((100, 0), (100, 100), 0.001) == pytest.approx(np.log(0.0005**0.01 / (1 - 0.0005**0.01)))
+
+
+# What is broken is seen
+
+
+@pytest.mark.parametrize("case", cases({size: SIZES[size] for size in ("3of7", "5of5", "12of40")}, (1.0,)), ids=str)
+def test_twice_the_truth_is_flagged(case: Case) -> None:
+    mechanism = fresh(case)
+    mechanism.__dict__["threshold"] = min(2 * mechanism.threshold, (1 << 64) - 1)
+    found = seeded(mechanism)
+    assert not found.holds
+    assert found.lower_bound > found.promised == 1.0
+    assert "THE PROMISE IS BROKEN" in str(found)
+
+
+@pytest.mark.parametrize("case", cases({size: SIZES[size] for size in ("3of7", "12of40")}, (1.0,)), ids=str)
+def test_a_mechanism_that_promises_less_than_it_does_is_flagged(case: Case) -> None:
+    mechanism = fresh(case)
+    object.__setattr__(mechanism, "epsilon", 0.7)
+    assert not seeded(mechanism).holds
+
+
+@pytest.mark.parametrize("case", cases({"3of7": SIZES["3of7"]}, (1.0,)), ids=str)
+def test_one_in_a_hundred_without_noise_is_flagged(case: Case) -> None:
+    """A code path that now and then tells a sensitive value in clear; every integer of the mechanism is right."""
+    sound, leaky = fresh(case), fresh(case)
+
+    def obfuscate(codes: Any, *, random: Any = None) -> Reports:
+        reports = sound.obfuscate_codes(codes, random=random)
+        if reports.in_clear is None:
+            return reports
+        lucky = random.words(reports.n) < np.uint64((1 << 64) // 100)
+        told = lucky | reports.in_clear
+        carries = np.ones(reports.n, dtype=bool) if sound.clear_blocks else ~reports.in_clear
+        kept = carries & (np.ones(reports.n, dtype=bool) if sound.clear_blocks else ~lucky)
+        blocks = {name: column[kept[carries]] for name, column in reports.blocks.items()}
+        return Reports(reports.fingerprint, reports.n, told, np.asarray(codes)[told].astype(np.uint8), blocks, True)
+
+    found = seeded(wired(leaky, obfuscate), codes=[0, 4])
+    assert not found.holds
+    assert "in clear" in found.event.describe("x", "y")
+
+
+@pytest.mark.parametrize("law", [RandomizedResponse, UnaryEncoding, SubsetSelection, LocalHashing, HadamardResponse])
+def test_truth_without_noise_for_one_value_is_flagged(law: Any) -> None:
+    sound, broken = law(Domain(range(8)), 1.0), law(Domain(range(8)), 1.0)
+    certain = law(Domain(range(8)), 1.0)
+    certain.__dict__["threshold"] = (1 << 64) - 1
+
+    def obfuscate(codes: Any, *, random: Any = None) -> Reports:
+        # The value 5 is always told; samples are of one value each.
+        used = certain if codes[0] == 5 else sound
+        reports: Reports = used.obfuscate_codes(codes, random=random)
+        return reports
+
+    found = seeded(wired(broken, obfuscate))
+    assert not found.holds
+    assert 5 in (found.event.first, found.event.second)
+
+
+def test_an_output_that_membership_does_not_show_is_flagged() -> None:
+    """Columns of a Hadamard matrix with the same members of two values, but one that only the first value sends."""
+    mechanism = HadamardResponse(Domain(range(7)), 0.5)
+    sound = HadamardResponse(Domain(range(7)), 0.5)
+
+    def obfuscate(codes: Any, *, random: Any = None) -> Reports:
+        reports = sound.obfuscate_codes(codes, random=random)
+        column = reports.blocks["column"].copy()
+        if codes[0] != 2:
+            column[column == 3] = 4
+        return Reports(reports.fingerprint, reports.n, None, reports.clear, {"column": column}, True)
+
+    found = seeded(wired(mechanism, obfuscate))
+    assert not found.holds
+    assert found.event.whole
+    assert "chosen outputs" in found.event.describe("x", "y")
+
+
+def test_predictable_words_are_flagged() -> None:
+    """A source that hands out the same words again and again makes no noise at all."""
+
+    class Stuck:
+        secure = True
+
+        def words(self, n: int) -> Any:
+            return np.full(n, 1 << 62, dtype=np.uint64)
+
+    assert not audit(RandomizedResponse(Domain(range(4)), 1.0), draws=10_000, random=Stuck()).holds
+
+
+# Explicit channels
+
+
+def test_channels() -> None:
+    for channel in (rr(5, 5, 1.0), rr(5, 2, 1.0), urr(5, 2, 1.0), urr(5, 1, 1.0)):
+        found = seeded(channel)
+        assert found.holds
+        assert found.promised == pytest.approx(1.0)
+        assert found.lower_bound > 0.85
+
+
+def test_a_channel_that_draws_from_another_matrix_is_flagged() -> None:
+    channel = urr(5, 2, 1.0)
+    channel.__dict__["_shares"] = urr(5, 2, 1.5)._shares
+    assert not seeded(channel).holds
+    # A sensitive value that is told: the matrix it draws from calls one value fewer sensitive.
+    leaky = urr(5, 2, 1.0)
+    leaky.__dict__["_shares"] = Channel(urr_matrix(5, 1, 1.0), leaky.domain)._shares
+    found = seeded(leaky)
+    assert not found.holds
+    assert (found.event.first, found.counts[1]) == (1, 0)
+
+
+# What cannot be audited is refused
+
+
+def test_refusals() -> None:
+    mechanism = RandomizedResponse(Domain(range(4)), 1.0)
+    nobody = RandomizedResponse(Domain(range(3), sensitive=[], allow_unprotected=True), 1.0)
+    refused(ParameterError, lambda: audit(nobody))
+    refused(ParameterError, lambda: audit(RandomizedResponse(Domain(["only"]), 1.0)), "only")
+    refused(ParameterError, lambda: audit(Channel(np.eye(3))))
+    refused(ParameterError, lambda: audit(mechanism, codes=[2, 2]))
+    refused(DataError, lambda: audit(mechanism, codes=[2, 9]))
+    for draws in (999, 1e6, True, "many"):
+        refused(ParameterError, lambda draws=draws: audit(mechanism, draws=draws))  # type: ignore[misc]
+    for confidence in (0.5, 1.0, 99.9, float("nan"), None):
+        refused(ParameterError, lambda confidence=confidence: audit(mechanism, confidence=confidence))  # type: ignore[misc]
+    many = RandomizedResponse(Domain(range(200)), 1.0)
+    refused(ParameterError, lambda: audit(many, draws=1000, codes=range(150)))
+
+
+# The verb
+
+PLAN = 'epsilon = 1.0\n[domain]\nlabels = ["red", "green", "blue"]\nsensitive = ["red"]\n[mechanism]\nname = "rr"\n'
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> str:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    return str(path)
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(main, ["audit", *arguments])
+
+
+def test_the_verb(plan: str) -> None:
+    result = run(plan, "--draws", "50000", "--seed", "3")
+    assert result.exit_code == 0
+    assert "nothing speaks against the promise" in result.stdout
+    assert "from red:" in result.stdout
+    facts = json.loads(run(plan, "--draws", "50000", "--seed", "3", "--json").stdout)
+    expected = seeded(Plan.load(plan).mechanism(), 50_000, seed=3)
+    assert (facts["promised"], facts["lower_bound"], facts["draws"]) == (1.0, expected.lower_bound, 50_000)
+    assert (facts["holds"], facts["simulated"], facts["confidence"]) == (True, True, 0.999)
+    assert facts["tested"]["values"][0] == "red"
+    assert json.loads(run(plan, "--draws", "5000", "--json").stdout)["simulated"] is False
+
+
+def test_the_verb_exits_with_1_if_the_promise_is_broken(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = Plan.mechanism
+
+    def broken(self: Plan) -> Any:
+        mechanism = sound(self)
+        mechanism.__dict__["threshold"] = min(2 * mechanism.threshold, (1 << 64) - 1)
+        return mechanism
+
+    monkeypatch.setattr(Plan, "mechanism", broken)
+    result = run(plan, "--draws", "50000", "--seed", "3")
+    assert result.exit_code == 1
+    assert "THE PROMISE IS BROKEN" in result.stdout
+    result = run(plan, "--draws", "50000", "--seed", "3", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["holds"] is False
+
+
+def test_the_verb_refuses(plan: str) -> None:
+    result = run(plan, "--draws", "10")
+    assert result.exit_code == 2
+    assert "draws" in result.stderr
