@@ -1,0 +1,190 @@
+"""A mixture of block sizes as a mechanism: its probabilities, its decoder and its exact errors.
+
+With probability t_k the size is k, whatever the value is *and whether or not its truth will be told*: drawing both from
+one random number would leave no finite epsilon. A sensitive value then sends a uniform k-subset that contains it with
+probability k e^eps / (k e^eps + v - k), else a uniform one that does not; another value sends a uniform k-subset with
+probability v / (k e^eps + v - k), else itself in clear.
+
+The decoder is the best unbiased linear one at the distribution of mass alpha, uniform inside each class [spec of the
+optimum, section 3]. For a single size it is that of `Moments`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import isclose
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.mechanisms.law import checked_n
+from discreet.planning.information import Instance, Mixture
+
+
+@dataclass(frozen=True)
+class Design:
+    """Block sizes with their weights, made for one sensitive mass.
+
+    Attributes:
+        instance: v, w and epsilon.
+        alpha: the sensitive mass that the weights and the decoder are best for; in the worst case, the worst one.
+        mixture: the block sizes and their weights.
+        given: whether alpha was given, rather than the worst.
+    """
+
+    instance: Instance
+    alpha: float
+    mixture: Mixture
+    given: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what is no design.
+
+        Raises:
+            ParameterError: if alpha or the mixture is not one, or nothing could be estimated from it.
+        """
+        object.__setattr__(self, "alpha", self.instance.check_mass(self.alpha))
+        sizes, shares = self.mixture.sizes, self.mixture.shares
+        if not sizes or list(sizes) != sorted(set(sizes)) or sizes[0] < 1 or sizes[-1] > self.size:
+            raise ParameterError(f"block sizes must ascend within 1..{self.size}, got {sizes!r}.")
+        if len(shares) != len(sizes) or min(shares) <= 0 or not isclose(sum(shares), 1, rel_tol=1e-12):
+            raise ParameterError(f"each block size needs a positive weight, with the sum 1, got {shares!r}.")
+        if sizes[0] == self.size > 1:
+            raise ParameterError("blocks of all sensitive values tell none from another; add a smaller size.")
+
+    @property
+    def size(self) -> int:
+        """Return v, the number of sensitive values."""
+        return self.instance.size
+
+    @property
+    def total(self) -> int:
+        """Return w, the number of values."""
+        return self.instance.total
+
+    @property
+    def epsilon(self) -> float:
+        """Return epsilon, in nats."""
+        return self.instance.epsilon
+
+    @property
+    def weights(self) -> dict[int, float]:
+        """Return t, the probability of each block size."""
+        return dict(zip(self.mixture.sizes, self.mixture.shares, strict=True))
+
+    @cached_property
+    def value(self) -> float:
+        """Return M(alpha, t): n times the mean squared error at mass alpha, spread evenly inside each class.
+
+        For the worst alpha this is M*, and so the largest over all distributions. Whatever the search did,
+        ``value * (1 - gap) <= M* <= worst_case(1)``.
+        """
+        return self.mixture.bound(self.instance, self.alpha)
+
+    @cached_property
+    def gap(self) -> float:
+        """Return the certificate: nothing has less than ``value * (1 - gap)`` there, from all v block sizes."""
+        return self.mixture.gap(self.instance, self.alpha)
+
+    @property
+    def regime(self) -> str:
+        """Return ``"randomized response"``, ``"subsets"`` (one size above 1) or ``"mixture"`` (of two neighbours)."""
+        if len(self.mixture.sizes) > 1:
+            return "mixture"
+        return "randomized response" if self.mixture.sizes == (1,) else "subsets"
+
+    # The mechanism
+
+    def noise(self, k: int) -> float:
+        """Return v / (k e^eps + v - k): how often a value that is not sensitive sends a block when the size is k."""
+        hidden = self.size * self.instance.tau
+        return hidden / (k + hidden)
+
+    @property
+    def truth(self) -> float:
+        """Return the probability that a value that is not sensitive goes in clear."""
+        return self.mixture.sums(self.instance, self.alpha)[1]
+
+    def inside(self, k: int) -> float:
+        """Return k e^eps / (k e^eps + v - k): how often a block of size k contains the sensitive value that sent it."""
+        return 1 - self.noise(k) * (1 - k / self.size)
+
+    # The decoder
+
+    def block_worth(self, k: int) -> tuple[float, float, float]:
+        """Return what a block of size k adds to the estimate of each value.
+
+        Returns:
+            For a sensitive value in the block, for one outside it, for a value that is not sensitive.
+        """
+        v, others = self.size, self.instance.clear_size
+        among, _, between = self.mixture.sums(self.instance, self.alpha)
+        far = self.alpha * k + v * self.instance.tau
+        spread = (v - 1) / (far * among) if v > 1 else 0.0
+        base, clear = self.alpha / v, 0.0
+        if others:
+            moved = k * (1 - self.alpha) / (far * others * between)
+            base, clear = base + moved * others / v, (1 - self.alpha) / others - moved
+        return base + spread * (1 - k / v), base - spread * k / v, clear
+
+    @property
+    def clear_worth(self) -> tuple[float, float, float]:
+        """Return what a report in clear adds to the estimate of each value.
+
+        Returns:
+            For a sensitive value, for another value than the one it gives, for that one.
+
+        Raises:
+            ParameterError: if every value is sensitive, so that there are no such reports.
+        """
+        v, others = self.size, self.instance.clear_size
+        if others == 0:
+            raise ParameterError("nothing goes in clear where every value is sensitive.")
+        _, among, between = self.mixture.sums(self.instance, self.alpha)
+        sensitive = self.alpha / v - 1 / (v * between)
+        other = (1 - self.alpha) / others + 1 / (others * between) - 1 / (others * among)
+        return sensitive, other, other + 1 / among
+
+    # Exact errors
+
+    def _square_worth(self, k: int) -> float:
+        inside, outside, clear = self.block_worth(k)
+        return k * inside**2 + (self.size - k) * outside**2 + self.instance.clear_size * clear**2
+
+    @cached_property
+    def sensitive_loss(self) -> float:
+        """Return g_S, the summed mean square worth of a report on a sensitive value."""
+        return self.mixture.mean([self._square_worth(k) for k in self.mixture.sizes])
+
+    @cached_property
+    def clear_loss(self) -> float:
+        """Return g_N, the same for a value that may go in clear."""
+        sensitive, other, own = self.clear_worth
+        told = self.size * sensitive**2 + (self.instance.clear_size - 1) * other**2 + own**2
+        return self.truth * told + self.mixture.mean(
+            [self.noise(k) * self._square_worth(k) for k in self.mixture.sizes]
+        )
+
+    def mean_squared_error(self, n: int, sensitive_mass: float, squares: float) -> float:
+        """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
+
+        Args:
+            n: number of reports.
+            sensitive_mass: a = p(X_S).
+            squares: ||p||^2.
+        """
+        clear = (1 - sensitive_mass) * self.clear_loss if self.instance.clear_size else 0.0
+        return (self.sensitive_loss * sensitive_mass + clear - squares) / checked_n(n)
+
+    @property
+    def worst_mass(self) -> float:
+        """Return the sensitive mass of the worst p, which is uniform inside each class."""
+        v, others = self.size, self.instance.clear_size
+        if others == 0:
+            return 1.0
+        gain = (self.sensitive_loss - self.clear_loss) / 2
+        return float(np.clip((gain + 1 / others) / (1 / v + 1 / others), 0, 1))
+
+    def worst_case(self, n: int) -> float:
+        """Return the largest mean squared error of this decoder over all distributions."""
+        mass = self.worst_mass
+        return self.mean_squared_error(n, mass, self.instance.squares(mass))

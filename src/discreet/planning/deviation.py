@@ -1,0 +1,60 @@
+"""De Moivre's mean absolute deviation of a binomial count, to about 15 digits for any n."""
+
+from math import lgamma, log, pi
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.errors import ParameterError
+from discreet.mechanisms.law import checked_n
+
+_SMALL = 16
+_REMAINDERS = np.array([0.0] + [lgamma(k + 1) - (k + 0.5) * log(k) + k - log(2 * pi) / 2 for k in range(1, _SMALL)])
+
+
+def mean_absolute_deviation(n: int, chance: Any) -> FloatArray:
+    """Return E|T - n m| for a count T of n trials with the chance m, exactly.
+
+    It is 2 k (1 - m) P(T = k) with k = floor(n m) + 1 [De Moivre 1730]. The probability is a product of factors near 1,
+    not the exponential of a difference of log-gammas, which for n = 1e9 would keep 6 digits.
+
+    Args:
+        n: number of trials, below 2^53.
+        chance: ``(...,)`` m, in 0..1.
+
+    Raises:
+        ParameterError: if n or a chance is out of range.
+    """
+    if checked_n(n) >= 1 << 53:
+        raise ParameterError(f"n must be below 2^53, got n={n!r}.")
+    chance = np.asarray(chance, dtype=np.float64)
+    if not np.all((chance >= 0) & (chance <= 1)):
+        raise ParameterError("chances must be between 0 and 1, got others.")
+    above = np.floor(n * chance) + 1
+    possible = (chance > 0) & (above <= n)
+    m, k = np.where(possible, chance, 0.5), np.where(possible, above, n)
+    deviation: FloatArray = np.where(possible, 2 * k * (1 - m) * _probability(n, k, m), 0.0)
+    return deviation
+
+
+def _probability(n: int, k: FloatArray, m: FloatArray) -> FloatArray:
+    """Return P(T = k) for the k in 1..n next above n m, by Stirling's series about the mode [Loader 2000]."""
+    beyond, rest = k - n * m, n - k
+    some = np.maximum(rest, 1)
+    # As k is within 1 of n m, both differences below are small where their terms are large.
+    upper = k * np.log1p(beyond / (n * m)) - beyond
+    lower = some * np.log1p(-np.minimum(beyond / (n * (1 - m)), 0.75)) + beyond
+    series = _remainder(np.array(float(n))) - _remainder(k) - _remainder(some)
+    inner = np.exp(series - upper - lower) * np.sqrt(n / (2 * pi * k * some))
+    probability: FloatArray = np.where(rest > 0, inner, m**n)
+    return probability
+
+
+def _remainder(k: FloatArray) -> FloatArray:
+    """Return what Stirling's formula leaves over of ln k!, for k of at least 1."""
+    large = np.maximum(k, _SMALL)
+    inverse = 1 / large**2
+    series = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse * (1 / 1680 - inverse / 1188)))) / large
+    remainder: FloatArray = np.where(k < _SMALL, _REMAINDERS[np.minimum(k, _SMALL - 1).astype(np.int64)], series)
+    return remainder

@@ -1,0 +1,263 @@
+"""Expected losses of the linear estimate, their worst cases, and how many reports a wanted error takes.
+
+The mean squared error is exact for every mechanism and lives with it (`BlockMechanism.expected_mse`). The l1 loss is
+exact where the estimate of a value is a scaled binomial count, and a sum of standard deviations in the limit of many
+reports [ULDP, (11) and (16)].
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import asinh, ceil, expm1, isfinite, log, pi, sqrt
+from typing import Any
+
+import numpy as np
+
+from discreet.core.exact import real_number
+from discreet.errors import ParameterError
+from discreet.mechanisms.law import BlockMechanism, checked_n
+from discreet.planning.deviation import mean_absolute_deviation
+from discreet.planning.information import Instance
+from discreet.planning.optimum import lower_bound
+
+_GOLDEN = (sqrt(5) - 1) / 2
+_STEPS = 90
+
+
+@dataclass(frozen=True, slots=True)
+class WorstLoss:
+    """A largest loss.
+
+    Attributes:
+        value: the loss.
+        sensitive_mass: p(X_S) of the distribution that has it, which is uniform inside each class.
+    """
+
+    value: float
+    sensitive_mass: float
+
+
+# Expected l1
+
+
+def exact_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
+    """Return E ||p_hat - p||_1 of the linear estimate, exactly, for n independent draws from p.
+
+    That needs reports that have two different worths for a value: blocks of one symbol (RR, uRR), in-clear reports with
+    noise bits (the paper's uRAP), or any blocks where nobody has a value that may go in clear (RAPPOR, OUE, subset
+    selection, ...). In-clear reports without a block are a third kind; use `normal_l1` for those.
+
+    Args:
+        mechanism: any of the above.
+        n: number of reports.
+        p: ``(|X|,)`` the true distribution.
+
+    Raises:
+        ParameterError: if a report has three different worths, n is out of range, or p is not a distribution over the
+            domain.
+    """
+    p = mechanism.domain.check_distribution(p)
+    moments, chosen = mechanism.moments, mechanism.domain.sensitive
+    clear = mean_absolute_deviation(n, np.clip(p[~chosen] * moments.truth, 0, 1)).sum() / moments.truth
+    if not chosen.any():
+        return float(clear / n)
+    if not (moments.clear_blocks or moments.pair_inclusion == 0 or not p[~chosen].any()):
+        raise ParameterError(
+            f"an exact l1 loss needs reports of two worths per value, got three from {mechanism.name!r}; "
+            "use normal_l1 instead."
+        )
+    inside, outside, _ = moments.worth
+    # The estimate is unbiased, which gives the chance that a report counts.
+    counted = np.clip((p[chosen] - outside) * moments.scale, 0, 1)
+    sensitive = mean_absolute_deviation(n, counted).sum() * (inside - outside)
+    return float((sensitive + clear) / n)
+
+
+def normal_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
+    """Return sqrt(2/pi) times the summed standard deviations: E ||p_hat - p||_1 in the limit of many reports.
+
+    For uRR and the paper's uRAP this is [ULDP, (11) and (16)].
+
+    Args:
+        mechanism: any.
+        n: number of reports.
+        p: ``(|X|,)`` the true distribution.
+    """
+    return sqrt(2 / pi) * float(mechanism.expected_standard_errors(n, p).sum())
+
+
+# Worst-case l1, in the limit of many reports
+
+
+def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
+    """Return the largest `normal_l1` over all distributions.
+
+    A standard deviation is concave in p_x once the sensitive mass a is given, so the worst p is uniform inside each
+    class; the sum is concave in a, and searched.
+    """
+    domain = mechanism.domain
+    v, others = domain.sensitive_count, domain.clear_count
+
+    def loss(mass: float) -> float:
+        total = 0.0
+        if v:
+            constant, slope = mechanism.moments.sensitive_variance(mass)
+            total += v * sqrt(max(constant + slope * mass / v - (mass / v) ** 2, 0.0))
+        if others:
+            share = (1 - mass) / others
+            total += others * sqrt(max(share / mechanism.moments.truth - share**2, 0.0))
+        return total
+
+    mass = 0.0 if not v else 1.0 if not others else _top(loss)
+    return WorstLoss(sqrt(2 / (pi * checked_n(n))) * loss(mass), mass)
+
+
+def paper_worst_l1_rr(size: int, total: int, epsilon: float, n: int) -> WorstLoss:
+    """Return the closed form for uRR, and RR where every value is sensitive [ULDP, Prop. 5 and beyond its range].
+
+    Up to eps = ln(N + 1) the worst p is uniform over the values that are not sensitive, whatever their number; beyond,
+    it is the one that makes all reports equally frequent.
+
+    Args:
+        size: v, the number of sensitive values; at least 1.
+        total: w, the number of values; at least 2.
+        epsilon: in nats.
+        n: number of reports.
+
+    Raises:
+        ParameterError: if a number is out of range.
+    """
+    instance = Instance(size, total, epsilon)
+    v, others, tau = instance.size, instance.clear_size, instance.tau
+    scale, reach = sqrt(2 / (pi * checked_n(n))), 1 + v * tau
+    if instance.epsilon >= log(others + 1):
+        return WorstLoss(scale * reach * sqrt(instance.total - 1), v * (1 - others * tau) / instance.total)
+    sensitive = v * sqrt(tau * (reach - tau))
+    return WorstLoss(scale * (sensitive + sqrt(others * reach - 1)), 0.0)
+
+
+def paper_worst_l1_rappor(size: int, total: int, epsilon: float, n: int) -> WorstLoss:
+    """Return the closed form for the paper's uRAP, and RAPPOR where every value is sensitive, at its theta.
+
+    Up to eps = 2 asinh(N/2) the worst p is uniform over the values that are not sensitive: a wider range than
+    [ULDP, Prop. 8] prints. Beyond, both classes' sums are half circles over a, and the top of their sum is known.
+
+    Args:
+        size: v, the number of sensitive values; at least 1.
+        total: w, the number of values; at least 2.
+        epsilon: in nats.
+        n: number of reports.
+
+    Raises:
+        ParameterError: if a number is out of range.
+    """
+    instance = Instance(size, total, epsilon)
+    v, others = instance.size, instance.clear_size
+    scale, low = sqrt(2 / (pi * checked_n(n))), 1 / expm1(instance.epsilon / 2)
+    if others == 0:
+        return WorstLoss(scale * sqrt((1 + v * low) * (v * (1 + low) - 1)), 1.0)
+    if instance.epsilon <= 2 * asinh(others / 2):
+        return WorstLoss(scale * (v * sqrt(low * (1 + low)) + sqrt(others * (1 + low) - 1)), 0.0)
+    middle, radius, clear_radius = v / 2, v / 2 + v * low, others * (1 + low) / 2
+    clear_middle = 1 - clear_radius
+    mass = (middle * clear_radius + clear_middle * radius) / (radius + clear_radius)
+    apart = abs(middle - clear_middle)
+    both = radius + clear_radius
+    return WorstLoss(scale * sqrt((both - apart) * (both + apart)), mass)
+
+
+# Number of reports
+
+
+def worst_variance(mechanism: BlockMechanism) -> float:
+    """Return the largest n Var(p_hat_x) of any value under any distribution."""
+    domain, moments = mechanism.domain, mechanism.moments
+    if domain.size == 1:
+        return 0.0
+    clear = _peak(0.0, 1 / moments.truth) if domain.clear_count else 0.0
+    if domain.sensitive_count == 0:
+        return clear
+    everyone, slope = moments.sensitive_variance(1.0)
+    # It is affine in the mass of the other sensitive values: either they have all of the rest, or nothing.
+    alone = _peak(everyone, slope) if domain.sensitive_count > 1 else 0.0
+    if domain.clear_count == 0:
+        return alone
+    nobody, _ = moments.sensitive_variance(0.0)
+    return max(clear, alone, _peak(nobody, everyone - nobody + slope))
+
+
+def reports_for_mse(mechanism: BlockMechanism, wanted: float, *, p: Any = None) -> int:
+    """Return the least n whose expected squared error ||p_hat - p||^2 is at most ``wanted``.
+
+    Args:
+        mechanism: any.
+        wanted: above 0.
+        p: ``(|X|,)`` the true distribution; None for the worst one.
+
+    Raises:
+        ParameterError: if ``wanted`` is not a finite number above 0.
+    """
+    loss = mechanism.worst_case_mse(1) if p is None else mechanism.expected_mse(1, p)
+    return _least(lambda n: loss / n, loss / _positive(wanted), wanted)
+
+
+def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: Any = None) -> int:
+    """Return the least n for which no value's estimate has a standard error above ``wanted``.
+
+    Args:
+        mechanism: any.
+        wanted: above 0.
+        p: ``(|X|,)`` the true distribution; None for the worst one.
+
+    Raises:
+        ParameterError: if ``wanted`` is not a finite number above 0.
+    """
+    worst = p is None
+    deviation = sqrt(worst_variance(mechanism)) if worst else float(mechanism.expected_standard_errors(1, p).max())
+    root = deviation / _positive(wanted)
+    return _least(lambda n: deviation / sqrt(n), root * root, wanted)
+
+
+def excess(mechanism: BlockMechanism) -> float:
+    """Return the worst-case mean squared error, divided by the least one of any mechanism with the same promise.
+
+    Raises:
+        ParameterError: if no value is sensitive, or there is only one.
+    """
+    domain = mechanism.domain
+    best = lower_bound(domain.sensitive_count, domain.size, mechanism.epsilon, 1)
+    return mechanism.worst_case_mse(1) / best
+
+
+def _peak(constant: float, slope: float) -> float:
+    """Return the largest constant + slope p - p^2 for p in 0..1."""
+    p = min(max(slope / 2, 0.0), 1.0)
+    return constant + slope * p - p * p
+
+
+def _positive(wanted: object) -> float:
+    number = real_number(wanted)
+    if not isfinite(number) or number <= 0:
+        raise ParameterError(f"the wanted error must be a finite number > 0, got {wanted!r}.")
+    return number
+
+
+def _least(error: Callable[[int], float], near: float, wanted: float) -> int:
+    """Return the least n whose error is at most ``wanted``, from where rounding puts it."""
+    if near >= 1 << 53:
+        raise ParameterError(f"the wanted error {wanted!r} would take more than 2^53 reports; allow a larger one.")
+    n = max(ceil(near), 1)
+    while n > 1 and error(n - 1) <= wanted:
+        n -= 1
+    while error(n) > wanted:
+        n += 1
+    return n
+
+
+def _top(function: Callable[[float], float]) -> float:
+    """Return where in 0..1 a concave function is largest, by golden section; an end if that is no worse."""
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
+        step = _GOLDEN * (high - low)
+        left, right = high - step, low + step
+        low, high = (left, high) if function(left) < function(right) else (low, right)
+    return max((0.0, 1.0, (low + high) / 2), key=function)

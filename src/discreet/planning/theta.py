@@ -1,0 +1,121 @@
+"""The best theta for unary encoding, in closed form.
+
+With theta the probability that one's own bit is set, tau = 1/(e^eps - 1) and a the sensitive mass,
+
+    n MSE + ||p||^2 = C / theta + B(a) / (1 - theta),   C = (1 + tau)(1 + v tau),
+
+where B(a) = tau (1 + tau)(v - a) + tau^2 a if reports in clear carry noise bits that the decoder counts (the paper's
+uRAP), and B(a) = v tau^2 + tau (v - 1) a if they do not [spec of the optimum, section 4; C = c0/(E - 1)^2 there]. So
+theta = 1 / (1 + sqrt(B/C)) is best at a, with the value (sqrt(C) + sqrt(B))^2.
+
+In the worst case the loss is convex in theta and concave in a, so that the best theta is the one for the mass at which
+the best loss is largest.
+"""
+
+from dataclasses import dataclass
+from math import exp, expm1, sqrt
+
+from discreet.core.exact import real_number
+from discreet.errors import ParameterError
+from discreet.mechanisms.moments import Moments
+from discreet.planning.information import Instance
+from discreet.planning.optimum import last_positive
+
+
+@dataclass(frozen=True, slots=True)
+class Theta:
+    """A choice of theta.
+
+    Attributes:
+        theta: the probability that one's own bit is set.
+        sensitive_mass: the mass that it is best for.
+        minimax: whether that mass is the worst one, rather than given.
+        closed_form: whether the mass was given or is at an end of 0..1; else it was found by bisection.
+        value: n times the mean squared error at that mass, uniform inside each class; if ``minimax``, the largest over
+            all distributions.
+    """
+
+    theta: float
+    sensitive_mass: float
+    minimax: bool
+    closed_form: bool
+    value: float
+
+
+def optimal_theta(
+    size: int, total: int, epsilon: float, *, sensitive_mass: float | None = None, clear_bits: bool = False
+) -> Theta:
+    """Return the theta of unary encoding with the least mean squared error of the linear estimate.
+
+    With ``clear_bits`` the worst mass is 0, and theta = 1 / (1 + sqrt(v / (v + e^eps - 1))), as long as
+    (1 - theta)(e^eps - 1) <= N/2.
+
+    Args:
+        size: v, the number of sensitive values; at least 1.
+        total: w, the number of values; at least 2.
+        epsilon: in nats.
+        sensitive_mass: p(X_S), if it is roughly known; None for the worst case.
+        clear_bits: for the paper's uRAP, whose reports in clear carry noise bits.
+
+    Raises:
+        ParameterError: if a number is out of range, or clear_bits is set where nothing goes in clear.
+    """
+    instance = Instance(size, total, epsilon)
+    if clear_bits and instance.clear_size == 0:
+        raise ParameterError("clear_bits does nothing where every value is sensitive; leave it out.")
+    mass = _worst_mass(instance, clear_bits) if sensitive_mass is None else instance.check_mass(sensitive_mass)
+    own, noise = _own_cost(instance), _noise_cost(instance, mass, clear_bits)
+    return Theta(
+        1 / (1 + sqrt(noise / own)),
+        mass,
+        minimax=sensitive_mass is None,
+        closed_form=sensitive_mass is not None or mass in {0.0, 1.0},
+        value=(sqrt(own) + sqrt(noise)) ** 2 - instance.squares(mass),
+    )
+
+
+def unary_moments(size: int, total: int, epsilon: float, theta: float, *, clear_bits: bool = False) -> Moments:
+    """Return the moments of unary encoding at exactly this theta.
+
+    A mechanism has those of a fraction d1 of few binary digits instead, within 2^-12 of it.
+
+    Args:
+        size: v, the number of sensitive values; at least 1.
+        total: w, the number of values; at least 2.
+        epsilon: in nats.
+        theta: in (0, 1).
+        clear_bits: for the paper's uRAP, whose reports in clear carry noise bits.
+
+    Raises:
+        ParameterError: if a number is out of range.
+    """
+    instance = Instance(size, total, epsilon)
+    if not 0 < real_number(theta) < 1:
+        raise ParameterError(f"theta must be a number between 0 and 1, both excluded, got theta={theta!r}.")
+    # With e^-eps, not e^eps: no overflow.
+    hidden = 1 - theta + theta * exp(-instance.epsilon)
+    noise = theta * exp(-instance.epsilon) / hidden
+    truth = -theta * expm1(-instance.epsilon)
+    return Moments(instance.size, instance.clear_size, truth, hidden, noise, noise, clear_bits)
+
+
+def _own_cost(instance: Instance) -> float:
+    tau = instance.tau
+    return (1 + tau) * (1 + instance.size * tau)
+
+
+def _noise_cost(instance: Instance, mass: float, clear_bits: bool) -> float:
+    v, tau = instance.size, instance.tau
+    return tau * (1 + tau) * (v - mass) + tau**2 * mass if clear_bits else v * tau**2 + tau * (v - 1) * mass
+
+
+def _worst_mass(instance: Instance, clear_bits: bool) -> float:
+    if instance.clear_size == 0:
+        return 1.0
+    own, rise = _own_cost(instance), _noise_cost(instance, 1.0, clear_bits) - _noise_cost(instance, 0.0, clear_bits)
+
+    def slope(mass: float) -> float:
+        gain = rise * (1 + sqrt(own / _noise_cost(instance, mass, clear_bits)))
+        return gain - 2 * mass / instance.size + 2 * (1 - mass) / instance.clear_size
+
+    return 1.0 if slope(1.0) >= 0 else last_positive(slope)

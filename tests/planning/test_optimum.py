@@ -1,0 +1,385 @@
+"""The best design against the printed formulas, a general optimizer, and mechanisms that are not in the search."""
+
+from math import ceil, exp, expm1, log, sqrt
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize, minimize_scalar
+
+from discreet.core.domain import Domain
+from discreet.errors import ParameterError
+from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse, SubsetSelection
+from discreet.mechanisms.moments import Moments
+from discreet.planning.design import Design
+from discreet.planning.information import Instance, Mixture
+from discreet.planning.optimum import lower_bound, optimal_design
+from refusals import refused
+
+SMALL = [(1, 2), (1, 6), (2, 2), (2, 7), (3, 5), (5, 5), (5, 8), (6, 40)]
+EPSILONS = [0.05, 0.7, 1.5, 2.2, 4.0, 7.0]
+
+
+def printed(v: int, w: int, epsilon: float, alpha: float, weights: dict[int, float]) -> float:
+    """M(alpha, t) from J1, J2, J3, letter by letter."""
+    E, N = exp(epsilon), w - v
+    terms = [(t, k) for k, t in weights.items()]
+    total = 0.0
+    if v > 1:
+        J1 = v * (E - 1) ** 2 / (v - 1)
+        J1 *= sum(t * k * (v - k) / ((alpha * k * (E - 1) + v) * (k * E + v - k)) for t, k in terms)
+        total += (v - 1) / J1
+    if N > 0 and alpha < 1:
+        J2 = N * (E - 1) / (1 - alpha) * sum(t * k / (k * E + v - k) for t, k in terms)
+        J3 = v * N * (E - 1) / (w * (1 - alpha)) * sum(t * k / (alpha * k * (E - 1) + v) for t, k in terms)
+        total += (N - 1) / J2 + 1 / J3
+    return total
+
+
+def best_of_all_mixtures(v: int, w: int, epsilon: float, alpha: float) -> float:
+    """Least M over all weights of all sizes, by a general optimizer that knows nothing of the structure."""
+
+    def bound(share: Any) -> float:
+        share = np.maximum(share, 0) / np.maximum(share, 0).sum()
+        return log(max(printed(v, w, epsilon, alpha, dict(zip(range(1, v + 1), share.tolist(), strict=True))), 1e-300))
+
+    if v == 1:
+        return exp(bound(np.ones(1)))
+    starts = [np.full(v, 1 / v), *(0.9 * np.eye(v)[k] + 0.1 / v for k in range(min(v, 4)))]
+    within = {"bounds": [(0, 1)] * v, "constraints": {"type": "eq", "fun": lambda share: share.sum() - 1}}
+    return exp(min(minimize(bound, one, method="SLSQP", options={"ftol": 1e-14}, **within).fun for one in starts))
+
+
+def moments(v: int, w: int, epsilon: float, k: int) -> Moments:
+    hidden = v / expm1(epsilon)
+    return Moments(v, w - v, k / (k + hidden), hidden / (k + hidden), k / v, (k - 1) / max(v - 1, 1))
+
+
+def random_problems(count: int, seed: int) -> list[tuple[int, int, float]]:
+    random = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        w = max(int(exp(random.uniform(log(2), log(5000)))), 2)
+        v = int(random.choice([1, 2, w, random.integers(1, w + 1), random.integers(1, min(w, 20) + 1)]))
+        found.append((min(v, w), w, exp(random.uniform(log(0.01), log(30)))))
+    return found
+
+
+# The value
+
+
+def test_value_is_attained_and_certified_on_a_thousand_problems() -> None:
+    seen = set()
+    for v, w, epsilon in random_problems(1000, 1):
+        design = optimal_design(v, w, epsilon)
+        seen.add((design.regime, min(v, 3), v == w, design.alpha in {0.0, 1.0}))
+        assert abs(design.gap) <= 1e-10, (v, w, epsilon)
+        assert design.worst_case(1) == pytest.approx(design.value, rel=1e-9), (v, w, epsilon)
+        if len(design.weights) == 1:
+            (k,) = design.weights
+            assert moments(v, w, epsilon, k).worst_case(1) == pytest.approx(design.value, rel=1e-9), (v, w, epsilon)
+    for regime in ("randomized response", "subsets", "mixture"):
+        assert (regime, 3, False, regime == "subsets") in seen
+    assert {("mixture", 2, False, True), ("mixture", 2, False, False), ("randomized response", 1, False, True)} <= seen
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 6.0, 10.5, 11.5, 30.0])
+def test_fifty_thousand_sensitive_values_take_less_than_a_second(epsilon: float) -> None:
+    start = perf_counter()
+    design = optimal_design(50_000, 100_000, epsilon)
+    assert abs(design.gap) <= 1e-10
+    assert design.worst_case(1) == pytest.approx(design.value, rel=1e-9)
+    assert perf_counter() - start < 1
+
+
+@pytest.mark.parametrize(("v", "w"), SMALL)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_value_is_the_saddle_point_of_the_printed_formula(v: int, w: int, epsilon: float) -> None:
+    design = optimal_design(v, w, epsilon)
+    assert design.value == pytest.approx(printed(v, w, epsilon, design.alpha, design.weights), rel=1e-12)
+    if v == w:
+        assert design.value == pytest.approx(best_of_all_mixtures(v, w, epsilon, 1.0), rel=1e-6)
+        return
+    found = minimize_scalar(
+        lambda alpha: -best_of_all_mixtures(v, w, epsilon, alpha), bounds=(0, 1), options={"xatol": 1e-4}
+    )
+    ends = max(best_of_all_mixtures(v, w, epsilon, alpha) for alpha in (0.0, 1.0))
+    assert design.value == pytest.approx(max(-found.fun, ends), rel=1e-6)
+
+
+@pytest.mark.parametrize(("v", "w"), [(7, 12), (7, 7), (1, 4), (2, 9)])
+@pytest.mark.parametrize("mass", [0.0, 0.05, 0.4, 1.0])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 9.0])
+def test_value_at_a_given_mass_is_the_least(v: int, w: int, mass: float, epsilon: float) -> None:
+    if v == w and mass < 1:
+        pytest.skip("every value is sensitive")
+    design = optimal_design(v, w, epsilon, sensitive_mass=mass)
+    assert design.alpha == mass
+    assert design.given
+    assert abs(design.gap) <= 1e-10
+    assert design.value == pytest.approx(best_of_all_mixtures(v, w, epsilon, mass), rel=1e-6, abs=1e-12)
+    squares = mass**2 / v + ((1 - mass) ** 2 / (w - v) if w > v else 0)
+    assert design.mean_squared_error(1, mass, squares) == pytest.approx(design.value, rel=1e-9)
+    singles = [moments(v, w, epsilon, k).mean_squared_error(1, mass, squares) for k in range(1, max(v, 2))]
+    assert design.value <= min(singles) * (1 + 1e-12) + 1e-12
+    assert design.worst_case(1) >= optimal_design(v, w, epsilon).value * (1 - 1e-12)
+
+
+def test_a_thousand_given_masses_are_certified() -> None:
+    random, shares = np.random.default_rng(6), []
+    for v, w, epsilon in random_problems(1000, 2):
+        mass = 1.0 if v == w else random.random() ** 2
+        design = optimal_design(v, w, epsilon, sensitive_mass=mass)
+        assert abs(design.gap) <= 1e-10, (v, w, epsilon, mass)
+        squares = mass**2 / v + ((1 - mass) ** 2 / (w - v) if w > v else 0)
+        assert design.mean_squared_error(1, mass, squares) == pytest.approx(design.value, rel=1e-9)
+        shares += list(design.mixture.shares[1:])
+    assert min(shares) < 0.1
+    assert max(shares) > 0.9
+
+
+def test_few_sensitive_people_want_larger_blocks() -> None:
+    for v, w, epsilon in [(1000, 2000, 1.0), (1000, 2000, 3.0), (1000, 10_000, 5.0)]:
+        sizes = [max(optimal_design(v, w, epsilon, sensitive_mass=mass).weights) for mass in (0.0, 0.05, 1.0)]
+        assert sizes == sorted(sizes, reverse=True)
+        assert sizes[0] == pytest.approx(v / (1 + exp(epsilon / 2)), rel=0.08)
+        assert sizes[-1] == pytest.approx(v / (1 + exp(epsilon)), abs=1)
+
+
+# The closed forms
+
+
+@pytest.mark.parametrize(("v", "w"), [(3, 4), (4, 9), (10, 11), (76, 400), (300, 5000)])
+def test_regimes_of_three_or_more(v: int, w: int) -> None:
+    N = w - v
+    low, high = sqrt((v - 1) * (v - 2) / 2), N + sqrt((w - 1) * (w - 2) / 2)
+    for E in (1 + (low - 1) * share for share in (0.3, 0.9, 0.999) if low > 1.01):
+        design = optimal_design(v, w, log(E))
+        (k,) = design.weights
+        assert design.alpha == 1
+        assert k in {int(v / (E + 1)), int(v / (E + 1)) + 1}
+        assert k >= 2
+        assert design.value == pytest.approx((v - 1) ** 2 * (k * E + v - k) ** 2 / (v * k * (v - k) * (E - 1) ** 2))
+    for E in (high * 1.001, high * 10):
+        design = optimal_design(v, w, log(E))
+        assert design.regime == "randomized response"
+        assert design.alpha == pytest.approx(v * (1 - N / (E - 1)) / w, abs=1e-9)
+        assert design.value == pytest.approx((1 + v / (E - 1)) ** 2 * (1 - 1 / w))
+    for E in (max(low, 1) * 1.001, (max(low, 1) + high) / 2, high * 0.999):
+        design = optimal_design(v, w, log(E))
+        assert set(design.weights) == {1, 2}
+        assert 0 < design.alpha < 1
+        singles = min(moments(v, w, log(E), k).worst_case(1) for k in (1, 2))
+        assert design.value < singles < 1.08 * design.value
+
+
+@pytest.mark.parametrize("w", [2, 3, 10, 500])
+def test_one_sensitive_value(w: int) -> None:
+    N = w - 1
+    for epsilon in (0.01, 0.5, log(N + 1) + 0.01, 3.0, 9.0):
+        tau, design = 1 / expm1(epsilon), optimal_design(1, w, epsilon)
+        assert design.weights == {1: 1.0}
+        expected = 1 - 1 / N + 2 * tau if expm1(epsilon) <= N else (1 + tau) ** 2 * (1 - 1 / w)
+        assert design.value == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("w", [3, 10, 500])
+def test_two_sensitive_values(w: int) -> None:
+    first = 1 + sqrt(2 * (w - 2) / (w - 1))
+    last = w - 2 + sqrt((w - 1) * (w - 2) / 2)
+    for E in (1.1, first * 0.999):
+        design = optimal_design(2, w, log(E))
+        assert (design.weights, design.alpha) == ({1: 1.0}, 0.0)
+    for E in (first * 1.001, (first + last) / 2, last * 0.999):
+        if first < E < last:
+            assert optimal_design(2, w, log(E)).weights.keys() == {1, 2}
+    assert optimal_design(2, w, log(max(last, first) * 1.001)).regime == "randomized response"
+
+
+@pytest.mark.parametrize("w", [2, 3, 7, 60, 1000])
+@pytest.mark.parametrize("epsilon", [0.02, 1.0, 2.5, 6.0])
+def test_all_sensitive_is_subset_selection(w: int, epsilon: float) -> None:
+    design = optimal_design(w, w, epsilon)
+    every = {k: moments(w, w, epsilon, k).worst_case(1) for k in range(1, w)}
+    (k,) = design.weights
+    assert every[k] == pytest.approx(min(every.values()), rel=1e-12)
+    assert design.value == pytest.approx(every[k], rel=1e-12)
+    near = w / (exp(epsilon) + 1)
+    assert k in {max(int(near), 1), max(ceil(near), 1)}
+
+
+# The mechanism, spelled out
+
+
+def blocks(v: int) -> Any:
+    return np.array([[rank >> x & 1 for x in range(v)] for rank in range(1, 1 << v)])
+
+
+def channel(design: Design) -> tuple[Any, Any]:
+    """Return ``(w, |Y|)`` Q, from the sampler's description, and ``(|Y|, w)`` what each report is worth."""
+    v, w = design.size, design.total
+    contained = np.array([row for row in blocks(v) if row.sum() in design.weights])
+    columns, worths = [], []
+    for row in contained:
+        k = int(row.sum())
+        ways_in, ways_out = _choose(v - 1, k - 1), _choose(v - 1, k)
+        own, other = design.inside(k) / ways_in, (1 - design.inside(k)) / max(ways_out, 1)
+        rest = design.noise(k) / _choose(v, k)
+        columns.append(design.weights[k] * np.concatenate([np.where(row, own, other), np.full(w - v, rest)]))
+        inside, outside, clear = design.block_worth(k)
+        worths.append(np.concatenate([np.where(row, inside, outside), np.full(w - v, clear)]))
+    for rank in range(v, w):
+        columns.append(design.truth * np.eye(w)[rank])
+        sensitive, other, own = design.clear_worth
+        worth = np.concatenate([np.full(v, sensitive), np.full(w - v, other)])
+        worth[rank] = own
+        worths.append(worth)
+    return np.array(columns).T, np.array(worths)
+
+
+def _choose(n: int, k: int) -> int:
+    return len([1 for row in range(1 << n) if row.bit_count() == k])
+
+
+def least_error(matrix: Any, p: Any) -> float:
+    """n times the Cramer-Rao bound on the summed squared error at p, from Q alone."""
+    w, used = len(p), p @ matrix > 0
+    Q = matrix[:, used]
+    information = Q / (p @ Q) @ Q.T
+    tangent = np.linalg.svd(np.ones((1, w)))[2][1:].T
+    return float(np.trace(np.linalg.inv(tangent.T @ information @ tangent)))
+
+
+DESIGNS = [
+    optimal_design(v, w, epsilon, sensitive_mass=mass)
+    for v, w in [(1, 4), (2, 5), (3, 4), (4, 4), (4, 7), (5, 6)]
+    for epsilon in (0.3, 1.2, 1.8, 3.0)
+    for mass in ((None, 0.0, 0.3) if v < w else (None,))
+]
+spelled = pytest.mark.parametrize("design", DESIGNS, ids=lambda d: f"{d.size}of{d.total}/{d.epsilon}/{d.alpha:.2f}")
+
+
+def test_some_spelled_designs_are_mixtures() -> None:
+    assert len([design for design in DESIGNS if design.regime == "mixture"]) >= 5
+    assert any(max(design.weights) == design.size == 2 for design in DESIGNS)
+
+
+@spelled
+def test_channel_keeps_the_promise_with_equality(design: Design) -> None:
+    matrix, _ = channel(design)
+    v = design.size
+    np.testing.assert_allclose(matrix.sum(axis=1), 1, rtol=1e-12)
+    protected = matrix[:, (matrix[:v] > 0).any(axis=0)]
+    ratios = protected.max(axis=0) / protected.min(axis=0)
+    np.testing.assert_allclose(np.log(ratios), design.epsilon, rtol=1e-10)
+
+
+@spelled
+def test_decoder_is_unbiased_by_enumeration(design: Design) -> None:
+    matrix, worth = channel(design)
+    np.testing.assert_allclose(matrix @ worth, np.eye(design.total), atol=1e-10)
+
+
+@spelled
+def test_errors_equal_enumeration(design: Design) -> None:
+    matrix, worth = channel(design)
+    loss = (matrix @ worth**2).sum(axis=1)
+    v = design.size
+    for p in np.random.default_rng(4).dirichlet(np.ones(design.total), 5):
+        expected = loss @ p - p @ p
+        assert design.mean_squared_error(7, p[:v].sum(), p @ p) == pytest.approx(expected / 7, rel=1e-10)
+        assert expected <= design.worst_case(1) * (1 + 1e-12)
+    a = design.worst_mass
+    p = np.concatenate([np.full(v, a / v), np.full(design.total - v, (1 - a) / max(design.total - v, 1))])
+    assert loss @ p - p @ p == pytest.approx(design.worst_case(1), rel=1e-10)
+
+
+@spelled
+def test_value_is_the_information_bound_of_the_channel(design: Design) -> None:
+    v, w = design.size, design.total
+    # The bound is a limit where a class has no mass.
+    alpha = min(max(design.alpha, 1e-9), 1 - 1e-9) if v < w else 1.0
+    p = np.concatenate([np.full(v, alpha / v), np.full(w - v, (1 - alpha) / max(w - v, 1))])
+    assert least_error(channel(design)[0], p) == pytest.approx(design.value, rel=1e-5)
+
+
+def test_no_other_channel_does_better() -> None:
+    """Random blocks of all sizes, in cyclic orbits so that each value is in as many: not mixtures of all k-subsets."""
+    random = np.random.default_rng(7)
+    best_ratio = np.inf
+    for v, w, epsilon in [(4, 7, 1.2), (4, 4, 0.7), (5, 6, 2.5), (3, 8, 1.0), (2, 5, 1.1)]:
+        design, E = optimal_design(v, w, epsilon), exp(epsilon)
+        alpha = min(max(design.alpha, 1e-9), 1 - 1e-9) if v < w else 1.0
+        p = np.concatenate([np.full(v, alpha / v), np.full(w - v, (1 - alpha) / max(w - v, 1))])
+        every = blocks(v)
+        orbit = [min(tuple(np.roll(row, shift)) for shift in range(v)) for row in every.tolist()]
+        names = sorted(set(orbit))
+        for _ in range(200):
+            drawn = dict(zip(names, random.dirichlet(np.full(len(names), 0.3)), strict=True))
+            weight = np.array([drawn[name] for name in orbit])
+            rows = np.vstack([weight * np.where(every[:, x] == 1, E, 1.0) for x in range(v)])
+            scale = rows[0].sum()
+            clear = 1 - weight.sum() / scale
+            noise = np.tile(weight, (w - v, 1))
+            matrix = np.hstack(
+                [np.vstack([rows, noise]) / scale, np.vstack([np.zeros((v, w - v)), clear * np.eye(w - v)])]
+            )
+            assert matrix.sum(axis=1) == pytest.approx(np.ones(w))
+            ratio = least_error(matrix, p) / design.value
+            assert ratio >= 1 - 1e-6
+            best_ratio = min(best_ratio, ratio)
+    assert best_ratio < 1.1, "the rivals are too weak to say anything"
+
+
+@pytest.mark.parametrize(("v", "w"), [(1, 2), (1, 9), (2, 9), (5, 9), (9, 9), (12, 400)])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 8.0])
+def test_no_mechanism_here_is_below_the_bound(v: int, w: int, epsilon: float) -> None:
+    domain = Domain(range(w), sensitive=range(v))
+    design = optimal_design(v, w, epsilon)
+    for made in BLOCK_MECHANISMS.values():
+        assert made(domain, epsilon).worst_case_mse(10) >= lower_bound(v, w, epsilon, 10) * (1 - 1e-9)  # type: ignore[call-arg]
+    if design.regime == "randomized response":
+        assert RandomizedResponse(domain, epsilon).worst_case_mse(1) == pytest.approx(design.value, rel=1e-9)
+    if design.regime == "subsets":
+        assert SubsetSelection(domain, epsilon).worst_case_mse(1) == pytest.approx(design.value, rel=1e-9)
+
+
+# What is unclear
+
+
+def test_lower_bound_falls_as_one_over_n() -> None:
+    assert lower_bound(3, 8, 1.0, 1000) == pytest.approx(optimal_design(3, 8, 1.0).value / 1000, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: optimal_design(0, 5, 1.0),
+        lambda: optimal_design(6, 5, 1.0),
+        lambda: optimal_design(1, 1, 1.0),
+        lambda: optimal_design(2.0, 5, 1.0),  # type: ignore[arg-type]
+        lambda: optimal_design(2, 5, 0.0),
+        lambda: optimal_design(2, 5, 1.0, sensitive_mass=1.2),
+        lambda: optimal_design(2, 5, 1.0, sensitive_mass=float("nan")),
+        lambda: optimal_design(5, 5, 1.0, sensitive_mass=0.5),
+        lambda: lower_bound(2, 5, 1.0, 0),
+        lambda: optimal_design(5, 5, 1.0).clear_worth,
+        lambda: Design(Instance(3, 5, 1.0), 0.5, Mixture((2, 1), (0.5, 0.5))),
+        lambda: Design(Instance(3, 5, 1.0), 0.5, Mixture((1, 4), (0.5, 0.5))),
+        lambda: Design(Instance(3, 5, 1.0), 0.5, Mixture((1, 2), (0.5, 0.6))),
+        lambda: Design(Instance(3, 5, 1.0), 0.5, Mixture((1, 2), (-0.5, 1.5))),
+        lambda: Design(Instance(3, 5, 1.0), 0.5, Mixture((3,), (1.0,))),
+        lambda: Design(Instance(3, 5, 1.0), 0.5, Mixture((), ())),
+    ],
+)
+def test_what_is_no_design_is_refused(attempt: Any) -> None:
+    refused(ParameterError, attempt)
+
+
+def test_a_worse_mixture_has_a_gap() -> None:
+    """The certificate can fail: half the best weights are somewhere else."""
+    best = optimal_design(76, 400, 2.0)
+    worse = Design(best.instance, best.alpha, Mixture((1, 30), (0.5, 0.5)))
+    assert worse.gap > 0.1
+    assert worse.value * (1 - worse.gap) <= best.value < worse.value
