@@ -3,6 +3,7 @@
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +32,18 @@ def test_the_example_of_the_readme_runs() -> None:
     assert isinstance(found, discreet.Estimate)
     assert abs(found.frequencies - 0.25).max() < 0.1
     assert found.n == 20_000
+
+
+def test_the_example_of_the_personalized_mechanism_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = blocks(ROOT / "docs" / "personalized.md", "python")
+    names: dict[str, Any] = {}
+    exec(compile(example, "personalized.md", "exec"), names)
+    found = names["found"]
+    assert found.bots["home"] == pytest.approx(1, abs=0.1)
+    assert found.estimate.frequencies[[1, 3]] == pytest.approx([0.6, 0.4], abs=0.1)
+    shown = capsys.readouterr().out
+    assert shown.startswith("SecretTags(hidden)")
+    assert "park" not in shown
 
 
 def test_plans_in_the_documents_are_plans(tmp_path: Path) -> None:

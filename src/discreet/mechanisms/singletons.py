@@ -21,6 +21,9 @@ from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
+# Below this a 32-bit lane is hardly ever thrown away.
+_SMALL = 1 << 16
+
 
 @dataclass(frozen=True, slots=True)
 class Singletons:
@@ -67,9 +70,13 @@ class Singletons:
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`."""
-        noise = uniform_below(self.size, len(members), random).view(np.int64)
-        # The member or the noise, without a branch, whose time would tell which.
-        out["symbol"][:] = ((members ^ noise) & ~(members >> 63)) ^ noise
+        symbols = out["symbol"]
+        lane = np.uint32 if self.size <= _SMALL else np.uint64
+        noise = uniform_below(self.size, len(members), random, lane=lane).astype(symbols.dtype)
+        # The member or the noise, without a branch, whose time would tell which; in the symbols' own narrow type.
+        told = np.negative((members >= 0).astype(symbols.dtype))
+        told &= members.astype(symbols.dtype) ^ noise
+        np.bitwise_xor(told, noise, out=symbols)
 
     def support(self, blocks: Blocks) -> IntArray:
         """Return ``(v,)`` counts."""

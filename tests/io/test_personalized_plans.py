@@ -1,0 +1,157 @@
+"""Personalized plans, files of users' secrets, and files of background knowledge."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.io.plan import Plan
+from discreet.io.tables import read_distribution, read_owned
+from discreet.mechanisms import UnaryEncoding
+from discreet.mechanisms.personalized import Personalized
+from refusals import refused
+
+LABELS = '[domain]\nlabels = ["a", "b", "c", "d"]\nsensitive = ["a"]\n[mechanism]\nname = "unary"\ntheta = 0.4\n'
+GRID = (
+    "[domain]\ngrid = { lat = [0, 4], lon = [0, 6], rows = 4, cols = 6 }\nsensitive = [[0.5, 0.5]]\n"
+    '[mechanism]\nname = "unary"\ntheta = 0.4\n'
+)
+DOMAIN = Domain(["a", "b", "c", "d"], sensitive=["a"])
+MAP = Domain.grid(lat=(0, 4), lon=(0, 6), rows=4, cols=6, sensitive=[(0.5, 0.5)])
+
+
+def load(folder: Path, said: str, rest: str = LABELS) -> Plan:
+    path = folder / "plan.toml"
+    path.write_text(f"epsilon = 1.5\n{said}\n{rest}", encoding="utf-8")
+    return Plan.load(path)
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ('tags = ["home", "work"]', Personalized(DOMAIN, 1.5, ["home", "work"], mechanism=UnaryEncoding, theta=0.4)),
+        (
+            'tags = ["home"]\nothers = false',
+            Personalized(DOMAIN, 1.5, ["home"], mechanism="unary", others=False, theta=0.4),
+        ),
+        ("tags = []", Personalized(DOMAIN, 1.5, [], mechanism="unary", theta=0.4)),
+    ],
+)
+def test_tags_in_a_plan(tmp_path: Path, said: str, wanted: Personalized) -> None:
+    plan = load(tmp_path, said)
+    found = plan.personalized()
+    assert plan.is_personalized
+    assert (found.fingerprint, found.tags) == (wanted.fingerprint, wanted.tags)
+    assert plan.mechanism().fingerprint == plan.fingerprint == wanted.fingerprint
+    assert plan.mechanism().domain == wanted.common.domain
+    assert plan.domain == found.domain == DOMAIN
+
+
+def test_cells_in_a_plan(tmp_path: Path) -> None:
+    found = load(tmp_path, "cells = { rows = 2, cols = 3 }", GRID).personalized()
+    wanted = Personalized.cells(MAP, 1.5, rows=2, cols=3, mechanism="unary", theta=0.4)
+    assert (found.fingerprint, found.tags) == (wanted.fingerprint, wanted.tags)
+    np.testing.assert_array_equal(found.cell_of, wanted.cell_of)
+
+
+def test_a_plan_without_either(tmp_path: Path) -> None:
+    plan = load(tmp_path, "")
+    assert not plan.is_personalized
+    assert plan.fingerprint == UnaryEncoding(DOMAIN, 1.5, theta=0.4).fingerprint
+    assert "tags" in refused(ParameterError, plan.personalized)
+
+
+@pytest.mark.parametrize(
+    ("said", "rest"),
+    [
+        ('tags = ["home", "home"]', LABELS),
+        ('tags = [""]', LABELS),
+        ("tags = []\nothers = false", LABELS),
+        ("others = false", LABELS),
+        ("cells = { rows = 2, cols = 3 }", LABELS),
+        ("cells = { rows = 2, cols = 7 }", GRID),
+        ("cells = { rows = 2, cols = 3 }\nothers = false", GRID),
+        ('cells = { rows = 2, cols = 3 }\ntags = ["home"]', GRID),
+        ('tags = ["home"]', LABELS.replace('sensitive = ["a"]\n', "")),
+    ],
+)
+def test_what_is_no_personalized_plan(tmp_path: Path, said: str, rest: str) -> None:
+    plan = load(tmp_path, said, rest)
+    refused(ParameterError, plan.mechanism)
+
+
+@pytest.mark.parametrize("said", ["tags = [3]", 'tags = "home"', "cells = { rows = 2 }", "others = 1", "bots = 3"])
+def test_strictness(tmp_path: Path, said: str) -> None:
+    refused(ParameterError, lambda: load(tmp_path, said))
+
+
+# Files of secrets
+
+
+def test_owned_values(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("who,tag,where\n7,home,b\n7,work,c\n9,home,d\n")
+    values, users, tags = read_owned(path, DOMAIN, "who", tag="tag")
+    assert (values.to_pylist(), users.to_pylist(), tags.to_pylist()) == (
+        ["b", "c", "d"],
+        [7, 7, 9],
+        ["home", "work", "home"],
+    )
+    values, _, tags = read_owned(path, DOMAIN, "who", "where")
+    assert values.to_pylist() == ["b", "c", "d"]
+    assert tags is None
+
+
+def test_owned_places(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"who": ["x", "y"], "lat": [0.5, 1.5], "lon": [2.5, 3.5], "tag": ["home"] * 2}), path)
+    values, users, _ = read_owned(path, MAP, "who", tag="tag")
+    assert MAP.encode(values).tolist() == [2, 9]
+    assert users.to_pylist() == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("user", "column", "tag"), [("whom", None, "tag"), ("who", None, "label"), ("who", "nope", "tag")]
+)
+def test_owned_columns_that_are_not_there(tmp_path: Path, user: str, column: Any, tag: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("who,tag,where\n7,home,b\n")
+    refused(DataError, lambda: read_owned(path, DOMAIN, user, column, tag), "home")
+
+
+# Background knowledge
+
+
+def test_distributions(tmp_path: Path) -> None:
+    path = tmp_path / "b.csv"
+    path.write_text("label,probability\nd,0.25\nb,0.75\n")
+    assert read_distribution(path, DOMAIN).tolist() == [0, 0.75, 0, 0.25]
+    path.write_text("lat,lon,probability\n0.5,2.5,0.5\n3.5,5.5,0.5\n")
+    assert np.flatnonzero(read_distribution(path, MAP)).tolist() == [2, 23]
+    path.write_text("label,probability\nd,1\n")
+    assert read_distribution(path, DOMAIN).tolist() == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "label,probability\nd,0.25\nb,0.7\n",
+        "label,probability\nd,0.25\nd,0.75\n",
+        "label,probability\nd,1.25\nb,-0.25\n",
+        "label,probability\nd,0.25\nz,0.75\n",
+        "label,probability\nd,x\nb,y\n",
+        "label,probability\nd,0.25\nb,\n",
+        "label,share\nd,1\n",
+        "value,probability\nd,1\n",
+        "label,probability\n",
+    ],
+)
+def test_files_that_are_no_distribution(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "b.csv"
+    path.write_text(text)
+    assert str(path) in refused(DiscreetError, lambda: read_distribution(path, DOMAIN))

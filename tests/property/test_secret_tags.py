@@ -1,0 +1,175 @@
+"""A user's secret tags: nothing shows them, and nothing carries them off."""
+
+import copy
+import inspect
+import json
+import pickle
+import pprint
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.errors import DataError, DiscreetError, ParameterError, SecretError
+from discreet.mechanisms.personalized import Personalized
+from discreet.mechanisms.secret_tags import SecretTags, SimulatedTags
+from refusals import refused
+
+PLACES = ["clinic", "park", "zanzibar", "xanadu", "harbour"]
+DOMAIN = Domain(PLACES, sensitive=["clinic"])
+PLAN = Personalized(DOMAIN, 1.0, ["home", "lover"])
+TAGGED = {"home": ["zanzibar"], "lover": ["xanadu"]}
+
+
+def secret() -> SecretTags:
+    return SecretTags(PLAN, TAGGED)
+
+
+SHOWN: dict[str, Callable[[SecretTags], Any]] = {
+    "repr": repr,
+    "str": str,
+    "format": lambda it: f"{it} {it!r} {it!s} {it!a}",
+    "percent": lambda it: "%s %r" % (it, it),  # noqa: UP031
+    "dir": dir,
+    "pprint": pprint.pformat,
+    "inside others": lambda it: repr({"a": [it], "b": (it,)}),
+    "public attributes": lambda it: [getattr(it, name) for name in dir(it) if not name.startswith("_")],
+    "slots": lambda it: [
+        repr(getattr(it, f"_SecretTags{name}")) for name in SecretTags.__slots__ if "plan" not in name
+    ],
+    "doc": inspect.getdoc,
+    "signature": lambda it: str(inspect.signature(type(it))),
+}
+
+
+@pytest.mark.parametrize("way", SHOWN)
+def test_nothing_shows_it(way: str) -> None:
+    shown = str(SHOWN[way](secret()))
+    if way in ("repr", "str", "pprint"):
+        assert shown == "SecretTags(hidden)"
+    assert not [word for word in ("zanzibar", "xanadu", "lover", "array") if word in shown]
+
+
+CARRIED: dict[str, Callable[[SecretTags], Any]] = {
+    **{
+        f"pickle {protocol}": lambda it, p=protocol: pickle.dumps(it, p)
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+    },
+    "pickle inside": lambda it: pickle.dumps([it]),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "deepcopy inside": lambda it: copy.deepcopy({"a": it}),
+    "reduce": lambda it: it.__reduce__(),
+    "reduce_ex": lambda it: it.__reduce_ex__(4),
+    "getstate": lambda it: it.__getstate__(),
+    "json": json.dumps,
+    "msgspec": msgspec.json.encode,
+    "vars": vars,
+    "dict": lambda it: it.__dict__,
+    "list": list,
+    "len": len,
+    "item": lambda it: it["home"],
+    "in": lambda it: "home" in it,
+}
+
+
+@pytest.mark.parametrize("way", CARRIED)
+def test_nothing_carries_it_off(way: str) -> None:
+    it = secret()
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        CARRIED[way](it)
+    shown = str(caught.value)
+    assert not [word for word in ("zanzibar", "xanadu", "lover") if word in shown]
+
+
+def test_what_would_write_it_down_says_why() -> None:
+    for way in ("copy", "pickle 5", "getstate"):
+        assert "stay on her device" in refused(SecretError, lambda way=way: CARRIED[way](secret()))
+
+
+def test_it_cannot_be_changed() -> None:
+    it = secret()
+    for name in ("_SecretTags__replace", "_SecretTags__plan", "tags", "__class__"):
+        with pytest.raises(SecretError):
+            setattr(it, name, None)
+    with pytest.raises(SecretError):
+        del it._SecretTags__replace
+
+
+def test_it_equals_nothing_but_itself() -> None:
+    one, other = secret(), secret()
+    assert one == one  # noqa: PLR0124
+    assert one != other
+    assert one != TAGGED
+    assert len({one, other}) == 2
+
+
+def test_it_does_not_follow_what_it_was_made_of() -> None:
+    places = ["zanzibar"]
+    it = SecretTags(PLAN, {"home": places})
+    places[0] = "park"
+    assert set(PLAN.obfuscate(["zanzibar"] * 200, it).clear.tolist()) == set()
+    assert set(PLAN.obfuscate(["park"] * 200, it).clear.tolist()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("tagged", "kind", "said"),
+    [
+        (
+            {"lover": ["park"], "mistress": ["zanzibar"]},
+            ParameterError,
+            "1 of 2 tags are not in the plan (first at place 1)",
+        ),
+        ({"home": ["zanzibar", "timbuktu"]}, DataError, "1 of 2 values are not in the domain"),
+        ({"home": ["zanzibar"], "lover": ["zanzibar"]}, DataError, "one tag; 1 carry another"),
+        ({"home": "zanzibar"}, DataError, "single"),
+        ({"home": [None, "zanzibar"]}, DataError, "missing"),
+        ({"home": [1, "zanzibar"]}, DataError, "one kind"),
+        ({"home": 7}, DataError, "sequence"),
+        (["zanzibar"], ParameterError, "{tag: values}"),
+        ("zanzibar", ParameterError, "{tag: values}"),
+        (None, ParameterError, "{tag: values}"),
+    ],
+)
+def test_refusals_quote_no_secret(tagged: Any, kind: type[DiscreetError], said: str) -> None:
+    message = refused(kind, lambda: SecretTags(PLAN, tagged), "zanzibar", "timbuktu", "mistress")
+    assert said in message
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"mistress": ["zanzibar"]}, {"home": ["timbuktu"]}, {"home": ["park"], "lover": ["park"]}]
+)
+def test_tracebacks_quote_no_secret(wrong: Any) -> None:
+    try:
+        SecretTags(PLAN, wrong)
+    except DiscreetError as error:
+        shown = "".join(traceback.format_exception(error))
+    assert not [word for word in ("mistress", "zanzibar", "timbuktu", "park") if word in shown]
+
+
+def test_tracebacks_of_its_use_quote_no_secret() -> None:
+    it = secret()
+    try:
+        PLAN.obfuscate(["elsewhere"], it)
+    except DiscreetError as error:
+        shown = "".join(traceback.format_exception(error))
+    assert not [word for word in ("zanzibar", "xanadu", "lover") if word in shown]
+
+
+def test_warnings_quote_no_secret() -> None:
+    """Nor does the line of source that is shown with them."""
+    with pytest.warns(UserWarning, match="sensitive for everybody") as caught:
+        SecretTags(PLAN, {"home": ["clinic"]})
+    assert "clinic" not in str(caught[0].message)
+    assert caught[0].filename.endswith("secret_tags.py")
+    with pytest.warns(UserWarning, match="sensitive for everybody") as caught:
+        SimulatedTags(PLAN, ["zanzibar"], [0], ["home"])
+    assert "zanzibar" not in str(caught[0].message)
+
+
+def test_nothing_secret_at_all() -> None:
+    for tagged in ({}, {"home": []}):
+        assert set(PLAN.obfuscate(["park"] * 100, SecretTags(PLAN, tagged)).clear.tolist()) == {1}
