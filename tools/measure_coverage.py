@@ -76,7 +76,7 @@ def page(rows: list[list[str]], runs: int) -> str:
             f"Made by `make coverage`: {runs:,} simulations of {USERS:,} people each, |X| = {SIZE} values under Zipf's",
             f"law, epsilon = {EPSILON:g}, seeded. *mean*, *least*, *most*: how often 95% intervals of the linear",
             "estimate contain the truth, on average over the values and for the extreme ones; *all at once*: how often",
-            "all the simultaneous 95% intervals do (Bonferroni; about 95%). The other columns: root mean squared stated",
+            "all the simultaneous 95% intervals do (Bonferroni; about 95%). The other columns: root mean square stated",
             "standard error over the true standard deviation of that estimator's own estimates; 1.00 is right.",
             "",
             *lines,

@@ -229,6 +229,48 @@ FAULTS = [
         'f"extend the domain or filter out {list(values)}."',
         PROPERTY,
     ),
+    Fault(
+        "a user's secret value goes in clear",
+        "mechanisms/secret_tags.py",
+        "return np.where(keys[place] == wanted, bots[place], codes)",
+        "return np.where(keys[place] == wanted, codes, codes)",
+        CONTRACT,
+    ),
+    Fault(
+        "bots are no sensitive values",
+        "core/domain.py",
+        "np.append(self._mask, np.ones(len(space.tags), dtype=np.bool_))",
+        "np.append(self._mask, np.zeros(len(space.tags), dtype=np.bool_))",
+        CONTRACT,
+    ),
+    Fault(
+        "one user's secrets are everybody's",
+        "mechanisms/secret_tags.py",
+        "return self._replace(owners * personalized.domain.size + checked, checked)",
+        "return self._replace(np.maximum(owners, 0) * personalized.domain.size + checked, checked)",
+        CONTRACT,
+    ),
+    Fault(
+        "secret tags can be copied",
+        "mechanisms/secret_tags.py",
+        "__reduce__ = __getstate__ = __copy__ = __deepcopy__ = __setattr__",
+        "__reduce__ = __getstate__ = __setattr__",
+        PROPERTY,
+    ),
+    Fault(
+        "bots are shared with what is sensitive for everybody",
+        "mechanisms/personalized.py",
+        "return (self.domain.clear_codes,) * len(self.tags)",
+        "return (np.arange(self.domain.size),) * len(self.tags)",
+        ("tests/estimators",),
+    ),
+    Fault(
+        "the worst case counts every bot once",
+        "estimators/tags.py",
+        "return 2 * float(sum(abs(mass)",
+        "return float(sum(abs(mass)",
+        ("tests/estimators",),
+    ),
 ]
 
 
