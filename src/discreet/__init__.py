@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from discreet.core.reports import Reports
     from discreet.core.tally import Tally
     from discreet.estimators import METHODS, estimate
+    from discreet.estimators.tags import estimate_personalized
     from discreet.io.plan import Plan
     from discreet.mechanisms import (
         Channel,
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
         SubsetSelection,
         UnaryEncoding,
     )
+    from discreet.mechanisms.personalized import Personalized
+    from discreet.mechanisms.secret_tags import SecretTags
     from discreet.planning.compare import best
 
 __version__ = "0.1.0"
@@ -32,9 +35,11 @@ _HOMES = {
     "HadamardResponse": "discreet.mechanisms",
     "LocalHashing": "discreet.mechanisms",
     "METHODS": "discreet.estimators",
+    "Personalized": "discreet.mechanisms.personalized",
     "Plan": "discreet.io.plan",
     "RandomizedResponse": "discreet.mechanisms",
     "Reports": "discreet.core.reports",
+    "SecretTags": "discreet.mechanisms.secret_tags",
     "SecureRandom": "discreet.core.random",
     "SeededRandom": "discreet.core.random",
     "SubsetSelection": "discreet.mechanisms",
@@ -42,6 +47,7 @@ _HOMES = {
     "UnaryEncoding": "discreet.mechanisms",
     "best": "discreet.planning.compare",
     "estimate": "discreet.estimators",
+    "estimate_personalized": "discreet.estimators.tags",
 }
 
 __all__ = [
@@ -52,9 +58,11 @@ __all__ = [
     "Guarantee",
     "HadamardResponse",
     "LocalHashing",
+    "Personalized",
     "Plan",
     "RandomizedResponse",
     "Reports",
+    "SecretTags",
     "SecureRandom",
     "SeededRandom",
     "SubsetSelection",
@@ -62,6 +70,7 @@ __all__ = [
     "UnaryEncoding",
     "best",
     "estimate",
+    "estimate_personalized",
 ]
 
 

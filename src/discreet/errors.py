@@ -20,6 +20,10 @@ class MismatchError(DataError):
     """Reports, tallies or mechanisms of different plans were put together."""
 
 
+class SecretError(DiscreetError, TypeError):
+    """What must not leave its device was to be copied, changed or written down."""
+
+
 class OutputExistsError(DiscreetError, FileExistsError):
     """The output file is already there and was not to be overwritten."""
 

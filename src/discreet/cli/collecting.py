@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from discreet.cli.personalizing import backgrounds, bot_facts, codes_of, notes, show_bots
 from discreet.cli.terminal import console, progress_bar, show_json, show_table
 from discreet.core.estimate import Estimate
 from discreet.core.random import SecureRandom, SeededRandom
@@ -12,21 +13,21 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
+from discreet.estimators.tags import TagEstimate, estimate_personalized
 from discreet.io.files import check_free, iterate_reports, read_tally, replacing, write_reports, write_tally
 from discreet.io.plan import Plan
-from discreet.io.tables import read_values
 from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.personalized import Personalized
 
 _BATCH = 1 << 18
 _NEEDS_REPORTS = ("mle", "em")
 
 
-def obfuscate_file(
-    plan: Path, values: Path, output: Path, *, column: str | None, seed: int | None, force: bool, as_json: bool
-) -> None:
+def obfuscate_file(plan: Path, values: Path, output: Path, **options: Any) -> None:
     """Obfuscate a table of values and say what was promised."""
-    mechanism = Plan.load(plan).mechanism()
-    codes = mechanism.domain.encode(read_values(values, mechanism.domain, column))
+    document, seed = Plan.load(plan), options["seed"]
+    mechanism = document.mechanism()
+    codes = codes_of(document, values, **{name: options[name] for name in ("column", "user", "tags")})
     random = SecureRandom() if seed is None else SeededRandom(seed)
     with progress_bar("obfuscating") as progress:
 
@@ -37,25 +38,31 @@ def obfuscate_file(
                 done += reports.n
                 progress("obfuscating", done, len(codes))
 
-        written = write_reports(output, mechanism, batches(), force=force)
+        written = write_reports(output, mechanism, batches(), force=options["force"])
     facts = {"reports": written, "output": str(output), "plan": mechanism.fingerprint, "simulated": seed is not None}
-    if as_json:
+    if options["as_json"]:
         show_json(facts)
         return
     console().print(f"{written:,} reports of plan {mechanism.fingerprint[:12]} written to {output}.")
-    console().print(str(mechanism.guarantee))
+    console().print(str(_promising(document).guarantee))
     if seed is not None:
         console().print("These reports are simulated with a known seed: they protect nobody.")
 
 
+def _promising(plan: Plan) -> BlockMechanism | Personalized:
+    return plan.personalized() if plan.is_personalized else plan.mechanism()
+
+
 def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
     """Estimate from files of reports or tallies, write what was asked for, and show the largest values."""
-    mechanism = Plan.load(plan).mechanism()
+    document = Plan.load(plan)
+    mechanism, known = document.mechanism(), backgrounds(document, options["background"])
     method = options["method"]
     _check_outputs(options)
     with progress_bar("reading") as progress:
         data = _gathered(mechanism, sources, keep=method in _NEEDS_REPORTS, progress=progress)
-        found = estimate(mechanism, data, method=method, **_given(options, progress))
+        given = {"method": method, **_given(options, progress)}
+        found, tagged = _estimated(document, data, known, given)
     force, level, together = options["force"], options["level"], options["simultaneous"]
     if options["tally_file"] is not None:
         write_tally(options["tally_file"], data if isinstance(data, Tally) else mechanism.tally(data), force=force)
@@ -65,9 +72,22 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
         with replacing(options["plot"], force=force) as beside:
             found.plot(level).save(str(beside), **_inline(beside))
     if options["as_json"]:
-        show_json(_as_json(found, level, simultaneous=together))
-    else:
-        _show(mechanism, found, level, simultaneous=together, largest=options["largest"])
+        bots = {} if tagged is None else bot_facts(tagged)
+        show_json({**_as_json(found, level, simultaneous=together), **bots})
+        return
+    _show(_promising(document), found, level, simultaneous=together, largest=options["largest"])
+    if tagged is not None:
+        show_bots(tagged, options["largest"])
+
+
+def _estimated(
+    plan: Plan, data: Reports | Tally, known: Any, given: dict[str, Any]
+) -> tuple[Estimate, TagEstimate | None]:
+    if not plan.is_personalized:
+        return estimate(plan.mechanism(), data, **given), None
+    with notes():
+        tagged = estimate_personalized(plan.personalized(), data, background=known, **given)
+    return tagged.estimate, tagged
 
 
 def _check_outputs(options: dict[str, Any]) -> None:
@@ -144,7 +164,9 @@ def _as_json(found: Estimate, level: float, *, simultaneous: bool) -> dict[str, 
     }
 
 
-def _show(mechanism: BlockMechanism, found: Estimate, level: float, *, simultaneous: bool, largest: int) -> None:
+def _show(
+    mechanism: BlockMechanism | Personalized, found: Estimate, level: float, *, simultaneous: bool, largest: int
+) -> None:
     columns = found.columns(level, simultaneous=simultaneous)
     codes = found.largest(max(largest, 1))
     cells = [

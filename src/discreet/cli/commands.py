@@ -1,6 +1,6 @@
 """The verbs. Nothing heavy is imported before a verb runs, so that ``--help`` answers at once.
 
-Exit codes: 0 done; 1 a guarantee does not hold; 2 the input or the request cannot be used.
+Exit codes: 0 done; 1 a guarantee does not hold; 2 the input or the request cannot be used; 70 a defect of discreet.
 """
 
 from pathlib import Path
@@ -45,16 +45,21 @@ def simulate(study: Path, output: Path | None, seed: int | None, as_json: bool) 
 @click.argument("values", type=input_file)
 @click.option("-o", "--output", required=True, type=output_file, help="Reports: .parquet, .arrow or .jsonl.")
 @click.option("--column", help="Column that holds the values, if there are several.")
+@click.option("--user", help="For personalized plans: column that says whose value it is.")
+@click.option(
+    "--tags", type=input_file, help="For personalized plans: table of users' secret values (user, value, tag)."
+)
 @_SEED
 @_FORCE
 @_JSON
-def obfuscate(
-    plan: Path, values: Path, output: Path, column: str | None, seed: int | None, force: bool, as_json: bool
-) -> None:
-    """Obfuscate a table of values under PLAN: one report per row, in order."""
+def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
+    """Obfuscate a table of values under PLAN: one report per row, in order.
+
+    Under a personalized plan this is a simulation: on real devices nobody holds a table of everybody's secrets.
+    """
     from discreet.cli.collecting import obfuscate_file
 
-    obfuscate_file(plan, values, output, column=column, seed=seed, force=force, as_json=as_json)
+    obfuscate_file(plan, values, output, **options)
 
 
 @main.command()
@@ -72,6 +77,12 @@ def obfuscate(
 @click.option("--plot", type=output_file, help="Picture: .png, .svg or .html.")
 @click.option("--tally", "tally_file", type=output_file, help="Keep the tally of the reports: .parquet.")
 @click.option("--largest", type=int, default=15, show_default=True, help="How many values to show.")
+@click.option(
+    "--background",
+    multiple=True,
+    help="For personalized plans, what is known of a tag: TAG=FILE (columns label, probability), TAG=in-clear or "
+    "TAG=drop; one of these words alone is for all tags. [in-clear]",
+)
 @_FORCE
 @_JSON
 def estimate(plan: Path, reports: tuple[Path, ...], **options: Any) -> None:
@@ -89,6 +100,19 @@ def verify(plan: Path, as_json: bool) -> None:
     from discreet.cli.judging import verify_plan
 
     verify_plan(plan, as_json=as_json)
+
+
+@main.command()
+@click.argument("plan", type=input_file)
+@click.option("--draws", type=int, default=1_000_000, show_default=True, help="How many reports to draw.")
+@click.option("--confidence", type=float, default=0.999, show_default=True, help="Of the lower bound on epsilon.")
+@_SEED
+@_JSON
+def audit(plan: Path, draws: int, confidence: float, seed: int | None, as_json: bool) -> None:
+    """Draw reports under PLAN and bound epsilon from below by what they show; exit with 1 if the promise is broken."""
+    from discreet.cli.auditing import audit_plan
+
+    audit_plan(plan, draws, confidence, seed, as_json=as_json)
 
 
 @main.command("plan")

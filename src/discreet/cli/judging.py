@@ -68,7 +68,8 @@ def _domain_of(path: Path) -> tuple[Domain, float | None]:
     # What names a mechanism is a plan, and its mistakes are told as a plan's.
     is_plan = "mechanism" in read_document(path, dict)
     if is_plan:
-        return Plan.load(path).domain, None
+        plan = Plan.load(path)
+        return plan.mechanism().domain if plan.is_personalized else plan.domain, None
     document = read_document(path, DomainDocument)
     return document.domain.domain(path.parent), document.sensitive_mass
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -262,5 +263,7 @@ class Domain:
             or array.min() < 0
             or abs(array.sum() - 1) > 1e-6
         ):
-            raise ParameterError(f"p must be {self.size} probabilities that sum to 1, got {_shape(p)}.")
+            raise ParameterError(
+                f"p must be {self.size} probabilities that sum to 1, got shape {array.shape} and sum {array.sum():.9g}."
+            )
         return array

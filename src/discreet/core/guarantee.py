@@ -14,6 +14,7 @@ class Guarantee:
         size: |X|.
         promised: epsilon asked for, in nats; None if nothing was promised (an explicit channel).
         realised: epsilon of the integers that the sampler uses, in nats; never above ``promised``.
+        tags: for a personalized mechanism, how many bots stand for values that only one user holds secret; else 0.
     """
 
     notion: str
@@ -21,6 +22,7 @@ class Guarantee:
     size: int
     promised: float | None
     realised: float
+    tags: int = 0
 
     def __str__(self) -> str:
         if self.notion == "none":
@@ -31,6 +33,13 @@ class Guarantee:
             return (
                 f"epsilon-LDP for all {self.size} values ({realised}): whatever a report says, "
                 f"no value is more than e^epsilon times likelier than another to have caused it."
+            )
+        if self.tags:
+            return (
+                f"Personalized ULDP for every user's own secret values and {self.sensitive_count} values sensitive for "
+                f"all, of {self.size} ({realised}; {self.tags} bots): a report that could come from any of these could "
+                f"come from any other value, with likelihoods at most a factor e^epsilon apart. A user's values that "
+                f"are neither are not protected: they may be reported in clear."
             )
         return (
             f"(X_S, epsilon)-ULDP for {self.sensitive_count} sensitive of {self.size} values ({realised}): "

@@ -13,6 +13,7 @@ from discreet.mechanisms import Mechanism
 from discreet.mechanisms.block_law import Membership
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.singletons import DistinctSymbols
 
 
@@ -38,6 +39,8 @@ class Evidence:
             DataError: if there is no report.
             MismatchError: if they belong to another plan.
         """
+        if isinstance(mechanism, Personalized):
+            raise ParameterError("estimate_personalized takes what a personalized mechanism made; use it, or `common`.")
         if not isinstance(data, Reports | Tally):
             raise DataError(f"reports or a tally of them are needed, got {type(data).__name__}.")
         refuse_strangers({mechanism.fingerprint, data.fingerprint})

@@ -16,7 +16,7 @@ class, so that a new mechanism needs nothing here.
 
 import inspect
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_type_hints
 
@@ -26,6 +26,7 @@ from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.io.tables import read_labels
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
+from discreet.mechanisms.personalized import Personalized
 
 Label = str | int
 Sensitive = list[str | int | bool | dict[str, Label | list[Label]] | list[float]]
@@ -52,6 +53,13 @@ class FileSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     label: str = "label"
     sensitive: str | None = None
+
+
+class CellsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Coarse cells of a grid, with a bot each: how many along the latitude and along the longitude."""
+
+    rows: int
+    cols: int
 
 
 class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -137,6 +145,9 @@ class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         mechanism: which mechanism, by name, and its options.
         version: of this form; 1.
         title: for people.
+        tags: what users may call values that they alone hold secret; a bot each (a personalized plan).
+        others: add the tag "others", for secret values that no other tag fits.
+        cells: instead of tags, coarse cells of a grid; a bot each.
     """
 
     epsilon: float
@@ -144,6 +155,9 @@ class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mechanism: MechanismSpec
     version: Literal[1] = 1
     title: str = ""
+    tags: list[str] | None = None
+    others: bool = True
+    cells: CellsSpec | None = None
 
 
 class DomainDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -215,16 +229,38 @@ class Plan:
 
     @cached_property
     def domain(self) -> Domain:
-        """The values and which of them are sensitive."""
+        """The values and which of them are sensitive for everybody; never with bots."""
         return self.document.domain.domain(self.folder)
 
+    @property
+    def is_personalized(self) -> bool:
+        """Whether bots stand for values that only one user holds secret."""
+        return self.document.tags is not None or self.document.cells is not None
+
     def mechanism(self) -> BlockMechanism:
-        """Return the mechanism that the plan describes.
+        """Return what makes the reports; of a personalized plan the common mechanism, over the bots too.
 
         Raises:
             ParameterError: if a parameter is out of range.
         """
+        if self.is_personalized or not self.document.others:
+            return self.personalized().common
         return build_mechanism(self.document.mechanism, self.domain, self.document.epsilon)
+
+    def personalized(self) -> Personalized:
+        """Return what devices and analysts of a personalized plan use.
+
+        Raises:
+            ParameterError: if the plan has no tags and no cells, or both, or a parameter is out of range.
+        """
+        document, epsilon = self.document, self.document.epsilon
+        build = partial(build_mechanism, document.mechanism)
+        if document.tags is not None and document.cells is None:
+            return Personalized(self.domain, epsilon, document.tags, mechanism=build, others=document.others)
+        if document.tags is None and document.cells is not None and document.others:
+            cells = document.cells
+            return Personalized.cells(self.domain, epsilon, rows=cells.rows, cols=cells.cols, mechanism=build)
+        raise ParameterError("a personalized plan must have tags (and with them others) or cells, one of the two.")
 
     @property
     def fingerprint(self) -> str:

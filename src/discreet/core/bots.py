@@ -1,0 +1,79 @@
+"""Bots: values that stand for secrets of one user only [ULDP, section 5].
+
+A personalized mechanism works over an extended domain: the values, and then one bot per tag. Everybody may see the
+bots; which value of which user became which bot stays on her device.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray, IntArray
+from discreet.core.labels import LabelSpace, names
+from discreet.errors import ParameterError
+
+SIGN = "⊥"
+"""Stands before a tag where a bot is shown among values."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extended:
+    """A label space with one bot per tag after its labels.
+
+    No value encodes to a bot: devices put bots in the place of codes themselves.
+
+    Attributes:
+        space: the labels, with codes 0..space.size - 1.
+        tags: texts, all different, kept as a tuple; the bot of the k-th one has the code space.size + k.
+    """
+
+    space: LabelSpace
+    tags: Sequence[str]
+
+    def __post_init__(self) -> None:
+        """Refuse tags that cannot be told apart.
+
+        Raises:
+            ParameterError: if there are none, or they are not different texts, or the space has bots already.
+        """
+        if isinstance(self.space, Extended):
+            raise ParameterError("a domain has its bots only once; extend the domain without bots.")
+        object.__setattr__(self, "tags", checked_tags(self.tags))
+
+    @property
+    def size(self) -> int:
+        """How many labels and bots there are."""
+        return self.space.size + len(self.tags)
+
+    def encode(self, values: Any) -> IntArray:
+        """Return ``(n,)`` codes of values; see the space's own."""
+        return self.space.encode(values)
+
+    def table(self, codes: IntArray) -> dict[str, AnyArray]:
+        """Return one column of names: those of the labels, and the tags after a sign."""
+        codes = np.asarray(codes)
+        bots = codes >= self.space.size
+        spelled = np.empty(len(codes), dtype=object)
+        spelled[~bots] = names(self.space, codes[~bots])
+        spelled[bots] = [SIGN + self.tags[code - self.space.size] for code in codes[bots]]
+        return {"value": spelled.astype(np.dtypes.StringDType())}
+
+    def describe(self) -> dict[str, Any]:
+        """Return the space's description and the tags."""
+        return {"extended": self.space.describe(), "tags": list(self.tags)}
+
+
+def checked_tags(tags: Any) -> tuple[str, ...]:
+    """Return tags as a tuple.
+
+    Raises:
+        ParameterError: if they are not different texts, at least one.
+    """
+    if isinstance(tags, str) or not isinstance(tags, Sequence):
+        raise ParameterError(f"tags must be a list of texts, got {type(tags).__name__}.")
+    found = tuple(tags)
+    if not found or not all(isinstance(tag, str) and tag for tag in found) or len(set(found)) < len(found):
+        raise ParameterError(f"tags must be different texts, at least one, got {list(found)!r}.")
+    return found

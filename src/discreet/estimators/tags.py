@@ -1,0 +1,247 @@
+"""From reports of a personalized mechanism to the distribution of the values [ULDP, (22) and Theorem 1].
+
+The common mechanism gives r_hat, the distribution of values and bots. What is behind a bot, pi_k, no report can tell:
+it is background knowledge, or a guess from what others told in clear. Then
+
+    p_hat(x) = r_hat(x) + sum_k r_hat(bot_k) pi_hat_k(x),
+
+and whatever pi_hat_k is, the guess costs at most 2 sum_k |r_hat(bot_k)| in l1.
+"""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.core.domain import Domain
+from discreet.core.estimate import Estimate
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.errors import DataError, ParameterError
+from discreet.estimators import estimate
+from discreet.mechanisms.personalized import Personalized
+
+IN_CLEAR, DROP = "in-clear", "drop"
+
+Background: TypeAlias = "Mapping[str, Any] | str | None"
+"""For every tag, or for all together: "in-clear", "drop", or a distribution; see `estimate_personalized`."""
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Share:
+    """How the mass of a bot is shared: pi_hat_k, where it is above 0.
+
+    Attributes:
+        codes: ``(m,)`` values.
+        weights: ``(m,)`` their probabilities, given the bot.
+        base: r_hat of these values, clipped at 0 and summed, if the weights are in proportion to it; else infinite.
+    """
+
+    codes: IntArray
+    weights: FloatArray
+    base: float
+
+    def whole(self, size: int) -> FloatArray:
+        """Return ``(|X|,)`` probabilities."""
+        spread = np.zeros(size)
+        spread[self.codes] = self.weights
+        return spread
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorTerms:
+    """Theorem 1 for one estimate whose truth is known: error <= intermediate + knowledge <= intermediate + worst_case.
+
+    Attributes:
+        error: l1(p_hat, p).
+        intermediate: l1(r_hat, r): what the noise of the common mechanism costs.
+        knowledge: sum_k |r_hat(bot_k)| l1(pi_hat_k, pi_k): what not knowing the secrets costs.
+        worst_case: 2 sum_k |r_hat(bot_k)|, which needs no truth.
+    """
+
+    error: float
+    intermediate: float
+    knowledge: float
+    worst_case: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether both inequalities hold."""
+        bound = self.intermediate + self.knowledge
+        return self.error <= bound + _ROUNDING and bound <= self.intermediate + self.worst_case + _ROUNDING
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TagEstimate:
+    """An estimate from reports of a personalized mechanism.
+
+    Attributes:
+        estimate: p_hat, over the values. Its standard errors take pi_hat as right, and the errors of r_hat as
+            independent: those of bots and of values in clear are negatively correlated, so this errs on the safe side.
+        intermediate: r_hat, over the values and the bots.
+        tags: one name per bot.
+        shares: pi_hat of every bot.
+    """
+
+    estimate: Estimate
+    intermediate: Estimate
+    tags: tuple[str, ...]
+    shares: tuple[Share, ...]
+
+    def __repr__(self) -> str:
+        return f"TagEstimate({self.estimate!r}, {len(self.tags)} bots, worst_case={self.worst_case:.3g})"
+
+    @property
+    def bots(self) -> dict[str, float]:
+        """r_hat of every bot, by tag: the share of values that their users hold secret."""
+        masses = self.intermediate.frequencies[self.estimate.domain.size :]
+        return dict(zip(self.tags, masses.tolist(), strict=True))
+
+    @property
+    def worst_case(self) -> float:
+        """2 sum_k |r_hat(bot_k)|: the most that wrong background knowledge can cost in l1 (Theorem 1)."""
+        return 2 * float(sum(abs(mass) for mass in self.bots.values()))
+
+    def decomposition(self, truth: Any, behind: Mapping[str, Any]) -> ErrorTerms:
+        """Return the terms of Theorem 1 where the truth is known.
+
+        Args:
+            truth: ``(|X| + bots,)`` r, the true distribution of values and bots.
+            behind: for every tag with a bot of mass above 0 the ``(|X|,)`` true distribution pi_k of the values
+                behind it.
+
+        Raises:
+            ParameterError: if these are not distributions, or one is lacking.
+        """
+        domain, r_hat = self.estimate.domain, self.intermediate.frequencies
+        r = self.intermediate.domain.check_distribution(truth)
+        masses, p, knowledge = r[domain.size :], r[: domain.size].copy(), 0.0
+        guesses = r_hat[domain.size :]
+        for tag, mass, guess, share in zip(self.tags, masses, guesses, self.shares, strict=True):
+            if tag not in behind and mass > 0:
+                raise ParameterError(f"behind must give the true distribution behind {tag!r}, which has mass.")
+            pi_hat = share.whole(domain.size)
+            # Where nobody is behind a bot, nothing about it can be wrong.
+            pi = _distribution(domain, tag, behind[tag]) if tag in behind else pi_hat
+            p += mass * pi
+            knowledge += abs(float(guess)) * _l1(pi_hat, pi)
+        return ErrorTerms(_l1(self.estimate.frequencies, p), _l1(r_hat, r), knowledge, self.worst_case)
+
+
+def _l1(one: FloatArray, other: FloatArray) -> float:
+    return float(np.abs(one - other).sum())
+
+
+def estimate_personalized(
+    personalized: Personalized,
+    data: Reports | Tally,
+    *,
+    method: str = "linear",
+    background: Background = None,
+    **options: Any,
+) -> TagEstimate:
+    """Estimate the distribution of the true values from reports of a personalized mechanism [ULDP, (22)].
+
+    Args:
+        personalized: what made the reports.
+        data: reports of any number of users, or a tally of them.
+        method: how r_hat is estimated; see `discreet.estimators.estimate`.
+        background: what is known of the values behind bots, by tag, or one word for all of them. For a tag not named:
+            "in-clear".
+
+            - a distribution over the domain: ``(|X|,)`` probabilities, or a mapping from values to them;
+            - ``"in-clear"`` or None: in proportion to r_hat over the values that may be behind the bot, those of X_N
+              (inside its cell, where bots stand for cells);
+            - ``"drop"``: in proportion to r_hat over all values, which is dropping the bot and normalising.
+        options: of the method, by name.
+
+    Warns:
+        UserWarning: if a background has mass on values that are sensitive for everybody: those never become bots.
+
+    Raises:
+        ParameterError: if a tag is not in the plan, or what is given is no distribution over the domain; or as for
+            `discreet.estimators.estimate`.
+        DataError: if there is no report.
+        MismatchError: if reports and mechanism belong to different plans.
+    """
+    if not isinstance(personalized, Personalized):
+        raise ParameterError(f"a Personalized mechanism is needed, got {type(personalized).__name__}.")
+    known = _by_tag(personalized, background)
+    r = estimate(personalized.common, data, method=method, **options)
+    shares = tuple(_share(personalized, r.frequencies, place, given) for place, given in enumerate(known))
+    return TagEstimate(_shared(personalized.domain, r, shares), r, personalized.tags, shares)
+
+
+def _by_tag(personalized: Personalized, background: Background) -> list[Any]:
+    """Return what is known of each bot: a word or a distribution, checked."""
+    if background is None or isinstance(background, str):
+        return [_known(personalized.domain, "every tag", background)] * len(personalized.tags)
+    if not isinstance(background, Mapping):
+        raise ParameterError(f"background must be given by tag, got {type(background).__name__}.")
+    unknown = [tag for tag in background if tag not in personalized.tags]
+    if unknown:
+        raise ParameterError(
+            f"background must be of tags in the plan, which are {', '.join(personalized.tags)}, got {unknown!r}."
+        )
+    return [_known(personalized.domain, tag, background.get(tag)) for tag in personalized.tags]
+
+
+def _known(domain: Domain, tag: str, given: Any) -> Any:
+    if given is None:
+        return IN_CLEAR
+    if isinstance(given, str):
+        if given not in (IN_CLEAR, DROP):
+            raise ParameterError(
+                f"background of {tag} must be {IN_CLEAR!r}, {DROP!r} or a distribution, got {given!r}."
+            )
+        return given
+    known = _distribution(domain, tag, given)
+    misplaced = float(known[domain.sensitive].sum())
+    if misplaced > 0:
+        # The line shown beside a warning is this one.
+        warnings.warn(
+            f"{misplaced:.3g} of the background of {tag!r} is on values sensitive for everybody, which never become "
+            "bots; give the distribution over the others.",
+            stacklevel=1,
+        )
+    return known
+
+
+def _distribution(domain: Domain, tag: str, given: Any) -> FloatArray:
+    try:
+        if isinstance(given, Mapping):
+            return domain.distribution(list(given), list(given.values()))
+        return domain.check_distribution(given)
+    except (ParameterError, DataError) as error:
+        raise ParameterError(f"background of tag {tag!r}: {error}") from None
+
+
+def _share(personalized: Personalized, r: FloatArray, place: int, known: Any) -> Share:
+    """Return pi_hat of one bot."""
+    if not isinstance(known, str):
+        codes = np.flatnonzero(known)
+        return Share(codes, known[codes], float("inf"))
+    codes = np.arange(personalized.domain.size) if known == DROP else personalized.behind[place]
+    likely = np.maximum(r[codes], 0)
+    base = float(likely.sum())
+    if base == 0:
+        return Share(codes, np.full(len(codes), 1 / len(codes)), float("inf"))
+    return Share(codes, likely / base, base)
+
+
+def _shared(domain: Domain, r: Estimate, shares: tuple[Share, ...]) -> Estimate:
+    """Return p_hat with its standard errors: r_hat's own, scaled by what follows it, and the bots' parts of theirs."""
+    frequencies, own = r.frequencies[: domain.size].copy(), np.ones(domain.size)
+    variance = np.zeros(domain.size)
+    for mass, error, share in zip(r.frequencies[domain.size :], r.standard_errors[domain.size :], shares, strict=True):
+        frequencies[share.codes] += mass * share.weights
+        variance[share.codes] += (error * share.weights) ** 2
+        own[share.codes] += mass / share.base
+    variance += (own * r.standard_errors[: domain.size]) ** 2
+    numbers = r.n, f"{r.method}, bots shared", r.fingerprint, r.gap, r.passes, r.simulated
+    return Estimate(domain, frequencies, np.sqrt(variance), *numbers)

@@ -1,0 +1,271 @@
+"""The personalized mechanism (PUM): values that only one user holds secret are protected as well [ULDP, section 5].
+
+Every user has values of her own that nobody must learn, her home for one. On her device they are replaced by *bots*,
+public stand-ins of which there is one per tag ("home", "workplace", "others") or one per coarse cell of a map; then a
+common mechanism, for which the bots are sensitive values like any other, does the rest. With f_i what the device of
+user i replaces, Q^(i) = Q_cmn after f_i is (X_S + X_S^(i), epsilon)-ULDP, and Q_cmn says nothing of X_S^(i).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from discreet.arrays import IntArray, sealed
+from discreet.core.bots import checked_tags
+from discreet.core.domain import Domain
+from discreet.core.guarantee import Guarantee
+from discreet.core.labels import Grid
+from discreet.core.random import RandomSource
+from discreet.core.reports import Reports, refuse_strangers
+from discreet.core.tally import Tally
+from discreet.errors import DataError, ParameterError
+from discreet.mechanisms.law import BlockMechanism
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.secret_tags import SecretTags, SimulatedTags
+
+OTHERS = "others"
+"""The tag of secret values that no other tag fits."""
+
+Build: TypeAlias = str | Callable[..., BlockMechanism]
+"""A block mechanism's plan name, its class, or whatever makes one of a domain, an epsilon and options."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Personalized:
+    """A common mechanism over the values and the bots that stand for users' own secret values.
+
+    Args:
+        domain: the values, and which of them are sensitive for everybody.
+        epsilon: the privacy promise, in nats.
+        tags: what users may call their secret values; different texts.
+        mechanism: the common one; see `Build`.
+        others: add the tag "others", for secret values that no other tag fits.
+        options: of the common mechanism.
+
+    Attributes:
+        domain: X, the values without bots.
+        common: Q_cmn, the mechanism over X and the bots; it is public.
+        tags: one name per bot.
+        cell_of: ``(|X|,)`` which bot stands for a value, -1 where it is sensitive for everybody; None if that is for
+            the user's tag to say.
+
+    Raises:
+        ParameterError: if the tags are not different texts, every value is sensitive for everybody already, or the
+            common mechanism refuses its parameters.
+    """
+
+    domain: Domain
+    common: BlockMechanism
+    tags: tuple[str, ...]
+    cell_of: IntArray | None
+
+    def __init__(
+        self,
+        domain: Domain,
+        epsilon: float,
+        tags: Any,
+        *,
+        mechanism: Build = "unary",
+        others: bool = True,
+        **options: Any,
+    ) -> None:
+        if others and isinstance(tags, Sequence) and not isinstance(tags, str) and OTHERS not in tags:
+            tags = [*tags, OTHERS]
+        self._set(domain, checked_tags(tags), None)
+        object.__setattr__(self, "common", self._built(mechanism, epsilon, options))
+
+    @classmethod
+    def cells(
+        cls, domain: Domain, epsilon: float, *, rows: int, cols: int, mechanism: Build = "unary", **options: Any
+    ) -> "Personalized":
+        """Make one bot per coarse cell of a map: a user's secret place becomes the bot of its cell.
+
+        The collector shares a bot's mass inside its cell, and needs no knowledge from elsewhere. Cells in which every
+        region is sensitive for everybody need no bot and have none.
+
+        Args:
+            domain: a grid.
+            epsilon: the privacy promise, in nats.
+            rows: how many cells along the latitude, at most the grid's.
+            cols: how many cells along the longitude, at most the grid's.
+            mechanism: the common one; see `Build`.
+            options: of the common mechanism.
+
+        Raises:
+            ParameterError: as for `Personalized`, or if the domain is no grid, or too coarse for the cells.
+        """
+        tags, cell_of = _cells(domain, rows, cols)
+        made = cls.__new__(cls)
+        made._set(domain, tags, cell_of)
+        object.__setattr__(made, "common", made._built(mechanism, epsilon, options))
+        return made
+
+    def _set(self, domain: Domain, tags: tuple[str, ...], cell_of: IntArray | None) -> None:
+        if not isinstance(domain, Domain):
+            raise ParameterError(f"domain must be a Domain, got {type(domain).__name__}; make one with Domain(labels).")
+        if domain.clear_count == 0:
+            raise ParameterError(
+                "every value is sensitive for everybody, so that nobody needs a bot; use the common mechanism itself."
+            )
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "tags", tags)
+        object.__setattr__(self, "cell_of", None if cell_of is None else sealed(cell_of))
+
+    def _built(self, mechanism: Build, epsilon: float, options: dict[str, Any]) -> BlockMechanism:
+        extended = self.domain.with_bots(self.tags)
+        return (_named(mechanism) if isinstance(mechanism, str) else mechanism)(extended, epsilon, **options)
+
+    def __repr__(self) -> str:
+        bots = f"tags {', '.join(self.tags)}" if self.cell_of is None else f"{len(self.tags)} cells"
+        return f"Personalized({self.domain!r}, {bots}, {self.common.name}, epsilon={self.epsilon!r})"
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy promise, in nats."""
+        return self.common.epsilon
+
+    @property
+    def fingerprint(self) -> str:
+        """The common mechanism's: it marks reports, tallies and estimates."""
+        return self.common.fingerprint
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """The common mechanism's, restated: X_S and every user's own secret values, whatever they are."""
+        common, domain = self.common.guarantee, self.domain
+        numbers = common.promised, common.realised
+        return Guarantee("ULDP", domain.sensitive_count, domain.size, *numbers, tags=len(self.tags))
+
+    @cached_property
+    def behind(self) -> tuple[IntArray, ...]:
+        """For every bot the codes of the values that it may stand for, ascending; never one of X_S."""
+        if self.cell_of is None:
+            return (self.domain.clear_codes,) * len(self.tags)
+        order = np.argsort(self.cell_of, kind="stable")
+        starts = np.searchsorted(self.cell_of[order], np.arange(len(self.tags) + 1))
+        return tuple(order[start:stop] for start, stop in pairwise(starts))
+
+    # The device
+
+    def obfuscate(self, values: Any, secret: "SecretTags", *, random: RandomSource | None = None) -> Reports:
+        """Obfuscate values of one user, each into a report of its own.
+
+        Several reports add up: t of them at epsilon/t each give epsilon in total.
+
+        Args:
+            values: ``(n,)`` values of the domain; see `Domain.encode`.
+            secret: her secret values.
+            random: the words; None for fresh ones from the operating system's key.
+
+        Raises:
+            DataError: if a value is missing or not in the domain.
+            MismatchError: if the secret was made for another plan.
+        """
+        return self.obfuscate_codes(self.domain.encode(values), secret, random=random)
+
+    def obfuscate_codes(self, codes: Any, secret: "SecretTags", *, random: RandomSource | None = None) -> Reports:
+        """Obfuscate values of one user that are given by their codes, ``(n,)`` integers in 0..|X| - 1."""
+        from discreet.mechanisms.secret_tags import SecretTags
+
+        if not isinstance(secret, SecretTags):
+            raise ParameterError(f"secret must be a user's SecretTags, got {type(secret).__name__}.")
+        return self.common.obfuscate_codes(secret._replaced(self, codes), random=random)
+
+    # Simulation
+
+    def obfuscate_users(
+        self, codes: Any, users: Any, tags: "SimulatedTags", *, random: RandomSource | None = None
+    ) -> Reports:
+        """Obfuscate values of many users, each with secret values of her own.
+
+        For simulation: on real devices nobody holds a table of everybody's secrets.
+
+        Args:
+            codes: ``(n,)`` integers in 0..|X| - 1.
+            users: ``(n,)`` integers or texts: whose value it is.
+            tags: all users' secret values.
+            random: the words; None for fresh ones from the operating system's key.
+        """
+        return self.common.obfuscate_codes(tags.replaced(self, codes, users), random=random)
+
+    # The collector
+
+    def tally(self, reports: Reports) -> Tally:
+        """Count what estimation needs; see `BlockMechanism.tally`."""
+        return self.common.tally(reports)
+
+    def empty_tally(self) -> Tally:
+        """Return the zero of addition."""
+        return self.common.empty_tally()
+
+    # What is left of a secret
+
+    def candidates_left(self, reports: Reports) -> int:
+        """Return how many values may still be a user's one secret place, given all ``reports`` she ever sent.
+
+        Raises:
+            MismatchError: if the reports belong to another plan.
+        """
+        refuse_strangers({self.fingerprint, reports.fingerprint})
+        return candidates_left(self.domain, len(np.unique(reports.clear)))
+
+
+def candidates_left(domain: Domain, seen_in_clear: int) -> int:
+    """Return how many values may still be a user's secret place: |X| - t_I.
+
+    A value that she told in clear is none of her secrets; no report rules anything else out [ULDP, section 5].
+
+    Args:
+        domain: the values, without bots.
+        seen_in_clear: t_I, how many different values she has told in clear.
+
+    Raises:
+        DataError: if more values were told in clear than there are.
+    """
+    whole = isinstance(seen_in_clear, int | np.integer) and not isinstance(seen_in_clear, bool)
+    if not whole or not 0 <= seen_in_clear <= domain.clear_count:
+        raise DataError(f"seen_in_clear must be an integer in 0..{domain.clear_count}, got {seen_in_clear!r}.")
+    return domain.size - int(seen_in_clear)
+
+
+def _named(name: str) -> Callable[..., BlockMechanism]:
+    from discreet.mechanisms import BLOCK_MECHANISMS
+
+    if name not in BLOCK_MECHANISMS:
+        raise ParameterError(f"mechanism must be one of {', '.join(BLOCK_MECHANISMS)}, got {name!r}.")
+    return BLOCK_MECHANISMS[name]
+
+
+def _cells(domain: Domain, rows: int, cols: int) -> tuple[tuple[str, ...], IntArray]:
+    """Return the names of the cells that need a bot, and for every region the rank of its cell or -1."""
+    space = domain.space if isinstance(domain, Domain) else None
+    if not isinstance(space, Grid):
+        raise ParameterError("cells need a grid; give users tags for their secret values instead.")
+    _check_count("rows", rows, space.rows)
+    _check_count("cols", cols, space.cols)
+    row, col = np.divmod(np.arange(space.size), space.cols)
+    cell = row * rows // space.rows * cols + col * cols // space.cols
+    clear = ~domain.sensitive
+    used, rank = np.unique(cell[clear], return_inverse=True)
+    cell_of = np.full(space.size, -1, dtype=np.int64)
+    cell_of[clear] = rank
+    names = [
+        f"{_span('row', one // cols, rows, space.rows)}, {_span('col', one % cols, cols, space.cols)}" for one in used
+    ]
+    return tuple(names), cell_of
+
+
+def _check_count(name: str, count: object, most: int) -> None:
+    if not isinstance(count, int | np.integer) or isinstance(count, bool) or not 1 <= count <= most:
+        raise ParameterError(f"{name} of cells must be an integer in 1..{most}, got {name}={count!r}.")
+
+
+def _span(name: str, part: int, parts: int, size: int) -> str:
+    """Say which rows or columns a cell is made of: those r with r * parts // size == part."""
+    first, last = -(-part * size // parts), -(-(part + 1) * size // parts) - 1
+    return f"{name} {first}" if first == last else f"{name}s {first}-{last}"

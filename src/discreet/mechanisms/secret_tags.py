@@ -1,0 +1,207 @@
+"""What must stay on the device: which values of which user are secret, and what they are called.
+
+`SecretTags` holds one user's; nothing of it can be printed, compared, copied or written down. That guards against
+accidents, not against code that runs on her device and means harm, or sends local variables away. `SimulatedTags` is
+the same for the many users of a simulation, where there are no secrets.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.core import columns
+from discreet.core.columns import MISSING
+from discreet.core.labels import LabelSpace, flat
+from discreet.core.reports import refuse_strangers
+from discreet.errors import DataError, ParameterError, SecretError
+from discreet.mechanisms.personalized import Personalized
+
+Replacement: TypeAlias = Callable[[IntArray, IntArray], IntArray]
+"""Given ``(n,)`` keys and codes, the bots of the keys that have one and the codes of the others."""
+
+
+class SecretTags:
+    """One user's secret values; it is made on her device and never leaves it.
+
+    Args:
+        personalized: the plan's mechanism.
+        tagged: for every tag the values that carry it; where bots stand for cells, the secret values themselves.
+
+    Raises:
+        ParameterError: if it has a tag that is not in the plan; tags are not quoted.
+        DataError: if a value is not in the domain, or has two tags; values are not quoted.
+
+    Warns:
+        UserWarning: if some value is sensitive for everybody: it stays itself, and as protected as it was.
+    """
+
+    __slots__ = ("__plan", "__replace")
+
+    __plan: str
+    __replace: Replacement
+
+    def __init__(self, personalized: Personalized, tagged: Any) -> None:
+        codes, bots = _tagged(personalized, tagged)
+        kept = _kept(personalized, codes, "a secret value is")
+        object.__setattr__(self, "_SecretTags__plan", personalized.fingerprint)
+        object.__setattr__(
+            self, "_SecretTags__replace", _replacement(codes[kept], bots[kept], personalized.common.domain.size)
+        )
+
+    def _replaced(self, personalized: Personalized, codes: Any) -> IntArray:
+        """Apply f_i: return ``(n,)`` codes in which bots stand for the secret values."""
+        refuse_strangers({self.__plan, personalized.fingerprint})
+        checked = personalized.domain.check_codes(codes)
+        return self.__replace(checked, checked)
+
+    def __repr__(self) -> str:
+        return "SecretTags(hidden)"
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise SecretError("a user's secret tags stay on her device; they are not copied, changed or written down.")
+
+    __reduce__ = __getstate__ = __copy__ = __deepcopy__ = __setattr__ = __delattr__ = _refuse
+
+
+def _tagged(personalized: Personalized, tagged: Any) -> tuple[IntArray, IntArray]:
+    """Return ``(m,)`` codes of the secret values and of their bots."""
+    if personalized.cell_of is not None:
+        if isinstance(tagged, Mapping):
+            raise ParameterError("bots of this plan stand for cells; give the secret values themselves, without tags.")
+        codes = personalized.domain.encode(tagged)
+        return codes, _bots_of_cells(personalized, codes)
+    if not isinstance(tagged, Mapping):
+        raise ParameterError("secret values must be given by tag, {tag: values}.")
+    unknown = [place for place, tag in enumerate(tagged) if tag not in personalized.tags]
+    if unknown:
+        raise ParameterError(
+            f"{len(unknown)} of {len(tagged)} tags are not in the plan (first at place {unknown[0]}); "
+            f"it has {', '.join(personalized.tags)}."
+        )
+    parts = [personalized.domain.encode(values) for values in tagged.values()]
+    ranks = [personalized.tags.index(tag) for tag in tagged]
+    bots = np.repeat(np.array(ranks, dtype=np.int64), [len(part) for part in parts])
+    return np.concatenate([np.empty(0, dtype=np.int64), *parts]), bots + personalized.domain.size
+
+
+def _bots_of_cells(personalized: Personalized, codes: IntArray) -> IntArray:
+    if personalized.cell_of is None:
+        raise ParameterError("bots of this plan stand for tags; say which tag every secret value carries.")
+    return personalized.domain.size + personalized.cell_of[codes]
+
+
+def _kept(personalized: Personalized, codes: IntArray, whose: str) -> BoolArray:
+    """Return ``(m,)`` booleans: which secret values need a bot, X_S needing none."""
+    needed: BoolArray = ~personalized.domain.sensitive[codes]
+    if not needed.all():
+        # The line shown beside a warning is this one, not the caller's with her values in it.
+        warnings.warn(f"{whose} sensitive for everybody; it stays itself and is as protected as before.", stacklevel=1)
+    return needed
+
+
+def _replacement(keys: IntArray, bots: IntArray, most: int) -> Replacement:
+    """Return what puts bots in the place of ``keys``; each step is the same for every key, secret or not."""
+    order = np.argsort(keys, kind="stable")
+    keys, bots = keys[order], bots[order]
+    twice = int(np.count_nonzero((np.diff(keys) == 0) & (np.diff(bots) != 0)))
+    if twice:
+        raise DataError(f"every secret value must carry one tag; {twice} carry another one too.")
+    # One key that nothing equals: so that there is one to look at, and none is beyond the last.
+    keys, bots = np.append(keys, np.iinfo(np.int64).max), np.append(bots, most)
+
+    def replace(wanted: IntArray, codes: IntArray) -> IntArray:
+        place = np.searchsorted(keys, wanted)
+        return np.where(keys[place] == wanted, bots[place], codes)
+
+    return replace
+
+
+class SimulatedTags:
+    """The secret values of all users of a simulation, one row each; it does not show them, but protects nobody.
+
+    Args:
+        personalized: the plan's mechanism.
+        users: ``(m,)`` integers or texts: whose secret it is.
+        codes: ``(m,)`` codes of the secret values.
+        tags: ``(m,)`` texts; None where bots stand for cells.
+
+    Raises:
+        ParameterError: if tags are given where bots stand for cells, or not given where they do not.
+        DataError: if something is missing, a tag is not in the plan, a code is not in the domain, columns are of
+            different lengths, or a user's value carries two tags.
+
+    Warns:
+        UserWarning: if some value is sensitive for everybody: it stays itself, and as protected as it was.
+    """
+
+    __slots__ = ("_people", "_plan", "_replace")
+
+    def __init__(self, personalized: Personalized, users: Any, codes: Any, tags: Any = None) -> None:
+        codes = personalized.domain.check_codes(codes).astype(np.int64)
+        self._plan = personalized.fingerprint
+        self._people = _people(users) if len(users) else None
+        owner = self._owners(users)
+        bots = _bots_of_tags(personalized, codes, tags)
+        if not len(owner) == len(codes) == len(bots):
+            raise DataError(
+                f"users, values and tags must be of one length, got {len(owner)}, {len(codes)} and {len(bots)}."
+            )
+        kept = _kept(personalized, codes, "some user's secret value is")
+        keys = owner * personalized.domain.size + codes
+        self._replace = _replacement(keys[kept], bots[kept], personalized.common.domain.size)
+
+    def __repr__(self) -> str:
+        return "SimulatedTags(hidden)"
+
+    def _owners(self, users: Any) -> IntArray:
+        """Return ``(n,)`` ranks of the users, below 0 for those without secrets."""
+        if self._people is None:
+            return np.full(len(users), -1, dtype=np.int64)
+        owners = self._people.encode(users)
+        missing = np.flatnonzero(owners == MISSING)
+        if len(missing):
+            raise DataError(columns.missing_message(len(missing), len(owners), int(missing[0]), "users"))
+        return owners
+
+    def replaced(self, personalized: Personalized, codes: Any, users: Any) -> IntArray:
+        """Return ``(n,)`` codes in which bots stand for what is secret of the user whose value it is.
+
+        Args:
+            personalized: the plan's mechanism.
+            codes: ``(n,)`` integers in 0..|X| - 1.
+            users: ``(n,)`` integers or texts, as those of the secrets.
+
+        Raises:
+            DataError: if users are missing, or codes and users are of different lengths.
+            MismatchError: if the secrets were made for another plan.
+        """
+        refuse_strangers({self._plan, personalized.fingerprint})
+        checked, owners = personalized.domain.check_codes(codes), self._owners(users)
+        if len(owners) != len(checked):
+            raise DataError(f"values and users must be of one length, got {len(checked)} and {len(owners)}.")
+        return self._replace(owners * personalized.domain.size + checked, checked)
+
+
+def _people(users: Any) -> LabelSpace:
+    with suppress(DataError):
+        return flat(np.unique(columns.integers(users, "users")), "users")
+    return flat(columns.text(users, "users").unique(), "users")
+
+
+def _bots_of_tags(personalized: Personalized, codes: IntArray, tags: Any) -> IntArray:
+    if tags is None:
+        return _bots_of_cells(personalized, codes)
+    if personalized.cell_of is not None:
+        raise ParameterError("bots of this plan stand for cells; leave the tags out.")
+    ranks = flat(list(personalized.tags)).encode(tags)
+    unknown = np.flatnonzero(ranks < 0)
+    if len(unknown):
+        raise DataError(
+            f"{len(unknown)} of {len(ranks)} rows have a tag that is not in the plan (first at row {unknown[0]}); "
+            f"it has {', '.join(personalized.tags)}."
+        )
+    return ranks + personalized.domain.size
