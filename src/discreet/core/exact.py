@@ -8,7 +8,7 @@ logarithm of an exact fraction.
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from math import inf, isfinite, nan
-from numbers import Real
+from numbers import Integral, Real
 
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
@@ -81,3 +81,10 @@ def logarithm(ratio: Fraction) -> float:
     with localcontext() as context:
         context.prec = _DIGITS
         return float((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())
+
+
+def checked_n(n: object) -> int:
+    """Return ``n`` if it can be a number of reports."""
+    if isinstance(n, bool) or not isinstance(n, Integral) or not 1 <= int(n) < 1 << 63:
+        raise ParameterError("n must be an integer of at least 1 that fits into 64 bits.")
+    return int(n)

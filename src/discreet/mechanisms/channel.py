@@ -10,14 +10,13 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, frozen
 from discreet.core.domain import Domain
+from discreet.core.exact import checked_n
 from discreet.core.guarantee import Guarantee
 from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_source
 from discreet.core.reports import Column, Reports, refuse_strangers, smallest_unsigned
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.law import BlockMechanism, checked_n
 
-_MOST_ENTRIES = 20_000_000
 _ROW_TOLERANCE = 1e-9
 
 
@@ -62,23 +61,6 @@ class Channel:
 
     def __repr__(self) -> str:
         return f"Channel({self.domain!r}, {self.outputs} outputs)"
-
-    @classmethod
-    def of(cls, mechanism: BlockMechanism) -> "Channel":
-        """Spell a block mechanism out: every block in the alphabet's order, then every value that may go in clear.
-
-        Raises:
-            ParameterError: if it has more than 2e7 entries, or reports in clear carry blocks too.
-        """
-        weights, contained = _spelled(mechanism)
-        s = mechanism.moments.truth
-        noise = mechanism.moments.noisy * weights
-        blocks = np.broadcast_to(noise, (mechanism.domain.size, len(noise))).copy()
-        told = np.where(contained.T, s * weights / float(mechanism.law.inclusion), 0.0)
-        blocks[mechanism.domain.sensitive_codes] += told[: mechanism.domain.sensitive_count]
-        in_clear = np.zeros((mechanism.domain.size, mechanism.domain.clear_count))
-        in_clear[mechanism.domain.clear_codes, np.arange(mechanism.domain.clear_count)] = s
-        return cls(np.hstack([blocks, in_clear]), mechanism.domain)
 
     @property
     def outputs(self) -> int:
@@ -243,16 +225,3 @@ def _largest_on_simplex(loss: FloatArray) -> float:
     shift = excess[np.flatnonzero(ordered > excess)[-1]]
     p = np.maximum(loss / 2 - shift, 0)
     return float(loss @ p - p @ p)
-
-
-def _spelled(mechanism: BlockMechanism) -> tuple[FloatArray, BoolArray]:
-    law, domain = mechanism.law, mechanism.domain
-    if mechanism.clear_blocks:
-        raise ParameterError("a mechanism with clear_bits has reports of two parts; spell out the one without.")
-    if (law.alphabet_size + domain.clear_count) * domain.size > _MOST_ENTRIES:
-        raise ParameterError(
-            f"this mechanism has {law.alphabet_size + domain.clear_count:.3g} outputs for {domain.size} values; "
-            f"only matrices of up to {_MOST_ENTRIES:g} entries are spelled out."
-        )
-    blocks, weights = law.alphabet()
-    return weights.astype(np.float64), law.contains(blocks)

@@ -11,23 +11,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
-from discreet.core.exact import checked_epsilon, likelihood_ratio, logarithm, truth_threshold
+from discreet.core.exact import checked_epsilon, checked_n, likelihood_ratio, logarithm, truth_threshold
 from discreet.core.guarantee import Guarantee
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, toss
 from discreet.core.reports import CLEAR, Blocks, Column, Reports, refuse_strangers, smallest_unsigned
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.moments import Moments
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.channel import Channel
 
 Law = TypeVar("Law", bound=BlockLaw)
 
@@ -35,6 +33,7 @@ _CHUNK = 1 << 14
 _BATCH_BYTES = 1 << 26
 _MOST_PER_BATCH = 1 << 20
 _FORMAT = 1
+_MOST_ENTRIES = 20_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -246,15 +245,13 @@ class BlockMechanism:
             return np.zeros(self.domain.clear_count, dtype=np.int64)
         return np.bincount(~slots[codes], minlength=self.domain.clear_count).astype(np.int64, copy=False)
 
-    def channel(self) -> "Channel":
+    def channel(self) -> Channel:
         """Spell the mechanism out as a matrix.
 
         Raises:
             ParameterError: if its alphabet is too large for that.
         """
-        from discreet.mechanisms.channel import Channel
-
-        return Channel.of(self)
+        return Channel(_spelled(self), self.domain)
 
     def blocks_of_unknown(self, reports: Reports) -> Blocks:
         """Return the blocks of the reports that are not in clear: what the likelihood is about."""
@@ -360,8 +357,26 @@ def _moments(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool =
     )
 
 
-def checked_n(n: object) -> int:
-    """Return ``n`` if it can be a number of reports."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n < 1 << 63:
-        raise ParameterError("n must be an integer of at least 1 that fits into 64 bits.")
-    return int(n)
+def _spelled(mechanism: BlockMechanism) -> FloatArray:
+    """Return the matrix: every block in the alphabet's order, then every value that may go in clear."""
+    weights, contained = _alphabet(mechanism)
+    domain, s = mechanism.domain, mechanism.moments.truth
+    blocks = np.broadcast_to(mechanism.moments.noisy * weights, (domain.size, len(weights))).copy()
+    told = np.where(contained.T, s * weights / float(mechanism.law.inclusion), 0.0)
+    blocks[domain.sensitive_codes] += told[: domain.sensitive_count]
+    in_clear = np.zeros((domain.size, domain.clear_count))
+    in_clear[domain.clear_codes, np.arange(domain.clear_count)] = s
+    return np.hstack([blocks, in_clear])
+
+
+def _alphabet(mechanism: BlockMechanism) -> tuple[FloatArray, BoolArray]:
+    law, domain = mechanism.law, mechanism.domain
+    if mechanism.clear_blocks:
+        raise ParameterError("a mechanism with clear_bits has reports of two parts; spell out the one without.")
+    if (law.alphabet_size + domain.clear_count) * domain.size > _MOST_ENTRIES:
+        raise ParameterError(
+            f"this mechanism has {law.alphabet_size + domain.clear_count:.3g} outputs for {domain.size} values; "
+            f"only matrices of up to {_MOST_ENTRIES:g} entries are spelled out."
+        )
+    blocks, weights = law.alphabet()
+    return weights.astype(np.float64), law.contains(blocks)

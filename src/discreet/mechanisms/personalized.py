@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,9 +24,7 @@ from discreet.core.reports import Reports, refuse_strangers
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.law import BlockMechanism
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.secret_tags import SecretTags, SimulatedTags
+from discreet.mechanisms.secret_tags import SecretTags, SimulatedTags
 
 OTHERS = "others"
 """The tag of secret values that no other tag fits."""
@@ -152,7 +150,7 @@ class Personalized:
 
     # The device
 
-    def obfuscate(self, values: Any, secret: "SecretTags", *, random: RandomSource | None = None) -> Reports:
+    def obfuscate(self, values: Any, secret: SecretTags, *, random: RandomSource | None = None) -> Reports:
         """Obfuscate values of one user, each into a report of its own.
 
         Several reports add up: t of them at epsilon/t each give epsilon in total.
@@ -168,10 +166,8 @@ class Personalized:
         """
         return self.obfuscate_codes(self.domain.encode(values), secret, random=random)
 
-    def obfuscate_codes(self, codes: Any, secret: "SecretTags", *, random: RandomSource | None = None) -> Reports:
+    def obfuscate_codes(self, codes: Any, secret: SecretTags, *, random: RandomSource | None = None) -> Reports:
         """Obfuscate values of one user that are given by their codes, ``(n,)`` integers in 0..|X| - 1."""
-        from discreet.mechanisms.secret_tags import SecretTags
-
         if not isinstance(secret, SecretTags):
             raise ParameterError(f"secret must be a user's SecretTags, got {type(secret).__name__}.")
         return self.common.obfuscate_codes(secret._replaced(self, codes), random=random)
@@ -179,7 +175,7 @@ class Personalized:
     # Simulation
 
     def obfuscate_users(
-        self, codes: Any, users: Any, tags: "SimulatedTags", *, random: RandomSource | None = None
+        self, codes: Any, users: Any, tags: SimulatedTags, *, random: RandomSource | None = None
     ) -> Reports:
         """Obfuscate values of many users, each with secret values of her own.
 

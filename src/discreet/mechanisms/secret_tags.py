@@ -8,20 +8,44 @@ the same for the many users of a simulation, where there are no secrets.
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.core import columns
 from discreet.core.columns import MISSING
+from discreet.core.domain import Domain
 from discreet.core.labels import LabelSpace, flat
 from discreet.core.reports import refuse_strangers
 from discreet.errors import DataError, ParameterError, SecretError
-from discreet.mechanisms.personalized import Personalized
 
 Replacement: TypeAlias = Callable[[IntArray, IntArray], IntArray]
 """Given ``(n,)`` keys and codes, the bots of the keys that have one and the codes of the others."""
+
+
+class Tagged(Protocol):
+    """What a map of tags must know of the mechanism that it is for."""
+
+    @property
+    def domain(self) -> Domain:
+        """Return the values, without bots."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Return what marks the plan."""
+        ...
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Return one name per bot."""
+        ...
+
+    @property
+    def cell_of(self) -> IntArray | None:
+        """Return ``(|X|,)`` which bot stands for a value; None if that is for the user's tag to say."""
+        ...
 
 
 class SecretTags:
@@ -44,15 +68,17 @@ class SecretTags:
     __plan: str
     __replace: Replacement
 
-    def __init__(self, personalized: Personalized, tagged: Any) -> None:
+    def __init__(self, personalized: Tagged, tagged: Any) -> None:
         codes, bots = _tagged(personalized, tagged)
         kept = _kept(personalized, codes, "a secret value is")
         object.__setattr__(self, "_SecretTags__plan", personalized.fingerprint)
         object.__setattr__(
-            self, "_SecretTags__replace", _replacement(codes[kept], bots[kept], personalized.common.domain.size)
+            self,
+            "_SecretTags__replace",
+            _replacement(codes[kept], bots[kept], personalized.domain.size + len(personalized.tags)),
         )
 
-    def _replaced(self, personalized: Personalized, codes: Any) -> IntArray:
+    def _replaced(self, personalized: Tagged, codes: Any) -> IntArray:
         """Apply f_i: return ``(n,)`` codes in which bots stand for the secret values."""
         refuse_strangers({self.__plan, personalized.fingerprint})
         checked = personalized.domain.check_codes(codes)
@@ -67,7 +93,7 @@ class SecretTags:
     __reduce__ = __getstate__ = __copy__ = __deepcopy__ = __setattr__ = __delattr__ = _refuse
 
 
-def _tagged(personalized: Personalized, tagged: Any) -> tuple[IntArray, IntArray]:
+def _tagged(personalized: Tagged, tagged: Any) -> tuple[IntArray, IntArray]:
     """Return ``(m,)`` codes of the secret values and of their bots."""
     if personalized.cell_of is not None:
         if isinstance(tagged, Mapping):
@@ -88,13 +114,13 @@ def _tagged(personalized: Personalized, tagged: Any) -> tuple[IntArray, IntArray
     return np.concatenate([np.empty(0, dtype=np.int64), *parts]), bots + personalized.domain.size
 
 
-def _bots_of_cells(personalized: Personalized, codes: IntArray) -> IntArray:
+def _bots_of_cells(personalized: Tagged, codes: IntArray) -> IntArray:
     if personalized.cell_of is None:
         raise ParameterError("bots of this plan stand for tags; say which tag every secret value carries.")
     return personalized.domain.size + personalized.cell_of[codes]
 
 
-def _kept(personalized: Personalized, codes: IntArray, whose: str) -> BoolArray:
+def _kept(personalized: Tagged, codes: IntArray, whose: str) -> BoolArray:
     """Return ``(m,)`` booleans: which secret values need a bot, X_S needing none."""
     needed: BoolArray = ~personalized.domain.sensitive[codes]
     if not needed.all():
@@ -140,7 +166,7 @@ class SimulatedTags:
 
     __slots__ = ("_people", "_plan", "_replace")
 
-    def __init__(self, personalized: Personalized, users: Any, codes: Any, tags: Any = None) -> None:
+    def __init__(self, personalized: Tagged, users: Any, codes: Any, tags: Any = None) -> None:
         codes = personalized.domain.check_codes(codes).astype(np.int64)
         self._plan = personalized.fingerprint
         self._people = _people(users) if len(users) else None
@@ -152,7 +178,7 @@ class SimulatedTags:
             )
         kept = _kept(personalized, codes, "some user's secret value is")
         keys = owner * personalized.domain.size + codes
-        self._replace = _replacement(keys[kept], bots[kept], personalized.common.domain.size)
+        self._replace = _replacement(keys[kept], bots[kept], personalized.domain.size + len(personalized.tags))
 
     def __repr__(self) -> str:
         return "SimulatedTags(hidden)"
@@ -167,7 +193,7 @@ class SimulatedTags:
             raise DataError(columns.missing_message(len(missing), len(owners), int(missing[0]), "users"))
         return owners
 
-    def replaced(self, personalized: Personalized, codes: Any, users: Any) -> IntArray:
+    def replaced(self, personalized: Tagged, codes: Any, users: Any) -> IntArray:
         """Return ``(n,)`` codes in which bots stand for what is secret of the user whose value it is.
 
         Args:
@@ -192,7 +218,7 @@ def _people(users: Any) -> LabelSpace:
     return flat(columns.text(users, "users").unique(), "users")
 
 
-def _bots_of_tags(personalized: Personalized, codes: IntArray, tags: Any) -> IntArray:
+def _bots_of_tags(personalized: Tagged, codes: IntArray, tags: Any) -> IntArray:
     if tags is None:
         return _bots_of_cells(personalized, codes)
     if personalized.cell_of is not None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.core.domain import Domain
+from discreet.core.exact import checked_n
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, UnaryEncoding
-from discreet.mechanisms.law import checked_n
 
 ASSUMED_SENSITIVE_MASS = 0.05
 

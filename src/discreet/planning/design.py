@@ -15,8 +15,8 @@ from math import isclose
 
 import numpy as np
 
+from discreet.core.exact import checked_n
 from discreet.errors import ParameterError
-from discreet.mechanisms.law import checked_n
 from discreet.planning.information import Instance, Mixture
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.core.exact import checked_n
 from discreet.errors import ParameterError
-from discreet.mechanisms.law import checked_n
 
 _SMALL = 16
 _REMAINDERS = np.array([0.0] + [lgamma(k + 1) - (k + 0.5) * log(k) + k - log(2 * pi) / 2 for k in range(1, _SMALL)])

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.exact import real_number
+from discreet.core.exact import checked_n, real_number
 from discreet.errors import ParameterError
-from discreet.mechanisms.law import BlockMechanism, checked_n
+from discreet.mechanisms.law import BlockMechanism
 from discreet.planning.deviation import mean_absolute_deviation
 from discreet.planning.information import Instance
 from discreet.planning.optimum import lower_bound

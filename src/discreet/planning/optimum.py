@@ -12,7 +12,7 @@ minimum: bisection finds it. Over alpha the minimum is concave: bisection again.
 
 from collections.abc import Callable
 
-from discreet.mechanisms.law import checked_n
+from discreet.core.exact import checked_n
 from discreet.planning.design import Design
 from discreet.planning.information import Instance, Mixture
 
