@@ -19,7 +19,7 @@ def verify_plan(path: Path, *, as_json: bool) -> None:
     if as_json:
         show_json(_verification_facts(mechanism.fingerprint, found))
     else:
-        _show_verification(str(mechanism), found)
+        _show_verification(f"{mechanism}\n{mechanism.guarantee}", found)
     if not found.holds:
         raise click.exceptions.Exit(1)
 

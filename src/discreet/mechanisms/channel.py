@@ -103,9 +103,9 @@ class Channel:
         """The smallest epsilon for which every output is either protected or tells one value that is not sensitive."""
         domain = self.domain
         if domain.sensitive_count == 0:
-            return Guarantee("none", 0, domain.size, None, inf)
+            return Guarantee("none", domain, None, inf)
         notion = "LDP" if domain.clear_count == 0 else "ULDP"
-        return Guarantee(notion, domain.sensitive_count, domain.size, None, self._smallest_epsilon())
+        return Guarantee(notion, domain, None, self._smallest_epsilon())
 
     def _smallest_epsilon(self) -> float:
         realised = self.weights.astype(np.float64)

@@ -128,10 +128,10 @@ class BlockMechanism:
         """What is promised and what the sampler's integers realise."""
         domain = self.domain
         if domain.sensitive_count == 0:
-            return Guarantee("none", 0, domain.size, None, float("inf"))
+            return Guarantee("none", domain, None, float("inf"))
         notion = "LDP" if domain.clear_count == 0 else "ULDP"
         realised = logarithm(likelihood_ratio(self.threshold, self.law.inclusion))
-        return Guarantee(notion, domain.sensitive_count, domain.size, self.epsilon, realised)
+        return Guarantee(notion, domain, self.epsilon, realised)
 
     # The device
 

@@ -137,7 +137,7 @@ class Personalized:
         """The common mechanism's, restated: X_S and every user's own secret values, whatever they are."""
         common, domain = self.common.guarantee, self.domain
         numbers = common.promised, common.realised
-        return Guarantee("ULDP", domain.sensitive_count, domain.size, *numbers, tags=len(self.tags))
+        return Guarantee("ULDP", domain, *numbers, tags=len(self.tags))
 
     @cached_property
     def behind(self) -> tuple[IntArray, ...]:
