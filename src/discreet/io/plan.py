@@ -269,5 +269,10 @@ class Plan:
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of plan files."""
-    return msgspec.json.schema(PlanDocument)
+    """Return the JSON Schema of plan files, the same under every Python."""
+    schema = msgspec.json.schema(PlanDocument)
+    for definition in schema["$defs"].values():
+        if "description" in definition:
+            # Python 3.13 strips the indent of docstrings, its forerunners do not.
+            definition["description"] = inspect.cleandoc(definition["description"])
+    return schema
