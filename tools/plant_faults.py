@@ -254,7 +254,7 @@ FAULTS = [
         "secret tags can be copied",
         "mechanisms/secret_tags.py",
         "__reduce__ = __getstate__ = __copy__ = __deepcopy__ = __setattr__",
-        "__reduce__ = __getstate__ = __setattr__",
+        "__setattr__",
         PROPERTY,
     ),
     Fault(
