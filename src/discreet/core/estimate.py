@@ -135,7 +135,8 @@ class Estimate:
             truth: ``(|X|,)`` true frequencies to be drawn too, where they are known.
             largest: how many values to draw, those with the largest frequencies.
         """
-        return frequency_chart(self.panel(self.method, self.largest(largest, truth), level=level, truth=truth))
+        title = f"Estimated shares: {self.n:,} reports, method {self.method}"
+        return frequency_chart(self.panel(title, self.largest(largest, truth), level=level, truth=truth))
 
     def largest(self, count: int, truth: Any = None) -> IntArray:
         """Return the codes of the ``count`` most frequent values (by the truth where it is given), in falling order."""
