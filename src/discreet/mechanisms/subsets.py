@@ -23,7 +23,10 @@ from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
+# Rows that are drawn together: marks that fit into the cache, but enough rows for a step to be worth its call.
 _PIECE_BYTES = 1 << 19
+_LEAST = 256
+_MOST_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ class Subsets:
         A uniform k-subset in which a wanted member takes the place of a uniform one, if it is not there already, is
         uniform among the k-subsets that contain it. Members are listed in order, so that no place gives it away.
         """
-        step = max(_PIECE_BYTES // max(self.size, 8), 1)
+        step = max(_PIECE_BYTES // self.size, min(_LEAST, _MOST_BYTES // self.size), 1)
         for start in range(0, len(members), step):
             piece = slice(start, start + step)
             out["members"][piece] = self._draw_piece(members[piece], random)
