@@ -1,14 +1,17 @@
 """The verbs that judge, ``verify``, ``simulate`` and ``plan``: in numbers and words, and what they refuse."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from running import Files, done, refusal, run, told
 
+from discreet.cli import main
 from discreet.io.plan import Plan
 from discreet.planning.compare import compare
+from discreet.planning.question import Target
 from discreet.privacy.verify import verify
 
 
@@ -105,7 +108,9 @@ def test_simulate_refuses(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [[], ["--sensitive-mass", "0.2"]])
 def test_plan_compares(files: Files, options: list[str]) -> None:
     mass = 0.2 if options else None
-    wanted = compare(files.mechanism.domain, 2.0, 5000, sensitive_mass=mass)
+    target = "sensitive-mass" if options else "worst-case"
+    wanted = compare(files.mechanism.domain, 2.0, 5000, target=target, sensitive_mass=mass)
+    assert told("plan", files.plan, "--epsilon", 2, "--users", 5000, *options)["target"] == target
     facts = told("plan", files.plan, "--epsilon", 2, "--users", 5000, *options)
     assert facts["sensitive_mass"] == wanted.sensitive_mass
     assert facts["sensitive_mass_assumed"] == (not options)
@@ -118,11 +123,19 @@ def test_plan_compares(files: Files, options: list[str]) -> None:
         assert record["standard_error_rare_sensitive"] == one.sensitive_error
         assert record["standard_error_clear"] == one.clear_error
         assert record["bytes_per_report"] == one.bytes
+        assert record["worst"] == asdict(one.worst)
+        assert record["assumed"] == asdict(one.assumed)
+        assert (record["largest_report_bytes"], record["report_fits"]) == (one.largest_bytes, True)
+        assert record["users_needed"] is None
+    assert facts["best"] == wanted.best.name
+    assert facts["recommendation"] == wanted.recommendation
+    assert facts["lower_bound"] == {"worst": wanted.bounds.worst, "assumed": wanted.bounds.assumed}
     text = done("plan", files.plan, "--epsilon", 2, "--users", 5000, *options)
-    assert f"Worst case over all distributions: {wanted.best_worst.name}." in text
-    assert ("assumed; say --sensitive-mass" in text) == (not options)
+    assert " ".join(text.split()).count(wanted.recommendation) == 1
+    assert ("is assumed; say --sensitive-mass" in text) == (not options)
     for one in wanted.prospects:
         assert f"{one.worst_mse:.3e}" in text
+        assert f"{one.assumed_mse:.3e}" in text
 
 
 def test_plan_takes_a_domain_with_its_mass(tmp_path: Path) -> None:
@@ -140,6 +153,14 @@ def test_plan_takes_a_domain_with_its_mass(tmp_path: Path) -> None:
         ["--epsilon", "nan", "--users", "9"],
         ["--epsilon", "1", "--users", "0"],
         ["--epsilon", "1", "--users", "9", "--sensitive-mass", "1.5"],
+        ["--epsilon", "1", "--users", "9", "--target", "distribution"],
+        ["--epsilon", "1", "--users", "9", "--largest-report", "0.5"],
+        ["--epsilon", "1", "--users", "9", "--largest-report", "nan"],
+        ["--epsilon", "1", "--users", "9", "--reports-per-user", "0"],
+        ["--epsilon", "1", "--users", "9", "--standard-error", "0"],
+        ["--epsilon", "1", "--users", "9", "--distribution", "nowhere.csv"],
+        ["--epsilon", "1", "--users", "9", "--plot", "picture.gif"],
+        ["--epsilon", "1", "--users", "9", "--plot", "no/such/folder/picture.png"],
     ],
 )
 def test_plan_refuses(files: Files, options: list[str]) -> None:
@@ -153,3 +174,80 @@ def test_more_users_than_a_float_can_count(files: Files) -> None:
 def test_plan_says_what_is_wrong_with_a_plan(files: Files) -> None:
     files.plan.write_text(files.plan.read_text().replace('"unary"', '"unry"'))
     assert "unry" in refusal("plan", files.plan, "--epsilon", 1, "--users", 10)
+
+
+# plan: what is wanted
+
+
+ONE = ("--epsilon", 1, "--users", 3000)
+
+
+def test_plan_for_a_distribution(files: Files) -> None:
+    known = files.folder / "known.csv"
+    known.write_text("label,probability\nnever,0.5\n[/often],0.125\ndaily,0.375\n")
+    facts = told("plan", files.plan, *ONE, "--distribution", known)
+    wanted = compare(files.mechanism.domain, 1.0, 3000, target="distribution", p=[0.5, 0, 0.125, 0, 0.375])
+    assert (facts["target"], facts["sensitive_mass"], facts["distribution_given"]) == ("distribution", 0.5, True)
+    assert facts["mechanisms"][1]["assumed"] == asdict(wanted.prospects[1].assumed)
+    assert facts["lower_bound"]["assumed"] is None
+    assert facts["recommendation"] == wanted.recommendation
+    text = done("plan", files.plan, *ONE, "--distribution", known)
+    assert "50.0% of the people have a sensitive value, as given" in text
+    worst = told("plan", files.plan, *ONE, "--distribution", known, "--target", "worst-case")
+    assert worst["best"] == worst["best_worst_case"]
+    assert "one of the two" in refusal("plan", files.plan, *ONE, "--distribution", known, "--sensitive-mass", 0.5)
+    known.write_text("label,probability\nnever,0.5\nsometimes,0.5\n")
+    message = refusal("plan", files.plan, *ONE, "--distribution", known)
+    assert "known.csv" in message
+    assert "sometimes" not in message
+
+
+def test_plan_with_all_wishes(files: Files) -> None:
+    options = ("--largest-report", 9, "--reports-per-user", 2, "--standard-error", 0.02, "--sensitive-mass", 0.3)
+    facts = told("plan", files.plan, *ONE, *options)
+    assert (facts["epsilon_per_report"], facts["reports"], facts["reports_per_user"]) == (0.5, 6000, 2)
+    assert (facts["largest_report"], facts["standard_error"]) == (9, 0.02)
+    assert not all(one["report_fits"] for one in facts["mechanisms"])
+    assert all(one["users_needed"] > 0 for one in facts["mechanisms"])
+    text = done("plan", files.plan, *ONE, *options)
+    assert "hashing !" in text
+    assert "3,000 users, 2 reports each" in text
+    assert "the 6,000 values reported are taken to be independent" in text
+    assert f"{facts['mechanisms'][0]['users_needed']:,}" in text
+
+
+def test_tables_fit_a_terminal(files: Files) -> None:
+    for options in ((), ("--sensitive-mass", 0.2)):
+        wishes = ("--largest-report", 9, "--standard-error", 1e-5, *options)
+        text = done("plan", files.plan, "--epsilon", 0.1, "--users", 10**9, *wishes)
+        drawn = [line for line in text.splitlines() if line[:1] in set("│┏┡└┃")]
+        assert len(drawn) > 20
+        assert max(map(len, drawn)) <= 120
+
+
+@pytest.mark.parametrize("ending", [".png", ".svg", ".html"])
+@pytest.mark.parametrize("options", [(), ("--sensitive-mass", 0.1), ("--reports-per-user", 3)])
+def test_plan_draws(files: Files, ending: str, options: tuple[object, ...]) -> None:
+    picture = files.folder / f"errors{ending}"
+    done("plan", files.plan, *ONE, *options, "--plot", picture)
+    content = picture.read_bytes()
+    if ending == ".png":
+        assert content.startswith(b"\x89PNG")
+    else:
+        for words in (b"lower bound", b"root mean squared error (share of people)", b"epsilon (nats)", b"unary, best"):
+            assert words in content
+    assert "exists already" in refusal("plan", files.plan, *ONE, "--plot", picture)
+    done("plan", files.plan, *ONE, "--plot", picture, "--force")
+
+
+def test_no_bound_is_drawn_where_none_is_known(files: Files) -> None:
+    known, picture = files.folder / "known.csv", files.folder / "errors.svg"
+    known.write_text("label,probability\nnever,0.5\ndaily,0.5\n")
+    done("plan", files.plan, *ONE, "--distribution", known, "--plot", picture)
+    assert "lower bound" not in picture.read_text()
+    assert "no bound is known there" in picture.read_text()
+
+
+def test_targets_offered_are_the_targets(files: Files) -> None:
+    (option,) = (one for one in main.commands["plan"].params if one.name == "target")
+    assert tuple(option.type.choices) == get_args(Target)

@@ -1,14 +1,23 @@
 """The comparison says what the mechanisms say, and recommends the least error."""
 
+import re
+from fractions import Fraction
+from math import sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
+from discreet.io.plan import Plan
 from discreet.mechanisms import BLOCK_MECHANISMS, UnaryEncoding
-from discreet.planning.compare import compare
+from discreet.planning.compare import best, compare
+from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
+from discreet.planning.optimum import optimal_design
+from discreet.planning.theta import optimal_theta
 from refusals import refused
 
 DOMAINS = {
@@ -55,11 +64,14 @@ def test_numbers_are_those_of_the_mechanisms(domain: Domain, epsilon: float) -> 
 @every
 def test_every_mechanism_is_there_once(domain: Domain) -> None:
     found = compare(domain, 1.0, 1000)
-    assert [one.name for one in found.prospects] == [*BLOCK_MECHANISMS, "unary, theta=1/2"]
-    for one in found.prospects[:-1]:
+    assert [one.name for one in found.prospects] == [*BLOCK_MECHANISMS, "unary, theta=1/2", "unary, best theta"]
+    for one in found.prospects[:-2]:
         wanted = BLOCK_MECHANISMS[one.name](domain, 1.0)  # type: ignore[call-arg]
         assert one.mechanism.fingerprint == wanted.fingerprint
-    assert found.prospects[-1].mechanism.fingerprint == UnaryEncoding(domain, 1.0, theta=0.5).fingerprint
+    half, tuned = found.prospects[-2:]
+    assert half.mechanism.fingerprint == UnaryEncoding(domain, 1.0, theta=0.5).fingerprint
+    theta = optimal_theta(domain.sensitive_count, domain.size, 1.0).theta
+    assert tuned.mechanism.fingerprint == UnaryEncoding(domain, 1.0, theta=theta).fingerprint
 
 
 @every
@@ -69,8 +81,11 @@ def test_recommendations_have_the_least_error(domain: Domain, epsilon: float) ->
         found = compare(domain, epsilon, 1000, sensitive_mass=mass)
         assert found.best_worst in found.prospects
         assert found.best_assumed in found.prospects
-        assert found.best_worst.worst_mse == min(one.worst_mse for one in found.prospects)
-        assert found.best_assumed.assumed_mse == min(one.assumed_mse for one in found.prospects)
+        least, least_assumed = (min(one.error(worst=worst) for one in found.prospects) for worst in (True, False))
+        assert least <= found.best_worst.worst_mse <= least * (1 + 1e-9)
+        assert least_assumed <= found.best_assumed.assumed_mse <= least_assumed * (1 + 1e-9)
+        assert found.best is found.best_worst
+        assert not any(one.bytes < found.best.bytes and one.worst_mse == least for one in found.prospects)
 
 
 def test_recommendations_differ_where_they_should() -> None:
@@ -129,3 +144,231 @@ def test_nothing_to_protect() -> None:
 def test_a_single_value() -> None:
     found = compare(Domain(["only"]), 1.0, 10)
     assert all(np.isfinite(one.worst_mse) for one in found.prospects)
+    assert all(one.worst.excess is None for one in found.prospects)
+    assert found.recommendation.startswith("Use rr: ")
+
+
+# Losses
+
+
+def given(domain: Domain) -> Any:
+    return np.random.default_rng(2).dirichlet(np.full(domain.size, 0.5))
+
+
+@every
+@pytest.mark.parametrize("epsilon", [0.2, 3.0])
+def test_losses_are_those_of_the_planning_functions(domain: Domain, epsilon: float) -> None:
+    n, p = 700, given(domain)
+    for one in compare(domain, epsilon, n, target="distribution", p=p).prospects:
+        mechanism = one.mechanism
+        assert one.assumed.mse == pytest.approx(mechanism.expected_mse(n, p), rel=1e-9)
+        assert one.assumed.l1 == pytest.approx(normal_l1(mechanism, n, p), rel=1e-9)
+        assert one.assumed.standard_error == pytest.approx(mechanism.expected_standard_errors(n, p).max(), rel=1e-9)
+        assert one.assumed.excess is None
+        worst = worst_normal_l1(mechanism, n)
+        assert (one.worst.mse, one.worst.l1) == (mechanism.worst_case_mse(n), worst.value)
+        assert one.worst.standard_error == sqrt(worst_variance(mechanism) / n)
+        best_of_all = optimal_design(domain.sensitive_count, domain.size, epsilon)
+        assert one.worst.excess == pytest.approx(mechanism.worst_case_mse(1) / best_of_all.value, rel=1e-12)
+        assert one.assumed.mse <= one.worst.mse
+        assert one.assumed.l1 <= one.worst.l1
+        assert one.assumed.standard_error <= one.worst.standard_error * (1 + 1e-12)
+        if domain.clear_count == 0 or one.name == "rr":
+            assert one.assumed.exact_l1 == pytest.approx(exact_l1(mechanism, n, p / p.sum()), rel=1e-12)
+            assert one.worst.exact_l1 == pytest.approx(one.worst.l1, rel=0.05)
+        else:
+            assert one.assumed.exact_l1 is None or mechanism.moments.pair_inclusion == 0
+
+
+def test_exact_l1_tells_few_reports_from_many() -> None:
+    found = compare(DOMAINS["some"], 3.0, 20).prospects[0]
+    assert found.assumed.exact_l1 is not None
+    assert abs(found.assumed.exact_l1 / found.assumed.l1 - 1) > 0.02
+
+
+@every
+def test_nothing_has_less_than_the_bound_at_its_mass(domain: Domain) -> None:
+    for mass in masses(domain):
+        found = compare(domain, 1.0, 50, target="sensitive-mass", sensitive_mass=mass)
+        if found.bounds.assumed:
+            assert all(one.assumed.excess >= 1 - 1e-9 for one in found.prospects)  # type: ignore[operator]
+            bound = optimal_design(domain.sensitive_count, domain.size, 1.0, sensitive_mass=mass).value / 50
+            assert found.best.assumed.excess == pytest.approx(found.best.assumed_mse / bound, rel=1e-12)
+
+
+# Targets
+
+
+def test_parameters_are_tuned_for_the_mass() -> None:
+    """Block sizes near v/(1 + sqrt(E)) if hardly anybody is sensitive, near v/(1 + E) in the worst case."""
+    domain = Domain(range(400), sensitive=range(76))
+    worst = compare(domain, 2.0, 100)
+    tuned = compare(domain, 2.0, 100, target="sensitive-mass", sensitive_mass=0.0)
+    sizes = [one.mechanism.law.describe()["count"] for one in tuned.prospects if one.mechanism.name == "subset"]
+    assert sizes[0] in (9, 10)
+    assert sizes[1] in (20, 21)
+    assert tuned.best.name == "subset, best k"
+    assert tuned.best.assumed_mse < worst.best_assumed.assumed_mse
+    assert tuned.best.worst_mse > worst.best_worst.worst_mse
+    thetas = [one.options for found in (worst, tuned) for one in found.prospects if one.name == "unary, best theta"]
+    assert thetas[0] != thetas[1]
+
+
+def test_best_is_that_of_the_comparison() -> None:
+    domain = Domain(range(400), sensitive=range(76))
+    p = np.where(domain.sensitive, 0.05 / 76, 0.95 / 324)
+    for known, target in (
+        ({}, "worst-case"),
+        ({"sensitive_mass": 0.05}, "sensitive-mass"),
+        ({"p": p}, "distribution"),
+        ({"largest_report": 4}, "worst-case"),
+    ):
+        wanted = compare(domain, 2.0, 1, target=target, **known).best.mechanism  # type: ignore[arg-type]
+        assert best(domain, 2.0, **known).fingerprint == wanted.fingerprint  # type: ignore[arg-type]
+    assert best(domain, 2.0, p=p).fingerprint == best(domain, 2.0, sensitive_mass=0.05).fingerprint
+
+
+def test_an_even_distribution_is_its_mass() -> None:
+    domain = DOMAINS["some"]
+    p = np.where(domain.sensitive, 0.2 / 7, 0.8 / 23)
+    by_mass = compare(domain, 1.0, 10, target="sensitive-mass", sensitive_mass=0.2)
+    by_p = compare(domain, 1.0, 10, target="distribution", p=p)
+    assert by_p.sensitive_mass == pytest.approx(0.2)
+    for one, other in zip(by_mass.prospects, by_p.prospects, strict=True):
+        assert one.assumed_mse == pytest.approx(other.assumed_mse, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"target": "distribution"},
+        {"target": "sensitive-mass", "p": np.full(30, 1 / 30)},
+        {"target": "best"},
+        {"sensitive_mass": 0.1, "p": np.full(30, 1 / 30)},
+        {"target": "distribution", "p": np.full(30, 1 / 29)},
+        {"target": "distribution", "p": [1.0]},
+        {"largest_report": 0},
+        {"largest_report": float("nan")},
+        {"largest_report": "4"},
+        {"standard_error": -1.0},
+        {"standard_error": float("inf")},
+        {"standard_error": 1e-300},
+        {"reports_per_user": 0},
+        {"reports_per_user": 1.5},
+        {"reports_per_user": True},
+        {"reports_per_user": 1 << 62},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_answered_is_refused(options: Any) -> None:
+    refused(ParameterError, lambda: compare(DOMAINS["some"], 1.0, 100, **options))
+
+
+def test_nothing_to_protect_in_a_distribution() -> None:
+    domain = Domain(range(3), sensitive=[], allow_unprotected=True)
+    refused(ParameterError, lambda: compare(domain, 1.0, 100, target="distribution", p=np.full(3, 1 / 3)))
+
+
+# Size of a report
+
+
+@every
+def test_no_report_is_larger_than_the_largest(domain: Domain) -> None:
+    for one in compare(domain, 1.0, 100).prospects:
+        reports = one.mechanism.obfuscate(domain.sensitive_codes[[0] * 50], random=SeededRandom(1))
+        assert sum(column.nbytes for column in reports.blocks.values()) / 50 <= one.largest_bytes
+        assert one.bytes <= one.largest_bytes
+
+
+def test_large_reports_do_not_compete() -> None:
+    domain = Domain(range(400), sensitive=range(76))
+    free, tight = compare(domain, 1.0, 100), compare(domain, 1.0, 100, largest_report=9)
+    assert free.best.largest_bytes > 9
+    assert tight.best.largest_bytes <= 9
+    assert [one.fits for one in tight.prospects] == [one.largest_bytes <= 9 for one in free.prospects]
+    assert tight.best.worst_mse == min(one.worst_mse for one in tight.prospects if one.fits)
+    assert "whose reports take at most 9 bytes" in tight.recommendation
+    message = refused(ParameterError, lambda: compare(domain, 1.0, 100, largest_report=0.5))
+    assert "the smallest takes 2" in message
+
+
+# Several reports
+
+
+@pytest.mark.parametrize("t", [2, 3, 7])
+def test_several_reports_share_epsilon(t: int) -> None:
+    domain, epsilon = DOMAINS["some"], 1.0
+    found = compare(domain, epsilon, 100, reports_per_user=t, standard_error=0.01)
+    each = found.prospects[0].mechanism.epsilon
+    assert each == pytest.approx(epsilon / t)
+    assert Fraction(each) * t <= Fraction(epsilon)
+    alone = compare(domain, each, 100 * t, standard_error=0.01)
+    for one, other in zip(found.prospects, alone.prospects, strict=True):
+        assert (one.worst, one.assumed, one.bytes) == (other.worst, other.assumed, other.bytes)
+        assert one.users_needed is not None
+        assert other.users_needed is not None
+        assert 0 <= one.users_needed * t - other.users_needed < t
+
+
+def test_fewer_reports_are_better() -> None:
+    """t reports at eps/t: the noise of each grows as t^2, their number as t."""
+    domain = DOMAINS["all"]
+    once, twice = (compare(domain, 0.2, 100, reports_per_user=t).best.worst_mse for t in (1, 2))
+    assert twice / once == pytest.approx(2, rel=0.1)
+
+
+# Users needed
+
+
+@every
+def test_users_needed(domain: Domain) -> None:
+    assert all(one.users_needed is None for one in compare(domain, 1.0, 10).prospects)
+    for one in compare(domain, 1.0, 10, standard_error=0.01).prospects:
+        assert one.users_needed == reports_for_standard_error(one.mechanism, 0.01)
+    p = given(domain)
+    found = compare(domain, 1.0, 10, target="distribution", p=p, standard_error=0.01)
+    for one in found.prospects:
+        again = one.mechanism.expected_standard_errors(one.users_needed, p).max()  # type: ignore[arg-type]
+        assert again <= 0.01 * (1 + 1e-9)
+    assert f"{found.best.users_needed:,} users give every value a standard error" in found.recommendation
+
+
+# The sentence
+
+
+def test_recommendations_are_one_sentence_with_the_reason() -> None:
+    domain = Domain(range(400), sensitive=range(76))
+    found = compare(domain, 1.0, 100_000)
+    assert found.recommendation == (
+        f"Use subset (k=20): whatever the distribution, its mean squared error is at most {found.best.worst_mse:.3e}, "
+        "the least of the 7 compared (next is hashing, 0.4% more) and 1.00 times the least possible; "
+        "a report takes at most 20 bytes."
+    )
+    assumed = compare(domain, 1.0, 100_000, target="sensitive-mass").recommendation
+    assert "if 5.0% of the people have a sensitive value (assumed), its mean squared error is" in assumed
+    p = np.where(domain.sensitive, 0.25 / 76, 0.75 / 324)
+    by_p = compare(domain, 1.0, 100_000, target="distribution", p=p).recommendation
+    assert "for the given distribution (25.0% sensitive) its mean squared error is" in by_p
+    assert "least possible" not in by_p
+    few = compare(domain, 1.0, 100_000, largest_report=2).recommendation
+    assert "times as much)" in few
+    alone = compare(Domain(range(200), sensitive=range(199)), 1.0, 10, largest_report=1).recommendation
+    assert "whose reports take at most 1 byte" in alone
+    assert alone.endswith("; a report takes at most 1 byte.")
+    sure = compare(Domain(range(5), sensitive=[1]), 1.0, 10, target="sensitive-mass", sensitive_mass=1.0)
+    assert sure.recommendation.startswith("Use rr: if 100.0% of the people have a sensitive value, ")
+    near = compare(domain, 1.0, 10, target="sensitive-mass", sensitive_mass=0.05, largest_report=16).recommendation
+    assert "(next is unary, less than 0.1% more)" in near
+
+
+def test_the_document_says_what_is_so(capsys: pytest.CaptureFixture[str]) -> None:
+    root = Path(__file__).parent.parent.parent
+    page = (root / "docs" / "planning.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    exec(compile(example, "planning.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("Use unary, best theta (theta=0.6155): ")
+    survey = Plan.load(root / "examples" / "survey.toml").domain
+    assert compare(survey, 1.0, 100_000).recommendation in " ".join(page.split())
+    domain = Domain(range(400), sensitive=range(76))
+    known = compare(domain, 2.0, 100, target="sensitive-mass", sensitive_mass=0.05).best
+    assert 1 - known.assumed_mse / compare(domain, 2.0, 100).best.assumed_mse == pytest.approx(0.15, abs=0.005)

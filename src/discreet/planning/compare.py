@@ -1,125 +1,126 @@
-"""Every mechanism side by side: exact errors, bytes, and which is best."""
+"""Every mechanism side by side: losses, bytes, users needed, and which is best for what is wanted."""
 
 from dataclasses import dataclass
-
-import numpy as np
+from typing import Any
 
 from discreet.core.domain import Domain
-from discreet.core.exact import checked_n
 from discreet.errors import ParameterError
-from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, UnaryEncoding
-
-ASSUMED_SENSITIVE_MASS = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Prospect:
-    """What one mechanism offers.
-
-    Attributes:
-        name: its plan name, with the option that was chosen.
-        mechanism: itself.
-        worst_mse: largest mean squared error of the linear estimate over all distributions.
-        assumed_mse: the same error where the given sensitive mass is spread evenly, and the rest too.
-        sensitive_error: standard error of a rare sensitive value at that mass.
-        clear_error: of a value that may go in clear, at its even share; None if there is none.
-        bytes: expected size of a report at that mass.
-    """
-
-    name: str
-    mechanism: BlockMechanism
-    worst_mse: float
-    assumed_mse: float
-    sensitive_error: float
-    clear_error: float | None
-    bytes: float
+from discreet.mechanisms import BlockMechanism
+from discreet.planning.advice import SAME, advise
+from discreet.planning.prospects import Bounds, Prospect, bounds, candidates, prospect
+from discreet.planning.question import People, Question, Target
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All prospects, and the two recommendations.
+    """All prospects, and which is best.
 
     Attributes:
+        question: what was asked.
         prospects: one per mechanism.
-        sensitive_mass: the share of people with a sensitive value that was given or assumed.
-        assumed: whether nobody gave it.
-        best_worst: the one with the least worst-case error.
-        best_assumed: the one with the least error at the sensitive mass.
+        bounds: the least mean squared errors of any mechanism.
+        best_worst: the one with the least worst-case mean squared error, among those whose reports are small enough.
+        best_assumed: the one with the least mean squared error for the people as they are assumed, among the same.
     """
 
+    question: Question
     prospects: tuple[Prospect, ...]
-    sensitive_mass: float
-    assumed: bool
+    bounds: Bounds
     best_worst: Prospect
     best_assumed: Prospect
 
+    @property
+    def sensitive_mass(self) -> float:
+        """Return the share of people with a sensitive value that was given or assumed."""
+        return self.question.people.mass
 
-def compare(domain: Domain, epsilon: float, users: int, *, sensitive_mass: float | None = None) -> Comparison:
+    @property
+    def assumed(self) -> bool:
+        """Return whether nobody gave it."""
+        return self.question.people.source == "assumed"
+
+    @property
+    def best(self) -> Prospect:
+        """Return the one that is best for the target."""
+        return self.best_worst if self.question.target == "worst-case" else self.best_assumed
+
+    @property
+    def recommendation(self) -> str:
+        """Return which one to use and why, in one sentence."""
+        return advise(self.question, self.best, self.prospects)
+
+
+def compare(
+    domain: Domain,
+    epsilon: float,
+    users: int,
+    *,
+    target: Target = "worst-case",
+    sensitive_mass: float | None = None,
+    p: Any = None,
+    largest_report: float | None = None,
+    reports_per_user: int = 1,
+    standard_error: float | None = None,
+) -> Comparison:
     """Compare every mechanism on a domain.
 
     Args:
         domain: the values and which of them are sensitive.
-        epsilon: the privacy promise, in nats.
-        users: number of reports.
+        epsilon: the privacy promise to each user, in nats.
+        users: n, their number.
+        target: what the mean squared error should be least for: ``"worst-case"``, ``"sensitive-mass"`` (spread evenly,
+            and the rest too) or ``"distribution"`` (p).
         sensitive_mass: p(X_S), the share of people whose value is sensitive; None to assume 5% (1 if every value is
             sensitive).
+        p: ``(|X|,)`` the distribution that is known or assumed, instead of a mass.
+        largest_report: most bytes that a report may take.
+        reports_per_user: t; each report then has epsilon/t, and n t of them count as independent (see `Question`).
+        standard_error: wanted for every value, under the target: how many users does that take?
 
     Raises:
-        ParameterError: if a number is out of range.
+        ParameterError: if a number is out of range, the target lacks what it is about, or no report is small enough.
     """
-    n = checked_n(users)
-    assumed = sensitive_mass is None
-    if sensitive_mass is None:
-        sensitive_mass = 1.0 if domain.clear_count == 0 else ASSUMED_SENSITIVE_MASS
-    _check_mass(domain, sensitive_mass)
-    prospects = tuple(_prospect(name, made, n, sensitive_mass) for name, made in _candidates(domain, epsilon))
-    return Comparison(
-        prospects,
-        sensitive_mass,
-        assumed,
-        min(prospects, key=lambda prospect: prospect.worst_mse),
-        min(prospects, key=lambda prospect: prospect.assumed_mse),
-    )
+    people = People.of(domain, sensitive_mass, p)
+    question = Question(domain, epsilon, users, people, target, reports_per_user, largest_report, standard_error)
+    least = bounds(question)
+    made = candidates(domain, question.epsilon_each, question.tuned_mass)
+    prospects = tuple(prospect(question, name, mechanism, least) for name, mechanism in made)
+    fitting = [one for one in prospects if one.fits]
+    if not fitting:
+        smallest = min(one.largest_bytes for one in prospects)
+        raise ParameterError(
+            f"no mechanism has reports of at most {largest_report:g} bytes; the smallest takes {smallest}."
+        )
+    return Comparison(question, prospects, least, _best(fitting, worst=True), _best(fitting, worst=False))
 
 
-def _check_mass(domain: Domain, mass: float) -> None:
-    if not 0 <= mass <= 1:
-        raise ParameterError(f"sensitive_mass must be between 0 and 1, got sensitive_mass={mass!r}.")
-    if domain.clear_count == 0 and mass != 1:
-        raise ParameterError("sensitive_mass must be 1 where every value is sensitive; leave it out.")
-    if domain.sensitive_count == 0:
-        raise ParameterError("there is nothing to compare where no value is sensitive.")
+def _best(prospects: list[Prospect], *, worst: bool) -> Prospect:
+    """Return the least error; of equals the smallest report, then the first."""
+    least = min(one.error(worst=worst) for one in prospects) * SAME
+    return min((one for one in prospects if one.error(worst=worst) <= least), key=lambda one: one.bytes)
 
 
-def _candidates(domain: Domain, epsilon: float) -> list[tuple[str, BlockMechanism]]:
-    made = [(name, cls(domain, epsilon)) for name, cls in BLOCK_MECHANISMS.items()]  # type: ignore[call-arg]
-    return [*made, ("unary, theta=1/2", UnaryEncoding(domain, epsilon, theta=0.5))]
-
-
-def _prospect(name: str, mechanism: BlockMechanism, n: int, mass: float) -> Prospect:
-    domain, moments = mechanism.domain, mechanism.moments
-    share = (1 - mass) / domain.clear_count if domain.clear_count else 0.0
-    squares = mass**2 / domain.sensitive_count + (share**2 * domain.clear_count)
-    rare, _ = moments.sensitive_variance(mass)
-    return Prospect(
-        name,
-        mechanism,
-        mechanism.worst_case_mse(n),
-        moments.mean_squared_error(n, mass, squares),
-        float(np.sqrt(rare / n)),
-        float(np.sqrt((share / moments.truth - share**2) / n)) if domain.clear_count else None,
-        mechanism.bytes_per_report(mass),
-    )
-
-
-def best(domain: Domain, epsilon: float, *, sensitive_mass: float | None = None) -> BlockMechanism:
-    """Return the mechanism with the least error on a domain.
+def best(
+    domain: Domain,
+    epsilon: float,
+    *,
+    sensitive_mass: float | None = None,
+    p: Any = None,
+    largest_report: float | None = None,
+) -> BlockMechanism:
+    """Return the mechanism with the least mean squared error on a domain, for any number of reports.
 
     Args:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
         sensitive_mass: p(X_S), the share of people whose value is sensitive, if it is roughly known; None for the least
             worst-case error.
+        p: ``(|X|,)`` the distribution, if that is roughly known.
+        largest_report: most bytes that a report may take.
+
+    Raises:
+        ParameterError: if a number is out of range, or no report is small enough.
     """
-    found = compare(domain, epsilon, 1, sensitive_mass=sensitive_mass)
-    return (found.best_worst if sensitive_mass is None else found.best_assumed).mechanism
+    target: Target = "distribution" if p is not None else "worst-case" if sensitive_mass is None else "sensitive-mass"
+    known = {"sensitive_mass": sensitive_mass, "p": p, "largest_report": largest_report}
+    return compare(domain, epsilon, 1, target=target, **known).best.mechanism

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import FloatArray
 from discreet.core.exact import checked_n, real_number
 from discreet.errors import ParameterError
 from discreet.mechanisms.law import BlockMechanism
@@ -57,7 +58,7 @@ def exact_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
     """
     p = mechanism.domain.check_distribution(p)
     moments, chosen = mechanism.moments, mechanism.domain.sensitive
-    clear = mean_absolute_deviation(n, np.clip(p[~chosen] * moments.truth, 0, 1)).sum() / moments.truth
+    clear = _summed_deviation(n, p[~chosen] * moments.truth) / moments.truth
     if not chosen.any():
         return float(clear / n)
     if not (moments.clear_blocks or moments.pair_inclusion == 0 or not p[~chosen].any()):
@@ -67,9 +68,14 @@ def exact_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
         )
     inside, outside, _ = moments.worth
     # The estimate is unbiased, which gives the chance that a report counts.
-    counted = np.clip((p[chosen] - outside) * moments.scale, 0, 1)
-    sensitive = mean_absolute_deviation(n, counted).sum() * (inside - outside)
+    sensitive = _summed_deviation(n, (p[chosen] - outside) * moments.scale) * (inside - outside)
     return float((sensitive + clear) / n)
+
+
+def _summed_deviation(n: int, chances: FloatArray) -> float:
+    # Distributions that are even inside each class are common, and domains may be large.
+    different, counts = np.unique(np.clip(chances, 0, 1), return_counts=True)
+    return float(mean_absolute_deviation(n, different) @ counts)
 
 
 def normal_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:

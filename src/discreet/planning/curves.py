@@ -1,0 +1,65 @@
+"""How the error falls with epsilon and with the number of users: what a plot of a comparison shows."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import sqrt
+
+import numpy as np
+
+from discreet.planning.prospects import bounds, candidates, expected_mse, largest_bytes
+from discreet.planning.question import Question
+
+LOWER_BOUND = "lower bound"
+
+_EPSILONS = np.geomspace(0.1, 10, 41)
+_DECADES = 1
+_PER_DECADE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A line.
+
+    Attributes:
+        name: of a mechanism, or `LOWER_BOUND`.
+        points: (epsilon or number of users, root mean squared error), ascending.
+    """
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+def against_epsilon(question: Question) -> tuple[Curve, ...]:
+    """Return the error under the target for epsilon from 0.1 to 10, as a curve per mechanism, where its reports fit."""
+    found: list[tuple[str, float, float]] = []
+    for epsilon in _EPSILONS.tolist():
+        asked = replace(question, epsilon=epsilon)
+        found += [(name, epsilon, error) for name, error in _errors(asked)]
+    return _curves(found)
+
+
+def against_users(question: Question) -> tuple[Curve, ...]:
+    """Return the error under the target for numbers of users around the one that was asked, as `against_epsilon`."""
+    steps = np.arange(-_DECADES * _PER_DECADE, _DECADES * _PER_DECADE + 1) / _PER_DECADE
+    users = sorted({max(round(question.users * 10**step), 1) for step in steps.tolist()})
+    here, n = _errors(question), question.users
+    # Exactly: every one of these errors falls as 1/sqrt(n).
+    return _curves([(name, float(count), error * sqrt(n / count)) for count in users for name, error in here])
+
+
+def _errors(question: Question) -> list[tuple[str, float]]:
+    mass, n, p = question.tuned_mass, question.reports, question.target_p
+    made, limit = candidates(question.domain, question.epsilon_each, mass), question.largest_report
+    fitting = [(name, one) for name, one in made if limit is None or largest_bytes(one) <= limit]
+    # Nothing to draw on a logarithmic axis where there is no error.
+    errors = [(name, mse) for name, one in fitting if (mse := expected_mse(one, n, p)) > 0]
+    least = bounds(question)
+    bound = least.worst if mass is None else least.assumed
+    return [(name, sqrt(mse)) for name, mse in [*errors, *([(LOWER_BOUND, bound)] if bound else [])]]
+
+
+def _curves(found: Iterable[tuple[str, float, float]]) -> tuple[Curve, ...]:
+    names: dict[str, list[tuple[float, float]]] = {}
+    for name, x, error in found:
+        names.setdefault(name, []).append((x, error))
+    return tuple(Curve(name, tuple(points)) for name, points in names.items())

@@ -1,0 +1,204 @@
+"""What each mechanism offers: losses in the worst case and for the people as they are assumed, bytes, users needed."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.core.domain import Domain
+from discreet.core.reports import smallest_unsigned
+from discreet.errors import ParameterError
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, SubsetSelection, UnaryEncoding
+from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
+from discreet.planning.optimum import lower_bound, optimal_design
+from discreet.planning.question import Question, even
+from discreet.planning.theta import optimal_theta
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Expected losses of the linear estimate, in the worst case or for one distribution.
+
+    Attributes:
+        mse: mean squared error E ||p_hat - p||^2 (the squared l2 loss), exactly, for this number of reports.
+        l1: E ||p_hat - p||_1 in the limit of many reports: sqrt(2/pi) times the summed standard deviations.
+        exact_l1: the same exactly, for this number of reports, where that is known (see `losses.exact_l1`); in the
+            worst case at the distribution that is worst in the limit. None elsewhere.
+        standard_error: the largest one of any value.
+        excess: ``mse`` divided by the least one of any mechanism with this promise; None where that is not known.
+    """
+
+    mse: float
+    l1: float
+    exact_l1: float | None
+    standard_error: float
+    excess: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What one mechanism offers.
+
+    Attributes:
+        name: its plan name, with the option that was chosen.
+        mechanism: itself; its epsilon is that of one report.
+        worst: largest losses over all distributions.
+        assumed: losses for the people as they are assumed.
+        sensitive_error: standard error of a rare sensitive value at the assumed mass.
+        clear_error: of a value that may go in clear, at its even share; None if there is none.
+        bytes: expected size of a report at that mass.
+        largest_bytes: size of the largest report.
+        fits: whether that is allowed.
+        users_needed: least number of users for the wanted standard error under the target; None if none is wanted.
+    """
+
+    name: str
+    mechanism: BlockMechanism
+    worst: Losses
+    assumed: Losses
+    sensitive_error: float
+    clear_error: float | None
+    bytes: float
+    largest_bytes: int
+    fits: bool = True
+    users_needed: int | None = None
+
+    @property
+    def worst_mse(self) -> float:
+        """Return the largest mean squared error of the linear estimate over all distributions."""
+        return self.worst.mse
+
+    @property
+    def assumed_mse(self) -> float:
+        """Return the mean squared error for the people as they are assumed."""
+        return self.assumed.mse
+
+    @property
+    def options(self) -> str:
+        """Return the parameter that was chosen, as text; empty if there is none."""
+        law, moments = self.mechanism.law.describe(), self.mechanism.moments
+        if self.mechanism.name == UnaryEncoding.name:
+            return f"theta={moments.truth + moments.noisy * moments.inclusion:.4f}"
+        return ", ".join(f"{letter}={law[key]}" for key, letter in (("count", "k"), ("buckets", "g")) if key in law)
+
+    def error(self, *, worst: bool) -> float:
+        """Return the mean squared error that counts."""
+        return self.worst.mse if worst else self.assumed.mse
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The least mean squared errors that any unbiased estimate of any common mechanism with this promise has.
+
+    Attributes:
+        worst: M*/n, the least worst case; None for a domain of one value.
+        assumed: the least one at the assumed mass, even inside each class; None for a given distribution.
+    """
+
+    worst: float | None
+    assumed: float | None
+
+
+def bounds(question: Question) -> Bounds:
+    """Return the lower bounds for the reports of a question."""
+    domain, n = question.domain, question.reports
+    if domain.size == 1:
+        return Bounds(None, None)
+    instance = domain.sensitive_count, domain.size, question.epsilon_each
+    assumed = None
+    if question.people.even:
+        assumed = optimal_design(*instance, sensitive_mass=question.people.mass).value / n
+    return Bounds(lower_bound(*instance, n), assumed)
+
+
+def candidates(domain: Domain, epsilon: float, mass: float | None) -> Iterator[tuple[str, BlockMechanism]]:
+    """Yield every mechanism with a name.
+
+    Args:
+        domain: the values and which of them are sensitive.
+        epsilon: of one report.
+        mass: the sensitive mass that tuned parameters are best for; None for the worst case.
+    """
+    for name, cls in BLOCK_MECHANISMS.items():
+        yield name, cls(domain, epsilon)  # type: ignore[call-arg]
+    v, w = domain.sensitive_count, domain.size
+    thetas = {"theta=1/2": 0.5}
+    if w > 1:
+        thetas["best theta"] = optimal_theta(v, w, epsilon, sensitive_mass=mass).theta
+    for name, theta in thetas.items():
+        # At a very large epsilon its bits would be too rare to be drawn.
+        with suppress(ParameterError):
+            yield f"unary, {name}", UnaryEncoding(domain, epsilon, theta=theta)
+    if mass is not None and v > 1:
+        sizes = optimal_design(v, w, epsilon, sensitive_mass=mass).weights
+        tuned = [SubsetSelection(domain, epsilon, k) for k in sizes if k < v]
+        p = even(domain, mass)
+        yield "subset, best k", min(tuned, key=lambda mechanism: mechanism.expected_mse(1, p))
+
+
+def expected_mse(mechanism: BlockMechanism, n: int, p: FloatArray | None) -> float:
+    """Return the mean squared error for a distribution, or the worst one if that is None."""
+    # Rounding may take what vanishes (everybody has the one sensitive value) below 0.
+    return mechanism.worst_case_mse(n) if p is None else max(mechanism.expected_mse(n, p), 0.0)
+
+
+def largest_bytes(mechanism: BlockMechanism) -> int:
+    """Return the size of the largest report of a mechanism."""
+    block = sum(column.bytes for column in mechanism.block_columns)
+    in_clear = smallest_unsigned(mechanism.domain.size).itemsize if mechanism.domain.clear_count else 0
+    return block + in_clear if mechanism.clear_blocks else max(block, in_clear)
+
+
+def prospect(question: Question, name: str, mechanism: BlockMechanism, least: Bounds) -> Prospect:
+    """Return what a mechanism offers as an answer to a question."""
+    domain, people, n = question.domain, question.people, question.reports
+    constant, slope = mechanism.variance_of(people.mass)
+    clear_error = None
+    if domain.clear_count:
+        share = (1 - people.mass) / domain.clear_count
+        clear_error = sqrt((float(slope[domain.clear_codes[0]]) * share - share**2) / n)
+    largest = largest_bytes(mechanism)
+    needed = None
+    if question.standard_error is not None:
+        reports = reports_for_standard_error(mechanism, question.standard_error, p=question.target_p)
+        needed = -(-reports // question.reports_per_user)
+    return Prospect(
+        name,
+        mechanism,
+        _worst_losses(mechanism, n, least.worst),
+        _losses(mechanism, n, people.p, least.assumed),
+        sqrt(max(float(constant[domain.sensitive_codes[0]]), 0.0) / n),
+        clear_error,
+        mechanism.bytes_per_report(people.mass),
+        largest,
+        question.largest_report is None or largest <= question.largest_report,
+        needed,
+    )
+
+
+def _losses(mechanism: BlockMechanism, n: int, p: FloatArray, least: float | None) -> Losses:
+    mse, errors = expected_mse(mechanism, n, p), mechanism.expected_standard_errors(n, p)
+    return Losses(
+        mse, normal_l1(mechanism, n, p), _exact_l1(mechanism, n, p), float(np.max(errors)), _excess(mse, least)
+    )
+
+
+def _worst_losses(mechanism: BlockMechanism, n: int, least: float | None) -> Losses:
+    mse, l1 = mechanism.worst_case_mse(n), worst_normal_l1(mechanism, n)
+    exact = _exact_l1(mechanism, n, even(mechanism.domain, l1.sensitive_mass))
+    return Losses(mse, l1.value, exact, sqrt(worst_variance(mechanism) / n), _excess(mse, least))
+
+
+def _excess(mse: float, least: float | None) -> float | None:
+    # Nothing is left to estimate where all have the one sensitive value, and the bound is 0.
+    return mse / least if least else None
+
+
+def _exact_l1(mechanism: BlockMechanism, n: int, p: FloatArray) -> float | None:
+    try:
+        return exact_l1(mechanism, n, p)
+    except ParameterError:
+        return None

@@ -1,0 +1,145 @@
+"""What is asked of a planner: a collection, what is assumed of its people, and what the error should be least for."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.core.domain import Domain
+from discreet.core.exact import checked_epsilon, checked_n, real_number
+from discreet.errors import ParameterError
+from discreet.privacy.composition import split_epsilon
+
+Target = Literal["worst-case", "sensitive-mass", "distribution"]
+"""What the error should be least for: the worst distribution, one that is even inside each class, a given one."""
+
+ASSUMED_SENSITIVE_MASS = 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class People:
+    """What is assumed of the people.
+
+    Attributes:
+        p: ``(|X|,)`` the distribution of their values.
+        mass: p(X_S), the share of them whose value is sensitive.
+        source: ``"assumed"`` if nobody gave anything, ``"mass"`` if only the mass was given; p is then even inside each
+            class. ``"distribution"`` if p was given.
+    """
+
+    p: FloatArray
+    mass: float
+    source: Literal["assumed", "mass", "distribution"]
+
+    @property
+    def even(self) -> bool:
+        """Whether p is even inside each class because only its mass is known."""
+        return self.source != "distribution"
+
+    @classmethod
+    def of(cls, domain: Domain, sensitive_mass: float | None, p: Any) -> "People":
+        """Take what is known.
+
+        Raises:
+            ParameterError: if it is out of range, or both were given.
+        """
+        if domain.sensitive_count == 0:
+            raise ParameterError("there is nothing to compare where no value is sensitive.")
+        if p is not None:
+            if sensitive_mass is not None:
+                raise ParameterError("sensitive_mass follows from p; give one of the two.")
+            p = domain.check_distribution(p)
+            p = p / p.sum()
+            mass = min(float(p[domain.sensitive].sum()), 1.0) if domain.clear_count else 1.0
+            return cls(p, mass, "distribution")
+        mass = (
+            (1.0 if domain.clear_count == 0 else ASSUMED_SENSITIVE_MASS) if sensitive_mass is None else sensitive_mass
+        )
+        mass = _checked_mass(domain, mass)
+        return cls(even(domain, mass), mass, "assumed" if sensitive_mass is None else "mass")
+
+
+def even(domain: Domain, mass: float) -> FloatArray:
+    """Return the ``(|X|,)`` distribution with this sensitive mass that is even inside each class."""
+    return np.where(domain.sensitive, mass / domain.sensitive_count, (1 - mass) / max(domain.clear_count, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked.
+
+    With t reports per user each of them has epsilon/t, and errors are those of n t reports on n t values that are
+    independent, over people and over time: an estimate of the average distribution over the t occasions. If a person's
+    value stays the same, the noise still averages out over her reports, but the error of having asked only n people
+    does not.
+
+    Attributes:
+        domain: the values and which of them are sensitive.
+        epsilon: the privacy promise to each user, all reports together, in nats.
+        users: n.
+        people: what is assumed of them.
+        target: what the error should be least for.
+        reports_per_user: t.
+        largest_report: most bytes that a report may take; None for any.
+        standard_error: wanted for every value; None if none is.
+    """
+
+    domain: Domain
+    epsilon: float
+    users: int
+    people: People
+    target: Target = "worst-case"
+    reports_per_user: int = 1
+    largest_report: float | None = None
+    standard_error: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be answered.
+
+        Raises:
+            ParameterError: if a number is out of range, or the target is not one or lacks what it is about.
+        """
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        if self.target not in get_args(Target):
+            raise ParameterError(f"target must be among {', '.join(get_args(Target))}, got {self.target!r}.")
+        if self.target == "distribution" and self.people.even:
+            raise ParameterError("target 'distribution' needs the distribution p; give it or choose another target.")
+        if self.target == "sensitive-mass" and not self.people.even:
+            raise ParameterError("target 'sensitive-mass' takes a mass alone; with p choose target 'distribution'.")
+        for name in ("largest_report", "standard_error"):
+            given = getattr(self, name)
+            if given is not None and not (isfinite(real_number(given)) and given > 0):
+                raise ParameterError(f"{name} must be a finite number > 0, got {name}={given!r}.")
+        _ = self.epsilon_each, self.reports
+
+    @cached_property
+    def epsilon_each(self) -> float:
+        """Return epsilon/t, the promise of one report; never more."""
+        return split_epsilon(self.epsilon, self.reports_per_user)
+
+    @cached_property
+    def reports(self) -> int:
+        """Return n t."""
+        return checked_n(checked_n(self.users) * self.reports_per_user)
+
+    @property
+    def tuned_mass(self) -> float | None:
+        """Return the sensitive mass that parameters should be best for; None for the worst case."""
+        return None if self.target == "worst-case" else self.people.mass
+
+    @property
+    def target_p(self) -> FloatArray | None:
+        """Return the distribution that the error should be least for; None for the worst one."""
+        return None if self.target == "worst-case" else self.people.p
+
+
+def _checked_mass(domain: Domain, mass: Any) -> float:
+    number = real_number(mass)
+    if not 0 <= number <= 1:
+        raise ParameterError(f"sensitive_mass must be between 0 and 1, got sensitive_mass={mass!r}.")
+    if domain.clear_count == 0 and number != 1:
+        raise ParameterError("sensitive_mass must be 1 where every value is sensitive; leave it out.")
+    return number

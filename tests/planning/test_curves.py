@@ -1,0 +1,75 @@
+"""What a plot shows is what the mechanisms say."""
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.mechanisms import RandomizedResponse
+from discreet.planning.compare import compare
+from discreet.planning.curves import LOWER_BOUND, against_epsilon, against_users
+from discreet.planning.optimum import lower_bound
+from discreet.planning.question import Question
+
+DOMAIN = Domain(range(40), sensitive=range(12))
+GIVEN = np.random.default_rng(1).dirichlet(np.ones(40))
+TARGETS: dict[str, dict[str, Any]] = {
+    "worst-case": {},
+    "sensitive-mass": {"sensitive_mass": 0.1},
+    "distribution": {"p": GIVEN},
+}
+
+
+def question(target: Any, **options: Any) -> Question:
+    return compare(DOMAIN, 1.0, 5000, target=target, **TARGETS[target], **options).question
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_curve_per_mechanism_and_the_bound(target: Any) -> None:
+    asked = question(target)
+    names = [one.name for one in compare(DOMAIN, 1.0, 5000, target=target, **TARGETS[target]).prospects]
+    bound = [] if target == "distribution" else [LOWER_BOUND]
+    for curves in (against_epsilon(asked), against_users(asked)):
+        assert [curve.name for curve in curves] == [*names, *bound]
+        for curve in curves:
+            xs, errors = np.array(curve.points).T
+            assert (np.diff(xs) > 0).all()
+            assert (np.diff(errors) < 0).mean() > 0.9
+            if bound:
+                assert (errors >= np.array(curves[-1].points)[:, 1] * (1 - 1e-9)).all()
+
+
+def test_numbers_are_those_of_the_mechanism() -> None:
+    asked = question("worst-case", reports_per_user=2)
+    first, *_, bound = against_epsilon(asked)
+    for epsilon, error in first.points:
+        each = RandomizedResponse(DOMAIN, epsilon / 2)
+        assert error == pytest.approx(sqrt(each.worst_case_mse(10_000)), rel=1e-9)
+    assert (first.points[0][0], first.points[-1][0]) == pytest.approx((0.1, 10))
+    for epsilon, error in bound.points:
+        assert error == pytest.approx(sqrt(lower_bound(12, 40, epsilon / 2, 10_000)), rel=1e-9)
+    first, *_ = against_users(asked)
+    assert 5000 in dict(first.points)
+    for users, error in first.points:
+        assert error == pytest.approx(sqrt(RandomizedResponse(DOMAIN, 0.5).worst_case_mse(2 * int(users))), rel=1e-9)
+    first, *_ = against_users(question("distribution"))
+    for users, error in first.points:
+        mechanism = RandomizedResponse(DOMAIN, 1.0)
+        assert error == pytest.approx(sqrt(mechanism.expected_mse(int(users), GIVEN)), rel=1e-9)
+
+
+def test_lines_end_where_reports_become_too_large() -> None:
+    domain = Domain(range(40), sensitive=range(30))
+    asked = compare(domain, 1.0, 100, largest_report=4).question
+    points = {curve.name: curve.points for curve in against_epsilon(asked)}
+    assert len(points["rr"]) > len(points["subset"]) > 0
+    assert points["subset"][0][0] > 0.1
+    assert "hashing" not in points
+
+
+def test_no_fewer_than_one_user() -> None:
+    users = [users for users, _ in against_users(compare(DOMAIN, 1.0, 1).question)[0].points]
+    assert (users[0], users[-1]) == (1, 10)
+    assert all(count == round(count) for count in users)
