@@ -16,8 +16,8 @@ from discreet.io.plan import Plan
 from discreet.mechanisms import BLOCK_MECHANISMS, UnaryEncoding
 from discreet.planning.compare import best, compare
 from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
-from discreet.planning.optimum import optimal_design
-from discreet.planning.theta import optimal_theta
+from discreet.theory.optimum import optimal_design
+from discreet.theory.theta import optimal_theta
 from refusals import refused
 
 DOMAINS = {

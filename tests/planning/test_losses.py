@@ -26,7 +26,7 @@ from discreet.planning.losses import (
     worst_normal_l1,
     worst_variance,
 )
-from discreet.planning.optimum import optimal_design
+from discreet.theory.optimum import optimal_design
 from laws import Case, cases, distributions, every, spelled
 from refusals import refused
 

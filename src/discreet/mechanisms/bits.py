@@ -12,7 +12,7 @@ theta = e^(eps/2) / (e^(eps/2) + 1) is basic RAPPOR, theta = 1/2 is OUE [Wang 20
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, log2
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.theory.theta import optimal_theta
 
 # A piece's words stay in the second-level cache.
 _PIECE_WORDS = 1 << 17
@@ -190,7 +191,8 @@ class UnaryEncoding(BlockMechanism):
     Args:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
-        theta: the probability that one's own bit is set, in (0, 1); None for e^(eps/2) / (e^(eps/2) + 1).
+        theta: the probability that one's own bit is set, in (0, 1); None for e^(eps/2) / (e^(eps/2) + 1);
+            ``"optimal"`` for the one with the least worst-case error of the decoder in use.
         clear_bits: make reports in clear carry v noise bits too, which the decoder counts: the paper's uRAP to the
             letter, for reproduction. By default they are left out: the same guarantee, shorter reports, less error.
 
@@ -200,8 +202,17 @@ class UnaryEncoding(BlockMechanism):
 
     name = "unary"
 
-    def __init__(self, domain: Domain, epsilon: float, theta: float | None = None, *, clear_bits: bool = False) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        epsilon: float,
+        theta: float | Literal["optimal"] | None = None,
+        *,
+        clear_bits: bool = False,
+    ) -> None:
         epsilon = checked_epsilon(epsilon)
+        if theta == "optimal":
+            theta = optimal_theta(sensitive_size(domain), domain.size, epsilon, clear_bits=clear_bits).theta
         noise = 1 / (1 + exp(epsilon / 2)) if theta is None else _noise(_checked_theta(theta), epsilon)
         if clear_bits and domain.clear_count == 0:
             raise ParameterError("clear_bits does nothing where every value is sensitive; leave it out.")

@@ -25,7 +25,7 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.channel import Channel
-from discreet.mechanisms.moments import Moments
+from discreet.theory.moments import Moments
 
 Law = TypeVar("Law", bound=BlockLaw)
 

@@ -17,8 +17,8 @@ from discreet.core.exact import checked_n, real_number
 from discreet.errors import ParameterError
 from discreet.mechanisms.law import BlockMechanism
 from discreet.planning.deviation import mean_absolute_deviation
-from discreet.planning.information import Instance
-from discreet.planning.optimum import lower_bound
+from discreet.theory.information import Instance
+from discreet.theory.optimum import lower_bound
 
 _GOLDEN = (sqrt(5) - 1) / 2
 _STEPS = 90

@@ -13,9 +13,9 @@ from discreet.core.reports import smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, SubsetSelection, UnaryEncoding
 from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
-from discreet.planning.optimum import lower_bound, optimal_design
 from discreet.planning.question import Question, even
-from discreet.planning.theta import optimal_theta
+from discreet.theory.optimum import lower_bound, optimal_design
+from discreet.theory.theta import optimal_theta
 
 
 @dataclass(frozen=True, slots=True)

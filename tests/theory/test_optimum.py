@@ -11,10 +11,10 @@ from scipy.optimize import minimize, minimize_scalar
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse, SubsetSelection
-from discreet.mechanisms.moments import Moments
-from discreet.planning.design import Design
-from discreet.planning.information import Instance, Mixture
-from discreet.planning.optimum import lower_bound, optimal_design
+from discreet.theory.design import Design
+from discreet.theory.information import Instance, Mixture
+from discreet.theory.moments import Moments
+from discreet.theory.optimum import lower_bound, optimal_design
 from refusals import refused
 
 SMALL = [(1, 2), (1, 6), (2, 2), (2, 7), (3, 5), (5, 5), (5, 8), (6, 40)]

@@ -17,9 +17,9 @@ from math import exp, expm1, sqrt
 
 from discreet.core.exact import real_number
 from discreet.errors import ParameterError
-from discreet.mechanisms.moments import Moments
-from discreet.planning.information import Instance
-from discreet.planning.optimum import last_positive
+from discreet.theory.information import Instance
+from discreet.theory.moments import Moments
+from discreet.theory.optimum import last_positive
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ minimum: bisection finds it. Over alpha the minimum is concave: bisection again.
 from collections.abc import Callable
 
 from discreet.core.exact import checked_n
-from discreet.planning.design import Design
-from discreet.planning.information import Instance, Mixture
+from discreet.theory.design import Design
+from discreet.theory.information import Instance, Mixture
 
 _HALVINGS = 200
 

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import UnaryEncoding
-from discreet.planning.theta import optimal_theta, unary_moments
+from discreet.theory.theta import optimal_theta, unary_moments
 from refusals import refused
 
 
@@ -93,6 +93,16 @@ def test_all_sensitive_is_the_known_optimum_of_the_printed_formula(v: int) -> No
         expected = 1 / (1 + sqrt(((v - 1) + exp(-epsilon)) / (v + expm1(epsilon))))
         assert optimal_theta(v, v, epsilon).theta == pytest.approx(expected, rel=1e-12)
         assert optimal_theta(v, v + 5, epsilon, sensitive_mass=1, clear_bits=True).theta == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("clear_bits", [False, True])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
+def test_the_mechanism_takes_the_optimum_by_name(epsilon: float, clear_bits: bool) -> None:
+    domain = Domain(range(400), sensitive=range(76))
+    best = UnaryEncoding(domain, epsilon, "optimal", clear_bits=clear_bits).worst_case_mse(1)
+    assert best == pytest.approx(optimal_theta(76, 400, epsilon, clear_bits=clear_bits).value, rel=1e-5)
+    for theta in (None, 0.5, 0.3, 0.8):
+        assert best <= UnaryEncoding(domain, epsilon, theta, clear_bits=clear_bits).worst_case_mse(1)
 
 
 def test_moments_are_those_of_the_mechanism() -> None:

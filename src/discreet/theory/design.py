@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.core.exact import checked_n
 from discreet.errors import ParameterError
-from discreet.planning.information import Instance, Mixture
+from discreet.theory.information import Instance, Mixture
 
 
 @dataclass(frozen=True)
