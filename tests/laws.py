@@ -18,6 +18,7 @@ from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.mechanisms import (
+    BlockDesign,
     BlockMechanism,
     HadamardResponse,
     LocalHashing,
@@ -39,6 +40,8 @@ BUILDERS: dict[str, Callable[..., BlockMechanism]] = {
     "hashing-g2": partial(LocalHashing, g=2),
     "hashing-g5": partial(LocalHashing, g=5),
     "hadamard": HadamardResponse,
+    "design": BlockDesign,
+    "design-mass": partial(BlockDesign, sensitive_mass=0.2),
 }
 
 SMALL = {"1of2": (2, [1]), "1of7": (7, [3]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}
@@ -48,6 +51,7 @@ SIZES = {**SMALL, **MEDIUM}
 _NEEDS: dict[str, Callable[[Domain], bool]] = {
     "unary-clear-bits": lambda domain: domain.clear_count > 0,
     "subset-k2": lambda domain: domain.sensitive_count > 2,
+    "design-mass": lambda domain: domain.clear_count > 0,
 }
 
 
@@ -108,13 +112,46 @@ class Spelled:
     def matrix(self) -> Any:
         return (self.numerators / self.denominator).astype(np.float64)
 
+    def kinds(self, mechanism: BlockMechanism) -> list[Any]:
+        """Return rows of outputs, for each kind of block that the tally tells apart."""
+        if mechanism.support_size == mechanism.domain.sensitive_count:
+            return [slice(None)]
+        sizes = self.contained.sum(axis=1)
+        return [np.flatnonzero(sizes == size) for size in mechanism.law.sizes]
+
     def expected(self, mechanism: BlockMechanism, p: Any, n: int) -> Tally:
         """Return the expected tally of ``n`` reports when values are drawn from ``p``, in proportion to integers."""
         outputs = np.array([int(share) for share in p], dtype=object) @ self.numerators
         whole = self.denominator * int(sum(p))
-        support = outputs @ self.contained.astype(object)
+        support = np.concatenate(
+            [outputs[kind] @ self.contained[kind].astype(object) for kind in self.kinds(mechanism)]
+        )
         clear = [sum(outputs[self.clear == rank].tolist()) for rank in range(mechanism.domain.clear_count)]
         return Tally(mechanism.fingerprint, n, _shares(support, n, whole), _shares(clear, n, whole))
+
+
+def support_of(mechanism: BlockMechanism, block: Any) -> Any:
+    """Return the T of a single report, from which values its block contains."""
+    if mechanism.support_size == mechanism.domain.sensitive_count:
+        return block.astype(np.int64)
+    return np.concatenate([block.astype(np.int64) * (block.sum() == size) for size in mechanism.law.sizes])
+
+
+def kinds_of(mechanism: BlockMechanism) -> list[tuple[Fraction, Fraction, Fraction]]:
+    """Return, for each kind of block, its share of the noise, pi and rho."""
+    law = mechanism.law
+    if mechanism.support_size == mechanism.domain.sensitive_count:
+        return [(Fraction(1), law.inclusion, law.pair_inclusion)]
+    v = law.size
+    return [(t, Fraction(k, v), Fraction(k - 1, v - 1)) for t, k in zip(law.shares, law.sizes, strict=True)]
+
+
+def by_kind(mechanism: BlockMechanism, contained: Any) -> list[list[int]]:
+    """Return how many blocks contain each value, for each kind of block (its size) that the tally tells apart."""
+    if mechanism.support_size == mechanism.domain.sensitive_count:
+        return [contained.sum(axis=0).tolist()]
+    sizes = contained.sum(axis=1)
+    return [contained[sizes == size].sum(axis=0).tolist() for size in mechanism.law.sizes]
 
 
 def _shares(counts: Any, n: int, whole: int) -> Any:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.estimators.tags import estimate_personalized
     from discreet.io.plan import Plan
     from discreet.mechanisms import (
+        BlockDesign,
         Channel,
         HadamardResponse,
         LocalHashing,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BlockDesign": "discreet.mechanisms",
     "Channel": "discreet.mechanisms",
     "Domain": "discreet.core.domain",
     "Estimate": "discreet.core.estimate",
@@ -52,6 +54,7 @@ _HOMES = {
 
 __all__ = [
     "METHODS",
+    "BlockDesign",
     "Channel",
     "Domain",
     "Estimate",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.core.tally import Tally
-from laws import Case, distributions, every, small, spelled
+from laws import Case, distributions, every, kinds_of, small, spelled, support_of
 
 MANY = 1 << 60
 
@@ -26,13 +26,15 @@ def test_linear_estimate_is_unbiased_by_the_law(case: Case) -> None:
     """Expected counts from S, pi and rho alone, for alphabets too large to spell out."""
     mechanism, domain = case.mechanism, case.domain
     truth = Fraction(mechanism.threshold, 1 << 64)
-    pi, rho = mechanism.law.inclusion, mechanism.law.pair_inclusion
+    pi = mechanism.law.inclusion
     for name, weights in distributions(domain.size, domain.sensitive).items():
         p = [Fraction(int(weight), int(weights.sum())) for weight in weights]
         mass = sum(p[code] for code in domain.sensitive_codes)
         beside = truth * pi * (1 - mass) if mechanism.clear_blocks else 0
         support = [
-            truth * (p[code] + rho * (mass - p[code])) + (1 - truth) * pi + beside for code in domain.sensitive_codes
+            truth * share * own / pi * (p[code] + rho * (mass - p[code])) + (1 - truth) * share * own + beside
+            for share, own, rho in kinds_of(mechanism)
+            for code in domain.sensitive_codes
         ]
         clear = [truth * p[code] for code in domain.clear_codes]
         tally = Tally(mechanism.fingerprint, MANY, _counts(support), _counts(clear))
@@ -51,7 +53,8 @@ def worth(case: Case) -> Any:
     nothing = np.zeros(case.domain.clear_count, dtype=np.int64)
     found = []
     for block, rank in zip(channel.contained.astype(np.int64), channel.clear, strict=True):
-        found.append(mechanism.linear(Tally(mechanism.fingerprint, 1, block, nothing if rank < 0 else told[rank])))
+        support = support_of(mechanism, block)
+        found.append(mechanism.linear(Tally(mechanism.fingerprint, 1, support, nothing if rank < 0 else told[rank])))
     return np.array(found)
 
 
@@ -100,7 +103,7 @@ def test_worst_case_equals_numerical_maximum(case: Case) -> None:
 def test_worst_case_is_reached_and_never_passed(case: Case) -> None:
     mechanism, domain = case.mechanism, case.domain
     worst = mechanism.worst_case_mse(100)
-    a = mechanism.moments.worst_mass
+    a = mechanism.decoder.worst_mass
     p = mechanism.arrange(
         np.full(domain.sensitive_count, a / domain.sensitive_count),
         np.full(domain.clear_count, (1 - a) / max(domain.clear_count, 1)),

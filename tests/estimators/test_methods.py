@@ -14,7 +14,7 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import METHODS, estimate
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
-from laws import SMALL, Case, cases, distributions, sampled, small, spelled
+from laws import SMALL, Case, cases, distributions, sampled, small, spelled, support_of
 from refusals import refused
 
 MANY = 1 << 60
@@ -50,7 +50,7 @@ def worths(case: Case) -> Any:
         clear = np.zeros(case.domain.clear_count, dtype=np.int64)
         if rank >= 0:
             clear[rank] = 1
-        rows.append(mechanism.linear(Tally(mechanism.fingerprint, 1, block.astype(np.int64), clear)))
+        rows.append(mechanism.linear(Tally(mechanism.fingerprint, 1, support_of(mechanism, block), clear)))
     return np.array(rows)
 
 

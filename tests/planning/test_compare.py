@@ -341,7 +341,7 @@ def test_recommendations_are_one_sentence_with_the_reason() -> None:
     found = compare(domain, 1.0, 100_000)
     assert found.recommendation == (
         f"Use subset (k=20): whatever the distribution, its mean squared error is at most {found.best.worst_mse:.3e}, "
-        "the least of the 7 compared (next is hashing, 0.4% more) and 1.00 times the least possible; "
+        "the least of the 8 compared (next is hashing, 0.4% more) and 1.00 times the least possible; "
         "a report takes at most 20 bytes."
     )
     assumed = compare(domain, 1.0, 100_000, target="sensitive-mass").recommendation

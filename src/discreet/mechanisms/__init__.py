@@ -4,6 +4,7 @@ from typing import TypeAlias
 
 from discreet.mechanisms.bits import UnaryEncoding
 from discreet.mechanisms.channel import Channel
+from discreet.mechanisms.designs import BlockDesign
 from discreet.mechanisms.hadamard import HadamardResponse
 from discreet.mechanisms.hashing import LocalHashing
 from discreet.mechanisms.law import BlockMechanism
@@ -15,12 +16,20 @@ Mechanism: TypeAlias = BlockMechanism | Channel
 
 BLOCK_MECHANISMS: dict[str, type[BlockMechanism]] = {
     mechanism.name: mechanism
-    for mechanism in (RandomizedResponse, UnaryEncoding, SubsetSelection, LocalHashing, HadamardResponse)
+    for mechanism in (
+        RandomizedResponse,
+        UnaryEncoding,
+        SubsetSelection,
+        LocalHashing,
+        HadamardResponse,
+        BlockDesign,
+    )
 }
 """Every block mechanism by its plan name; a new one joins here and nowhere else."""
 
 __all__ = [
     "BLOCK_MECHANISMS",
+    "BlockDesign",
     "BlockMechanism",
     "Channel",
     "HadamardResponse",

@@ -25,6 +25,7 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.channel import Channel
+from discreet.theory.decoder import Decoder
 from discreet.theory.moments import Moments
 
 Law = TypeVar("Law", bound=BlockLaw)
@@ -88,6 +89,16 @@ class BlockMechanism:
     def moments(self) -> Moments:
         """The numbers that every error follows from."""
         return _moments(self.domain, self.law, self.threshold, self.clear_blocks)
+
+    @property
+    def decoder(self) -> Decoder:
+        """The linear decoder of its tallies."""
+        return self.moments
+
+    @property
+    def support_size(self) -> int:
+        """How many counts of blocks a tally holds: v, for each kind of block that the decoder tells apart."""
+        return self.domain.sensitive_count
 
     @cached_property
     def contrast(self) -> float:
@@ -216,7 +227,7 @@ class BlockMechanism:
             MismatchError: if the reports belong to another plan.
         """
         refuse_strangers({self.fingerprint, reports.fingerprint})
-        support = self.law.support(reports.blocks)[: self.domain.sensitive_count]
+        support = self.law.support(reports.blocks)[: self.support_size]
         return Tally(self.fingerprint, reports.n, support, self._clear_counts(reports.clear), reports.simulated)
 
     def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
@@ -234,7 +245,7 @@ class BlockMechanism:
     def empty_tally(self) -> Tally:
         """Return the zero of addition."""
         nothing = (
-            np.zeros(self.domain.sensitive_count, dtype=np.int64),
+            np.zeros(self.support_size, dtype=np.int64),
             np.zeros(self.domain.clear_count, dtype=np.int64),
         )
         return Tally(self.fingerprint, 0, *nothing)
@@ -271,14 +282,15 @@ class BlockMechanism:
         refuse_strangers({self.fingerprint, tally.fingerprint})
         if tally.n == 0:
             raise DataError("at least one report is needed to estimate anything, got none.")
-        sensitive = self.moments.decode(tally.support.astype(np.float64), tally.clear_total, tally.n)
-        return self.arrange(sensitive, tally.clear / (tally.n * self.moments.truth))
+        counts = tally.support.astype(np.float64), tally.clear.astype(np.float64)
+        return self.arrange(*self.decoder.estimate(*counts, tally.n))
 
     def variance_of(self, sensitive_mass: float) -> tuple[FloatArray, FloatArray]:
         """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A_x + B_x p_x - p_x^2, exactly, given a = p(X_S)."""
-        constant, slope = self.moments.sensitive_variance(sensitive_mass)
+        sensitive, clear = self.decoder.variances(sensitive_mass)
         ones, rest = np.ones(self.domain.sensitive_count), np.ones(self.domain.clear_count)
-        return self.arrange(constant * ones, 0 * rest), self.arrange(slope * ones, rest / self.moments.truth)
+        constant, slope = zip(sensitive, clear, strict=True)
+        return self.arrange(constant[0] * ones, constant[1] * rest), self.arrange(slope[0] * ones, slope[1] * rest)
 
     def second_moments(self, tally: Tally) -> tuple[FloatArray, FloatArray]:
         """Return `variance_of` with the sensitive mass that the reports in clear leave over."""
@@ -291,7 +303,7 @@ class BlockMechanism:
         """Return the ``(|X|,)`` covariances of the linear estimates with their sum; see `Moments.sum_covariance`."""
         chosen = self.domain.sensitive
         sensitive = frequencies[chosen], variances[chosen]
-        return self.arrange(*self.moments.sum_covariance(sensitive, frequencies[~chosen], tally.n))
+        return self.arrange(*self.decoder.sum_covariance(sensitive, frequencies[~chosen], tally.n))
 
     def arrange(self, sensitive: FloatArray, clear: FloatArray) -> FloatArray:
         """Put numbers for the sensitive values and for the others into the domain's order."""
@@ -311,11 +323,11 @@ class BlockMechanism:
         """
         p = self.domain.check_distribution(p)
         mass = float(p[self.domain.sensitive].sum())
-        return self.moments.mean_squared_error(checked_n(n), mass, float(p @ p))
+        return self.decoder.mean_squared_error(checked_n(n), mass, float(p @ p))
 
     def worst_case_mse(self, n: int) -> float:
         """Return the largest `expected_mse` over all distributions."""
-        return self.moments.worst_case(checked_n(n))
+        return self.decoder.worst_case(checked_n(n))
 
     def expected_standard_errors(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` standard deviations of the linear estimate, exactly, for a true ``p``."""

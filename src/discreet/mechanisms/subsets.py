@@ -80,31 +80,7 @@ class Subsets:
         A uniform k-subset in which a wanted member takes the place of a uniform one, if it is not there already, is
         uniform among the k-subsets that contain it. Members are listed in order, so that no place gives it away.
         """
-        step = max(_PIECE_BYTES // self.size, min(_LEAST, _MOST_BYTES // self.size), 1)
-        for start in range(0, len(members), step):
-            piece = slice(start, start + step)
-            out["members"][piece] = self._draw_piece(members[piece], random)
-
-    def _draw_piece(self, members: IntArray, random: RandomSource) -> AnyArray:
-        rows = np.arange(len(members))
-        taken, listed = self._uniform_subsets(len(members), random)
-        victim = listed[uniform_below(self.count, len(members), random).astype(np.int64), rows]
-        wanted = ((members ^ victim) & ~(members >> 63)) ^ victim
-        absent = taken[rows, wanted] == 0
-        taken[rows, victim] &= ~absent
-        taken[rows, wanted] = 1
-        return np.flatnonzero(taken).reshape(len(members), self.count) - rows[:, None] * self.size
-
-    def _uniform_subsets(self, n: int, random: RandomSource) -> tuple[AnyArray, IntArray]:
-        """Draw by Floyd's method: ``(n, v)`` marks and ``(k, n)`` members in the order they were taken."""
-        taken = np.zeros((n, self.size), dtype=np.bool_)
-        listed = np.empty((self.count, n), dtype=np.int64)
-        rows = np.arange(n)
-        for place, last in enumerate(range(self.size - self.count, self.size)):
-            drawn = uniform_below(last + 1, n, random).astype(np.int64)
-            listed[place] = np.where(taken[rows, drawn], last, drawn)
-            taken[rows, listed[place]] = True
-        return taken, listed
+        draw_subsets(self.size, members, random, out["members"])
 
     def support(self, blocks: Blocks) -> IntArray:
         """Return ``(v,)`` counts."""
@@ -132,6 +108,44 @@ class Subsets:
         listed = blocks["members"]
         flawed: BoolArray = np.any(listed[:, 1:] <= listed[:, :-1], axis=1)
         return flawed
+
+
+def draw_subsets(size: int, members: IntArray, random: RandomSource, out: AnyArray) -> None:
+    """Draw uniform subsets of 0..size - 1 that contain the given members.
+
+    Args:
+        size: v.
+        members: ``(n,)`` what must be contained; -1 for nothing.
+        random: the words.
+        out: ``(n, k)`` to be filled, each row ascending.
+    """
+    step = max(_PIECE_BYTES // size, min(_LEAST, _MOST_BYTES // size), 1)
+    for start in range(0, len(members), step):
+        piece = slice(start, start + step)
+        out[piece] = _draw_piece(size, out.shape[1], members[piece], random)
+
+
+def _draw_piece(size: int, count: int, members: IntArray, random: RandomSource) -> AnyArray:
+    rows = np.arange(len(members))
+    taken, listed = _uniform_subsets(size, count, len(members), random)
+    victim = listed[uniform_below(count, len(members), random).astype(np.int64), rows]
+    wanted = ((members ^ victim) & ~(members >> 63)) ^ victim
+    absent = taken[rows, wanted] == 0
+    taken[rows, victim] &= ~absent
+    taken[rows, wanted] = 1
+    return np.flatnonzero(taken).reshape(len(members), count) - rows[:, None] * size
+
+
+def _uniform_subsets(size: int, count: int, n: int, random: RandomSource) -> tuple[AnyArray, IntArray]:
+    """Draw by Floyd's method: ``(n, v)`` marks and ``(k, n)`` members in the order they were taken."""
+    taken = np.zeros((n, size), dtype=np.bool_)
+    listed = np.empty((count, n), dtype=np.int64)
+    rows = np.arange(n)
+    for place, last in enumerate(range(size - count, size)):
+        drawn = uniform_below(last + 1, n, random).astype(np.int64)
+        listed[place] = np.where(taken[rows, drawn], last, drawn)
+        taken[rows, listed[place]] = True
+    return taken, listed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

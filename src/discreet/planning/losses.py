@@ -57,6 +57,8 @@ def exact_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
             domain.
     """
     p = mechanism.domain.check_distribution(p)
+    if mechanism.decoder is not mechanism.moments:
+        raise ParameterError("an exact l1 loss needs blocks of one kind; use normal_l1 instead.")
     moments, chosen = mechanism.moments, mechanism.domain.sensitive
     clear = _summed_deviation(n, p[~chosen] * moments.truth) / moments.truth
     if not chosen.any():
@@ -104,17 +106,19 @@ def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
     v, others = domain.sensitive_count, domain.clear_count
 
     def loss(mass: float) -> float:
-        total = 0.0
-        if v:
-            constant, slope = mechanism.moments.sensitive_variance(mass)
-            total += v * sqrt(max(constant + slope * mass / v - (mass / v) ** 2, 0.0))
-        if others:
-            share = (1 - mass) / others
-            total += others * sqrt(max(share / mechanism.moments.truth - share**2, 0.0))
-        return total
+        sensitive, clear = mechanism.decoder.variances(mass)
+        return _even_deviation(v, mass, sensitive) + _even_deviation(others, 1 - mass, clear)
 
     mass = 0.0 if not v else 1.0 if not others else _top(loss)
     return WorstLoss(sqrt(2 / (pi * checked_n(n))) * loss(mass), mass)
+
+
+def _even_deviation(count: int, mass: float, variance: tuple[float, float]) -> float:
+    """Return the summed standard deviations of a class whose mass is spread evenly."""
+    if count == 0:
+        return 0.0
+    share, (constant, slope) = mass / count, variance
+    return count * sqrt(max(constant + slope * share - share**2, 0.0))
 
 
 def paper_worst_l1_rr(size: int, total: int, epsilon: float, n: int) -> WorstLoss:
@@ -176,19 +180,23 @@ def paper_worst_l1_rappor(size: int, total: int, epsilon: float, n: int) -> Wors
 
 def worst_variance(mechanism: BlockMechanism) -> float:
     """Return the largest n Var(p_hat_x) of any value under any distribution."""
-    domain, moments = mechanism.domain, mechanism.moments
+    domain, decoder = mechanism.domain, mechanism.decoder
     if domain.size == 1:
         return 0.0
-    clear = _peak(0.0, 1 / moments.truth) if domain.clear_count else 0.0
     if domain.sensitive_count == 0:
-        return clear
-    everyone, slope = moments.sensitive_variance(1.0)
+        return _peak(*decoder.variances(0.0).clear)
+    everyone = decoder.variances(1.0)
     # It is affine in the mass of the other sensitive values: either they have all of the rest, or nothing.
-    alone = _peak(everyone, slope) if domain.sensitive_count > 1 else 0.0
+    alone = _peak(*everyone.sensitive) if domain.sensitive_count > 1 else 0.0
     if domain.clear_count == 0:
         return alone
-    nobody, _ = moments.sensitive_variance(0.0)
-    return max(clear, alone, _peak(nobody, everyone - nobody + slope))
+    nobody = decoder.variances(0.0)
+    return max(
+        alone,
+        _peak(nobody.sensitive[0], everyone.sensitive[0] - nobody.sensitive[0] + everyone.sensitive[1]),
+        _peak(*nobody.clear) if domain.clear_count > 1 else 0.0,
+        _peak(everyone.clear[0], nobody.clear[0] - everyone.clear[0] + nobody.clear[1]),
+    )
 
 
 def reports_for_mse(mechanism: BlockMechanism, wanted: float, *, p: Any = None) -> int:

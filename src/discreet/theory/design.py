@@ -15,8 +15,10 @@ from math import isclose
 
 import numpy as np
 
+from discreet.arrays import FloatArray
 from discreet.core.exact import checked_n
 from discreet.errors import ParameterError
+from discreet.theory.decoder import Variances
 from discreet.theory.information import Instance, Mixture
 
 
@@ -144,7 +146,59 @@ class Design:
         other = (1 - self.alpha) / others + 1 / (others * between) - 1 / (others * among)
         return sensitive, other, other + 1 / among
 
+    def estimate(self, support: FloatArray, clear: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+        """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others.
+
+        Args:
+            support: ``(c v,)`` T for each block size in turn.
+            clear: ``(N,)`` F.
+            n: number of reports.
+        """
+        sensitive, others = np.zeros(self.size), np.zeros(len(clear))
+        for k, counts in zip(self.mixture.sizes, support.reshape(-1, self.size), strict=True):
+            inside, outside, beside = self.block_worth(k)
+            blocks = counts.sum() / k
+            sensitive += inside * counts + outside * (blocks - counts)
+            others += beside * blocks
+        if len(clear):
+            total, (silent, other, own) = clear.sum(), self.clear_worth
+            sensitive += silent * total
+            others += other * (total - clear) + own * clear
+        return sensitive / n, others / n
+
     # Exact errors
+
+    def variances(self, sensitive_mass: float) -> Variances:
+        """Return what the variances follow from when p(X_S) is given."""
+        constant = slope = beside = 0.0
+        for k, share in self.weights.items():
+            own, other = self.inside(k), self._inside_beside(k)
+            inside, outside, clear = self.block_worth(k)
+            blocks = share * (sensitive_mass + (1 - sensitive_mass) * self.noise(k))
+            base = share * (sensitive_mass * other + (1 - sensitive_mass) * self.noise(k) * k / self.size)
+            constant += base * inside**2 + (blocks - base) * outside**2
+            slope += share * (own - other) * (inside**2 - outside**2)
+            beside += blocks * clear**2
+        if not self.instance.clear_size:
+            return Variances((constant, slope), (0.0, 0.0))
+        silent, other_clear, own_clear = self.clear_worth
+        told = self.truth * (1 - sensitive_mass)
+        clear_slope = self.truth * (own_clear**2 - other_clear**2)
+        return Variances((constant + told * silent**2, slope), (beside + told * other_clear**2, clear_slope))
+
+    def _inside_beside(self, k: int) -> float:
+        """Return how often a block of size k, sent by a sensitive value, contains a given other one."""
+        if self.size == 1:
+            return 0.0
+        own = self.inside(k)
+        return (own * (k - 1) + (1 - own) * k) / (self.size - 1)
+
+    def sum_covariance(
+        self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return zeros: what any report is worth to all values together is 1."""
+        del n
+        return np.zeros_like(sensitive[0]), np.zeros_like(clear)
 
     def _square_worth(self, k: int) -> float:
         inside, outside, clear = self.block_worth(k)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.theory.decoder import Variances
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,14 @@ class Moments:
         """
         blocks = n if self.clear_blocks else n - clear_total
         return (support - self.pair_inclusion * blocks - self.offset * n) / (n * self.scale)
+
+    def estimate(self, support: FloatArray, clear: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+        """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others."""
+        return self.decode(support, float(clear.sum()), n), clear / (n * self.truth)
+
+    def variances(self, sensitive_mass: float) -> Variances:
+        """Return what the variances follow from when p(X_S) is given."""
+        return Variances(self.sensitive_variance(sensitive_mass), (0.0, 1 / self.truth))
 
     def sum_covariance(
         self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int

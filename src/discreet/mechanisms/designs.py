@@ -1,0 +1,219 @@
+"""Block designs: the mechanism with the least error that any ULDP mechanism can have.
+
+The optimum draws uniform subsets of one size k, or of two neighbouring sizes k and k + 1 [spec of the optimum, section
+3]. For one size this is subset selection. For two, a block of noise has the larger size with probability
+lambda = ``larger / 2^64``, and
+
+    pi = ((1 - lambda) k + lambda (k + 1)) / v,
+    rho = ((1 - lambda) k (k - 1) + lambda (k + 1) k) / (pi v (v - 1)).
+
+A block that must contain a member has the sizes that Lambda gives to blocks with that member: the larger one is
+likelier, by (k + 1)/k. It is drawn by rejection, exactly, and never from the number that decides on truth or noise.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.core.domain import Domain
+from discreet.core.exact import checked_epsilon
+from discreet.core.random import WORD_RANGE, RandomSource, toss, uniform_below
+from discreet.core.reports import Blocks, Column, smallest_unsigned
+from discreet.errors import ParameterError
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.mechanisms.subsets import MemberLists, Subsets, draw_subsets
+from discreet.theory.decoder import Decoder
+from discreet.theory.design import Design
+from discreet.theory.optimum import optimal_design
+
+
+@dataclass(frozen=True, slots=True)
+class MixedSubsets:
+    """Uniform subsets of k or k + 1 sensitive values.
+
+    Attributes:
+        size: v, the number of sensitive values; at least 2.
+        smaller: k, in 1..v - 1.
+        larger: a noise block has k + 1 members with probability ``larger / 2^64``; in 1..2^64 - 1.
+    """
+
+    size: int
+    smaller: int
+    larger: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is no law.
+
+        Raises:
+            ParameterError: if a number is out of its range.
+        """
+        if not 1 <= self.smaller < self.size or not 0 < self.larger < WORD_RANGE:
+            raise ParameterError(f"two sizes must lie in 1..{self.size}, got {self.smaller!r} and the next.")
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Return k and k + 1."""
+        return self.smaller, self.smaller + 1
+
+    @property
+    def shares(self) -> tuple[Fraction, Fraction]:
+        """Return how often a block of noise has each size, exactly."""
+        share = Fraction(self.larger, WORD_RANGE)
+        return 1 - share, share
+
+    @property
+    def inclusion(self) -> Fraction:
+        """Return pi."""
+        return sum((t * k for k, t in zip(self.sizes, self.shares, strict=True)), Fraction(0)) / self.size
+
+    @property
+    def pair_inclusion(self) -> Fraction:
+        """Return rho."""
+        pairs = sum((t * k * (k - 1) for k, t in zip(self.sizes, self.shares, strict=True)), Fraction(0))
+        return pairs / (self.inclusion * self.size * (self.size - 1))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return one column: the members, ascending; v stands last where there are only k."""
+        return (Column("members", smallest_unsigned(self.size + 1), width=self.smaller + 1, bound=self.size + 1),)
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return how many subsets of both sizes there are."""
+        return sum(comb(self.size, k) for k in self.sizes)
+
+    def describe(self) -> dict[str, Any]:
+        """Return v, k and the share of k + 1."""
+        return {"law": "mixed subsets", "size": self.size, "count": self.smaller, "larger": self.larger}
+
+    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
+        """Draw blocks; see `BlockLaw`.
+
+        A uniform subset of k + 1 loses, where k are wanted, a uniform one of those that need not be there.
+        """
+        listed, n = out["members"], len(members)
+        draw_subsets(self.size, members, random, listed)
+        among_noise = toss(n, self.larger, random)
+        among_told = self._larger_given_a_member(n, random)
+        told = members >= 0
+        shrinks = ~((told & among_told) | (~told & among_noise))
+        place = np.argmax(listed == members[:, None], axis=1)
+        beside = uniform_below(self.smaller, n, random).astype(np.int64)
+        beside += beside >= place
+        anywhere = uniform_below(self.smaller + 1, n, random).astype(np.int64)
+        loser = np.where(told, beside, anywhere)
+        rows = np.flatnonzero(shrinks)
+        listed[rows, loser[rows]] = self.size
+        listed.sort(axis=1)
+
+    def _larger_given_a_member(self, n: int, random: RandomSource) -> BoolArray:
+        """Draw sizes by how many members they have: one of noise is kept with probability proportional to that."""
+        larger = toss(n, self.larger, random)
+        open_rows = np.flatnonzero(~larger & (uniform_below(self.smaller + 1, n, random) == self.smaller))
+        while len(open_rows):
+            again = toss(len(open_rows), self.larger, random)
+            larger[open_rows] = again
+            refused = uniform_below(self.smaller + 1, len(open_rows), random) == self.smaller
+            open_rows = open_rows[~again & refused]
+        return larger
+
+    def support(self, blocks: Blocks) -> IntArray:
+        """Return ``(2 v,)`` counts: of the blocks of k that contain each value, then of those of k + 1."""
+        from discreet.kernels.counting import count_symbols
+
+        listed = blocks["members"]
+        short = listed[:, -1] == self.size
+        return np.concatenate([count_symbols(listed[rows], self.size) for rows in (short, ~short)])
+
+    def membership(self, blocks: Blocks) -> MemberLists:
+        """Return the lists as an operator; what stands for nobody counts for nothing."""
+        return MemberLists(blocks["members"], self.size)
+
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans."""
+        found = np.zeros((len(blocks["members"]), self.size + 1), dtype=np.bool_)
+        np.put_along_axis(found, blocks["members"].astype(np.int64), True, axis=1)
+        return found[:, : self.size]
+
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return the subsets of both sizes, uniform within each."""
+        short = [(*members, self.size) for members in combinations(range(self.size), self.smaller)]
+        long = list(combinations(range(self.size), self.smaller + 1))
+        weights = [Fraction(share, len(subsets)) for share, subsets in zip(self.shares, (short, long), strict=True)]
+        listed = np.array([*short, *long], dtype=smallest_unsigned(self.size + 1))
+        return {"members": listed}, np.repeat(np.array(weights, dtype=object), [len(short), len(long)])
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return which lists do not ascend."""
+        listed = blocks["members"]
+        flawed: BoolArray = np.any(listed[:, 1:] <= listed[:, :-1], axis=1)
+        return flawed
+
+
+class BlockDesign(BlockMechanism):
+    """The optimal mechanism: the least worst-case error of all ULDP mechanisms, or the least at a given mass.
+
+    Its linear estimate attains `worst_case_mse` = M*/n, the lower bound for every unbiased estimate under any common
+    mechanism [Park, Nam, Lee; spec of the optimum, section 3]; `design.gap` certifies it.
+
+    Args:
+        domain: the values and which of them are sensitive.
+        epsilon: the privacy promise, in nats.
+        sensitive_mass: p(X_S), the share of people whose value is sensitive, if it is roughly known; None for the
+            worst case.
+
+    Raises:
+        ParameterError: if a parameter is out of range, or there is nothing to choose.
+    """
+
+    name = "design"
+
+    def __init__(self, domain: Domain, epsilon: float, *, sensitive_mass: float | None = None) -> None:
+        epsilon, size = checked_epsilon(epsilon), sensitive_size(domain)
+        if domain.size < 2 or domain.sensitive_count == 0:
+            if sensitive_mass is not None:
+                raise ParameterError("sensitive_mass does nothing where there is nothing to choose; leave it out.")
+            super().__init__(domain, epsilon, Subsets(size, 1))
+            return
+        design = optimal_design(size, domain.size, epsilon, sensitive_mass=sensitive_mass)
+        super().__init__(domain, epsilon, _law_of(design))
+        object.__setattr__(self, "design", design)
+
+    design: Design | None = None
+    """Block sizes, weights, certificate; None where there is nothing to choose."""
+
+    @property
+    def decoder(self) -> Decoder:
+        """The decoder that tells block sizes apart, where there are two."""
+        return self.moments if self.design is None or isinstance(self.law, Subsets) else self.design
+
+    @property
+    def support_size(self) -> int:
+        """v, for each block size."""
+        return self.domain.sensitive_count * (1 if isinstance(self.law, Subsets) else 2)
+
+    def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
+        """Return whether nonnegative counts could be those of n reports."""
+        if not isinstance(self.law, MixedSubsets):
+            return super().can_tally(n, support, clear)
+        blocks = n
+        for k, counts in zip(self.law.sizes, support.reshape(2, -1), strict=True):
+            own, rest = divmod(int(counts.sum(dtype=object)), k)
+            if rest or int(counts.max()) > own:
+                return False
+            blocks -= own
+        return blocks == int(clear.sum(dtype=object))
+
+
+def _law_of(design: Design) -> Subsets | MixedSubsets:
+    sizes = design.mixture.sizes
+    if len(sizes) == 1:
+        return Subsets(design.size, sizes[0])
+    noise = [share * design.noise(k) for k, share in design.weights.items()]
+    larger = min(max(round(Fraction(noise[1] / sum(noise)) * WORD_RANGE), 1), WORD_RANGE - 1)
+    return MixedSubsets(design.size, sizes[0], larger)
