@@ -75,7 +75,7 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
 @click.option("--simultaneous", is_flag=True, help="Let all intervals hold at once.")
 @click.option("-o", "--output", type=output_file, help="Estimate: .csv, .parquet or .json.")
 @click.option("--plot", type=output_file, help="Picture: .png, .svg or .html.")
-@click.option("--tally", "tally_file", type=output_file, help="Keep the tally of the reports: .parquet.")
+@click.option("--tally", "tally_file", type=output_file, help="Keep the tally of the reports: .tally.parquet.")
 @click.option("--largest", type=int, default=15, show_default=True, help="How many values to show.")
 @click.option(
     "--background",
@@ -118,11 +118,55 @@ def audit(plan: Path, draws: int, confidence: float, seed: int | None, as_json: 
 @main.command("plan")
 @click.argument("domain", type=input_file)
 @click.option("--epsilon", required=True, type=float, help="Privacy promise, in nats.")
-@click.option("--users", required=True, type=int, help="Number of reports.")
+@click.option("--users", required=True, type=int, help="Number of people.")
 @click.option("--sensitive-mass", type=float, help="Share of people whose value is sensitive, if roughly known.")
+@click.option(
+    "--distribution", type=input_file, help="Distribution that is known or assumed: columns label, probability."
+)
+@click.option(
+    "--target",
+    type=click.Choice(["worst-case", "sensitive-mass", "distribution"]),
+    help="What the error should be least for. [what is known of the people, else worst-case]",
+)
+@click.option("--largest-report", type=float, metavar="BYTES", help="Most bytes that a report may take.")
+@click.option(
+    "--reports-per-user",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Reports of each user, with an equal part of epsilon each.",
+)
+@click.option("--standard-error", type=float, help="Say how many users give every value this standard error or less.")
+@click.option("--plot", type=output_file, help="Picture of the errors against epsilon and users: .png, .svg or .html.")
+@_FORCE
 @_JSON
-def compare_mechanisms(domain: Path, epsilon: float, users: int, sensitive_mass: float | None, as_json: bool) -> None:
+def compare_mechanisms(domain: Path, epsilon: float, users: int, **options: Any) -> None:
     """Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one."""
-    from discreet.cli.judging import compare_on
+    from discreet.cli.planning import compare_on
 
-    compare_on(domain, epsilon, users, sensitive_mass, as_json=as_json)
+    compare_on(domain, epsilon, users, **options)
+
+
+@main.command()
+@click.argument("artefacts", nargs=-1)
+@click.option("--list", "listed", is_flag=True, help="Show every artefact and which data sets are at hand.")
+@click.option("--all", "everything", is_flag=True, help="Make every artefact.")
+@click.option("--runs", type=int, help="Runs per point. [as many as in the paper]")
+@click.option("--quick", is_flag=True, help="Fewer points and runs, to see that all works.")
+@click.option("--seed", type=int, default=20190814, show_default=True, help="The same seed gives the same numbers.")
+@click.option("--jobs", type=int, default=1, show_default=True, help="How many processes measure.")
+@click.option("--data", type=input_file, help="Folder of the data sets. [DISCREET_DATA]")
+@click.option("--only", "only", multiple=True, metavar="DATASET", help="Use only this data set; may be repeated.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), default=Path("out/reproduce"), show_default=True, help="Folder."
+)
+@_JSON
+def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
+    """Make figures and tables of the papers again, such as uldp/fig5, and check the papers' findings.
+
+    Writes CSV, SVG and PNG, and one report.html. What was measured before is read from the output folder, so a run that
+    was interrupted goes on where it stopped.
+    """
+    from discreet.cli.reproducing import run
+
+    run(artefacts, options)

@@ -1,0 +1,109 @@
+"""The verb ``reproduce``."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli.terminal import console, progress_bar, show_json, show_table
+from discreet.errors import ParameterError
+from discreet.experiments.data import sources
+from discreet.experiments.reproduce.artefact import Artefact, Settings
+from discreet.experiments.reproduce.making import Made, Workshop, make, usable
+from discreet.experiments.reproduce.registry import ARTEFACTS, artefact
+
+
+def run(names: tuple[str, ...], options: dict[str, Any]) -> None:
+    """List artefacts or make them."""
+    data, as_json = options["data"], options["as_json"]
+    if options["listed"]:
+        if names or options["everything"]:
+            raise ParameterError("--list goes alone; leave out the artefacts, or leave out --list.")
+        list_artefacts(data, as_json=as_json)
+        return
+    settings = Settings(**{name: options[name] for name in ("runs", "quick", "seed")})
+    workshop = Workshop(options["output"], options["jobs"], data, options["only"])
+    reproduce_artefacts(names, settings, workshop, everything=options["everything"], as_json=as_json)
+
+
+def list_artefacts(data: Path | None, *, as_json: bool) -> None:
+    """Show every artefact, with the data sets it can use that are at hand and those that are not."""
+    lacking = {name: sources.missing_files(name, data) for name in sources.NAMES}
+    if as_json:
+        show_json([_told(one, lacking) for one in ARTEFACTS.values()])
+        return
+    cells = []
+    for one in ARTEFACTS.values():
+        names = (*one.paper, *one.instead)
+        ready, absent = ([name for name in names if bool(lacking[name]) == gone] for gone in (False, True))
+        cells.append([one.name, one.title, ", ".join(ready), ", ".join(absent)])
+    show_table("Artefacts", ["name", "what it is", "data at hand", "data not at hand"], cells, left=4)
+    files = sorted({file for name in sources.NAMES for file in lacking[name]})
+    if files:
+        console().print(f"Files not at hand: {', '.join(files)}. --data or DISCREET_DATA names their folder.")
+
+
+def _told(one: Artefact, lacking: dict[str, list[str]]) -> dict[str, object]:
+    names = (*one.paper, *one.instead)
+    return {"name": one.name, "title": one.title, "data": {name: not lacking[name] for name in names}}
+
+
+def reproduce_artefacts(
+    names: tuple[str, ...], settings: Settings, workshop: Workshop, *, everything: bool, as_json: bool
+) -> None:
+    """Make artefacts and show which of the papers' findings hold."""
+    if everything == bool(names):
+        raise ParameterError("name at least one artefact, or pass --all instead; --list shows them.")
+    if settings.runs is not None and settings.runs < 1:
+        raise ParameterError(f"runs must be at least 1, got runs={settings.runs}.")
+    chosen = [artefact(name) for name in dict.fromkeys(names)]
+    if everything:
+        chosen = [one for one in ARTEFACTS.values() if usable(one, workshop)]
+        _say_idle([one.name for one in ARTEFACTS.values() if one not in chosen])
+    made = []
+    for one in chosen:
+        with progress_bar(one.name) as progress:
+            made.append(make(one, settings, workshop, lambda what, *at: progress(f"{one.name}: {what}", *at)))  # noqa: B023
+        if not as_json:
+            _show(made[-1])
+    if as_json:
+        show_json([_facts(one) for one in made])
+    else:
+        console().print(f"Report: {workshop.report}")
+
+
+def _say_idle(names: list[str]) -> None:
+    if names:
+        click.echo(f"Note: no data at hand for {', '.join(names)}.", err=True)
+
+
+def _facts(made: Made) -> dict[str, object]:
+    findings = [
+        {
+            "data": one.data,
+            "claim": one.claim,
+            "measured": one.measured,
+            "number": one.number,
+            "relation": one.relation,
+            "threshold": one.threshold,
+            "holds": one.holds,
+        }
+        for one in made.findings
+    ]
+    return {"artefact": made.artefact.name, "files": [str(file) for file in made.files], "findings": findings}
+
+
+def _show(made: Made) -> None:
+    cells = [
+        [
+            one.data,
+            one.claim,
+            "holds" if one.holds else "DOES NOT HOLD",
+            f"{one.number:.4g}",
+            f"{one.relation} {one.threshold:.4g}",
+        ]
+        for one in made.findings
+    ]
+    headings = ["data", "finding of the paper", "on these data", "number", "threshold"]
+    show_table(f"{made.artefact.title}: {made.artefact.name}", headings, cells, left=3)
+    console().print("Written: " + ", ".join(str(file) for file in made.files))

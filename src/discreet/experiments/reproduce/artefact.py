@@ -1,0 +1,63 @@
+"""An artefact: a figure or table of a paper, made again on whatever data are at hand."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.experiments.data.population import Population
+from discreet.experiments.reproduce.cells import Cell
+from discreet.experiments.reproduce.finding import Finding
+from discreet.experiments.reproduce.results import Results
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How much is to be measured.
+
+    Attributes:
+        runs: per point; None for the artefact's own number (the paper's).
+        quick: fewer points and runs, to see that all works.
+        seed: of the experiment; the same seed gives the same numbers, but for times.
+    """
+
+    runs: int | None = None
+    quick: bool = False
+    seed: int = 20190814
+
+    def chosen(self, full: int, quick: int) -> int:
+        """Return how many runs there are per point."""
+        return self.runs if self.runs is not None else quick if self.quick else full
+
+
+@dataclass(frozen=True, slots=True)
+class Artefact:
+    """A figure or table.
+
+    Attributes:
+        name: as in ``discreet reproduce uldp/fig5``.
+        title: for people.
+        shows: what it shows, in a sentence or two.
+        paper: names of the paper's own data sets.
+        instead: names of those at hand.
+        plan: from the populations at hand and the settings to the cells.
+        charts: from the results and the populations to charts, by name of a file.
+        findings: from the results to the paper's findings, checked.
+        runs: how many runs per point (the paper's number; with ``quick``).
+        settings: what else is to be said of how it is measured.
+    """
+
+    name: str
+    title: str
+    shows: str
+    paper: tuple[str, ...]
+    instead: tuple[str, ...]
+    plan: Callable[[Mapping[str, Population], Settings], Sequence[Cell]]
+    charts: Callable[[Results, Mapping[str, Population]], Mapping[str, Any]]
+    findings: Callable[[Results], Sequence[Finding]]
+    runs: tuple[int, int] = (100, 3)
+    settings: tuple[str, ...] = ()
+
+    @property
+    def slug(self) -> str:
+        """The name as part of a file name."""
+        return self.name.replace("/", "-")

@@ -1,0 +1,259 @@
+"""What [ULDP, section 5] found, as statements with thresholds that were chosen before any data were seen.
+
+"Best" of a mechanism is the lower loss of emp+thr and EM, the two that the paper would have one use.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from discreet.experiments.reproduce.cells import EMPIRICAL, ESTIMATORS, MECHANISMS, NO_PRIVACY
+from discreet.experiments.reproduce.finding import Finding
+from discreet.experiments.reproduce.results import Results
+from discreet.experiments.reproduce.sweeps import GROWTH_EPSILONS, SIZE_EPSILON, log_size
+
+ONE_ORDER = 10.0
+NEAR = 1.5
+FAR = 2.0
+USELESS = 0.9
+USABLE = 0.5
+BESIDE = 1.1
+PAPER_SECONDS = {"RR": 3121, "uRR": 1258, "RAPPOR": 5225, "uRAP": 1073}
+
+_LOW = 0.1
+_PLAIN, _OPTIMIZED = ("RR", "RAPPOR"), ("uRR", "uRAP")
+_SMART = ("emp+thr", "EM")
+
+Claims = Callable[[Results], Sequence[Finding]]
+
+
+class _Losses:
+    """Looks one data set's means up."""
+
+    def __init__(self, results: Results, name: str, measure: str) -> None:
+        self.results, self.name, self.measure = results, name, measure
+
+    def at(self, mechanism: str, estimator: str, epsilon: float | None, drawn: int | None = None) -> float:
+        where = {"population": self.name, "mechanism": mechanism, "estimator": estimator}
+        return self.results.mean(self.measure, **where, epsilon=epsilon, drawn=drawn)
+
+    def best(self, mechanism: str, epsilon: float, drawn: int | None = None) -> float:
+        return min(self.at(mechanism, estimator, epsilon, drawn) for estimator in _SMART)
+
+    @property
+    def base(self) -> float:
+        return self.at(NO_PRIVACY, EMPIRICAL, None)
+
+    @property
+    def epsilons(self) -> list[float]:
+        points = self.results.where(population=self.name)
+        return sorted({p["epsilon"] for p in points if p["epsilon"] is not None})
+
+    @property
+    def values(self) -> int:
+        return int(self.results.where(population=self.name)[0]["values"])
+
+
+def claims_on_epsilons(measure: str) -> Claims:
+    """Return what checks [ULDP, Figs. 5 and 10]."""
+
+    def check(results: Results) -> list[Finding]:
+        names = dict.fromkeys(point["population"] for point in results.points)
+        return [finding for name in names for finding in _on_epsilons(_Losses(results, name, measure))]
+
+    return check
+
+
+def _gains(losses: _Losses) -> list[tuple[float, str, float]]:
+    """Return how many times less the better optimized mechanism loses than the better plain one."""
+    found = []
+    for epsilon in losses.epsilons:
+        for estimator in ESTIMATORS:
+            plain = min(losses.at(mechanism, estimator, epsilon) for mechanism in _PLAIN)
+            optimized = min(losses.at(mechanism, estimator, epsilon) for mechanism in _OPTIMIZED)
+            found.append((plain / optimized, estimator, epsilon))
+    return found
+
+
+def _on_epsilons(losses: _Losses) -> Iterator[Finding]:
+    line = log_size(losses.values)
+    yield from _on_gains(losses)
+    yield _near_no_privacy(losses, line)
+    smart = {m: losses.at(m, "emp", _LOW) / max(losses.at(m, e, _LOW) for e in _SMART) for m in MECHANISMS}
+    yield Finding(
+        "emp+thr and EM are far better than emp where epsilon is small",
+        losses.name,
+        "smallest ratio over mechanisms of the loss of emp to that of the worse of emp+thr and EM, at epsilon = 0.1",
+        min(smart.values()),
+        ">=",
+        FAR,
+        "; ".join(f"{mechanism}: {ratio:.3g}" for mechanism, ratio in smart.items()),
+    )
+    yield _is_best(losses, "uRAP", _LOW, "0.1")
+    yield _is_best(losses, "uRR", line, "ln|X|")
+
+
+def _on_gains(losses: _Losses) -> Iterator[Finding]:
+    gains = _gains(losses)
+    largest = {name: max((gain, epsilon) for gain, e, epsilon in gains if e == name) for name in ESTIMATORS}
+    yield Finding(
+        "uRR and uRAP beat RR and RAPPOR by one to two orders of magnitude",
+        losses.name,
+        "largest ratio of losses, better of RR and RAPPOR over better of uRR and uRAP, over all epsilon and estimators",
+        max(gains)[0],
+        ">=",
+        ONE_ORDER,
+        "; ".join(f"{name}: {gain:.3g} at epsilon = {epsilon:.3g}" for name, (gain, epsilon) in largest.items()),
+    )
+    worst = min(gains)
+    yield Finding(
+        "uRR and uRAP are never worse than RR and RAPPOR",
+        losses.name,
+        "smallest such ratio",
+        worst[0],
+        ">=",
+        1 / BESIDE,
+        f"at epsilon = {worst[2]:.3g} with {worst[1]}",
+    )
+
+
+def _is_best(losses: _Losses, first: str, epsilon: float, told: str) -> Finding:
+    least = {mechanism: losses.best(mechanism, epsilon) for mechanism in MECHANISMS}
+    linear = {mechanism: losses.at(mechanism, "emp", epsilon) for mechanism in MECHANISMS}
+    return Finding(
+        f"{first} is the best of all at epsilon = {told}",
+        losses.name,
+        f"ratio of the least loss of any other mechanism to that of {first}, best estimators",
+        min(loss for mechanism, loss in least.items() if mechanism != first) / least[first],
+        ">=",
+        1.0,
+        "; ".join(f"{mechanism}: {loss:.4g} (emp {linear[mechanism]:.4g})" for mechanism, loss in least.items()),
+    )
+
+
+def _near_no_privacy(losses: _Losses, line: float) -> Finding:
+    by = {estimator: losses.at("uRR", estimator, line) for estimator in ESTIMATORS}
+    return Finding(
+        "uRR at epsilon = ln|X| is about as good as no privacy",
+        losses.name,
+        "loss of uRR, best estimator, over that of no privacy",
+        losses.best("uRR", line) / losses.base,
+        "<=",
+        NEAR if losses.measure == "tv" else NEAR**2,
+        "; ".join(f"{estimator}: {loss:.4g}" for estimator, loss in by.items()) + f"; no privacy: {losses.base:.4g}",
+    )
+
+
+def claims_on_sizes(measure: str) -> Claims:
+    """Return what checks [ULDP, Figs. 6 and 11]."""
+
+    def check(results: Results) -> list[Finding]:
+        names = dict.fromkeys(point["population"] for point in results.points)
+        return [finding for name in names for finding in _on_sizes(_Losses(results, name, measure))]
+
+    return check
+
+
+def _on_sizes(losses: _Losses) -> Iterator[Finding]:
+    points = losses.results.where(population=losses.name)
+    sizes = sorted({p["drawn"] for p in points if p["drawn"] is not None})
+    line, power = log_size(losses.values), 1.0 if losses.measure == "tv" else 2.0
+    for mechanism in _OPTIMIZED:
+        for epsilon, told in ((SIZE_EPSILON, f"{SIZE_EPSILON:g}"), (line, "ln|X|")):
+            course = [losses.at(mechanism, "emp", epsilon, size) for size in sizes]
+            yield Finding(
+                f"the smaller the share of sensitive values, the better {mechanism} at epsilon = {told}",
+                losses.name,
+                "loss with emp at |X_S| = |X| over that at |X_S| = 1",
+                course[-1] / course[0],
+                ">=",
+                FAR**power,
+                " ".join(f"{size}: {loss:.3g}" for size, loss in zip(sizes, course, strict=True)),
+            )
+    few = max(size for size in sizes if size <= losses.values**0.75 / 4)
+    for mechanism in _OPTIMIZED:
+        yield Finding(
+            f"{mechanism} at epsilon = ln|X| is about as good as no privacy where few values are sensitive",
+            losses.name,
+            f"loss, best estimator, over that of no privacy at |X_S| = {few} (at most |X|^(3/4) / 4)",
+            losses.best(mechanism, line, few) / losses.base,
+            "<=",
+            NEAR**power,
+        )
+
+
+def claims_on_growth(results: Results) -> list[Finding]:
+    """Check [ULDP, Fig. 7], on the largest of each family of data sets."""
+    found: list[Finding] = []
+    names = list(dict.fromkeys(point["population"] for point in results.points))
+    for family in dict.fromkeys(name.split("+")[0] for name in names):
+        largest = sorted(name for name in names if name.split("+")[0] == family)[-1]
+        found += _on_growth(_Losses(results, largest, "tv"))
+    return found
+
+
+def _on_growth(losses: _Losses) -> Iterator[Finding]:
+    low = GROWTH_EPSILONS[0]
+    for mechanism in ("RR", "RAPPOR", "uRR"):
+        yield Finding(
+            f"{mechanism} with EM is useless at epsilon = {low:g} and |X| = {losses.values:,}",
+            losses.name,
+            "total variation distance",
+            losses.at(mechanism, "EM", low),
+            ">=",
+            USELESS,
+        )
+    by = {estimator: losses.at("uRAP", estimator, low) for estimator in _SMART}
+    yield Finding(
+        f"uRAP holds up at epsilon = {low:g} and |X| = {losses.values:,}",
+        losses.name,
+        "total variation distance with EM",
+        by["EM"],
+        "<=",
+        USABLE,
+        "; ".join(f"{estimator}: {loss:.3g}" for estimator, loss in by.items()),
+    )
+    gains = [gain for gain, _, _ in _gains(losses)]
+    yield Finding(
+        "uRR and uRAP beat RR and RAPPOR by one to two orders of magnitude",
+        losses.name,
+        "largest ratio of losses over all epsilon and estimators",
+        max(gains),
+        ">=",
+        ONE_ORDER,
+    )
+
+
+def claims_on_times(results: Results) -> list[Finding]:
+    """Check the running times that the paper gives, at the largest |X| of each family."""
+    found: list[Finding] = []
+    names = list(dict.fromkeys(point["population"] for point in results.points))
+    for family in dict.fromkeys(name.split("+")[0] for name in names):
+        largest = sorted(name for name in names if name.split("+")[0] == family)[-1]
+        found += _on_times(_Losses(results, largest, "seconds"))
+    return found
+
+
+def _on_times(losses: _Losses) -> Iterator[Finding]:
+    fast = {(m, e): losses.at(m, e, 6.0) for m in MECHANISMS for e in ("emp", "emp+thr")}
+    yield Finding(
+        "emp and emp+thr take less than a second",
+        losses.name,
+        f"longest of them at |X| = {losses.values:,}, in seconds",
+        max(fast.values()),
+        "<=",
+        1.0,
+    )
+    em = {mechanism: losses.at(mechanism, "EM", 6.0) for mechanism in MECHANISMS}
+    told: dict[str, Any] = {
+        m: f"{seconds:.3g} s (paper, 9 attributes: {PAPER_SECONDS[m]} s)" for m, seconds in em.items()
+    }
+    for plain, optimized in zip(_PLAIN, _OPTIMIZED, strict=True):
+        yield Finding(
+            f"EM takes longer for {plain} than for {optimized}",
+            losses.name,
+            "ratio of seconds",
+            em[plain] / max(em[optimized], 1e-9),
+            ">=",
+            1.0,
+            f"{plain}: {told[plain]}; {optimized}: {told[optimized]}",
+        )

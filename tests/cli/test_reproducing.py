@@ -1,0 +1,51 @@
+"""The verb ``reproduce``."""
+
+from pathlib import Path
+
+import pytest
+from running import done, refusal, run, told
+
+from census_file import write_census
+
+
+@pytest.fixture(autouse=True)
+def _no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISCREET_DATA", str(tmp_path))
+
+
+def test_the_list_says_what_is_at_hand() -> None:
+    listed = done("reproduce", "--list")
+    assert "uldp/fig5" in listed
+    assert "USCensus1990.data.txt" in listed
+    facts = {one["name"]: one["data"] for one in told("reproduce", "--list")}
+    assert facts["uldp/fig5"]["acs-and"]
+    assert not facts["uldp/fig5"]["us-census-1990"]
+
+
+def test_a_figure_is_made_and_made_again(tmp_path: Path) -> None:
+    write_census(tmp_path)
+    arguments = ("reproduce", "uldp/fig5", "--quick", "--runs", 1, "--only", "us-census-1990", "-o", tmp_path / "out")
+    shown = done(*arguments)
+    assert "uRR at epsilon = ln|X| is about as good as no privacy" in shown
+    assert "report.html" in shown
+    (facts,) = told(*arguments)
+    assert facts["artefact"] == "uldp/fig5"
+    assert all(Path(file).is_file() for file in facts["files"])
+    assert len(facts["findings"]) == 6
+
+
+def test_what_is_asked_for_must_be_clear(tmp_path: Path) -> None:
+    assert "name at least one artefact, or pass --all instead" in refusal("reproduce")
+    assert "name at least one artefact, or pass --all instead" in refusal("reproduce", "uldp/fig5", "--all")
+    assert "--list goes alone" in refusal("reproduce", "uldp/fig5", "--list")
+    assert "got 'uldp/fig0'" in refusal("reproduce", "uldp/fig0", "-o", tmp_path / "out")
+    assert "runs must be at least 1, got runs=0" in refusal("reproduce", "uldp/fig5", "--runs", 0)
+    assert "jobs must be at least 1" in refusal("reproduce", "uldp/fig5", "--jobs", 0, "-o", tmp_path / "out")
+    assert "data sets are" in refusal("reproduce", "uldp/fig5", "--only", "x", "-o", tmp_path / "out")
+
+
+def test_all_makes_what_it_can(tmp_path: Path) -> None:
+    result = run("reproduce", "--all", "--quick", "--only", "foursquare-nyc", "-o", tmp_path, "--json")
+    assert result.exit_code == 0
+    assert result.stdout.strip() == "[]"
+    assert result.stderr.startswith("Note: no data at hand for uldp/fig5, uldp/fig6,")
