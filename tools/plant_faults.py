@@ -77,14 +77,14 @@ FAULTS = [
     ),
     Fault(
         "pi is used for rho in decoding",
-        "mechanisms/moments.py",
+        "theory/moments.py",
         "return (support - self.pair_inclusion * blocks - self.offset * n)",
         "return (support - self.inclusion * blocks - self.offset * n)",
         CONTRACT,
     ),
     Fault(
         "reports in clear are counted as blocks",
-        "mechanisms/moments.py",
+        "theory/moments.py",
         "blocks = n if self.clear_blocks else n - clear_total",
         "blocks = n",
         CONTRACT,
@@ -127,8 +127,8 @@ FAULTS = [
     Fault(
         "the last one taken gives way, not a random one",
         "mechanisms/subsets.py",
-        "victim = listed[uniform_below(self.count, len(members), random).astype(np.int64), rows]",
-        "victim = listed[np.full(len(members), self.count - 1), rows]",
+        "victim = listed[uniform_below(count, len(members), random).astype(np.int64), rows]",
+        "victim = listed[np.full(len(members), count - 1), rows]",
         STATISTICAL,
     ),
     Fault(
@@ -210,7 +210,7 @@ FAULTS = [
     ),
     Fault(
         "the loss of a clear value forgets what its silence is worth",
-        "mechanisms/moments.py",
+        "theory/moments.py",
         "else self.truth * self.size * self.worth[2] ** 2",
         "else 0.0",
         CONTRACT,
@@ -249,6 +249,20 @@ FAULTS = [
         "return self._replace(owners * personalized.domain.size + checked, checked)",
         "return self._replace(np.maximum(owners, 0) * personalized.domain.size + checked, checked)",
         CONTRACT,
+    ),
+    Fault(
+        "two sizes with a member are drawn as noise draws them",
+        "mechanisms/designs.py",
+        "shrinks = ~((told & among_told) | (~told & among_noise))",
+        "shrinks = ~among_noise",
+        (*CONTRACT, *STATISTICAL),
+    ),
+    Fault(
+        "a member may lose its place",
+        "mechanisms/designs.py",
+        "loser = np.where(told, beside, anywhere)",
+        "loser = anywhere",
+        (*CONTRACT, *STATISTICAL),
     ),
     Fault(
         "secret tags can be copied",
