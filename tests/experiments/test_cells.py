@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from census_file import write_census
 
+from census_file import write_census
 from discreet.core.random import SeededRandom
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators import estimate
