@@ -7,11 +7,11 @@ from discreet.experiments.findings import Findings, table
 from discreet.extras import optional
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 1180px; margin: 2rem auto; padding: 0 1rem; color: #1c1917; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 1260px; margin: 2rem auto; padding: 0 1rem; color: #1c1917; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
 table { display: block; overflow-x: auto; }
-th, td { padding: 3px 10px; text-align: right; border-bottom: 1px solid #e7e5e4; white-space: nowrap; }
+th, td { padding: 3px 8px; text-align: right; border-bottom: 1px solid #e7e5e4; white-space: nowrap; }
 th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
 tr.uldp td { background: #fff7ed; }
 .mark { background: #fef3c7; padding: .6rem 1rem; border-left: 4px solid #d97706; }
