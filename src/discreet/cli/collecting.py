@@ -18,6 +18,7 @@ from discreet.io.files import check_free, iterate_reports, read_tally, replacing
 from discreet.io.plan import Plan
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.personalized import Personalized
+from discreet.plots.pictures import picture_options
 
 _BATCH = 1 << 18
 _NEEDS_REPORTS = ("mle", "em")
@@ -70,7 +71,7 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
         _write_estimate(options["output"], found, level, simultaneous=together, force=force)
     if options["plot"] is not None:
         with replacing(options["plot"], force=force) as beside:
-            found.plot(level).save(str(beside), **_inline(beside))
+            found.plot(level).save(str(beside), **picture_options(beside))
     if options["as_json"]:
         bots = {} if tagged is None else bot_facts(tagged)
         show_json({**_as_json(found, level, simultaneous=together), **bots})
@@ -131,10 +132,6 @@ def _gathered(
     if batches and tally.n:
         raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
     return Reports.concatenate(batches) if batches else tally
-
-
-def _inline(path: Path) -> dict[str, Any]:
-    return {"inline": True} if path.suffix == ".html" else {"ppi": 144} if path.suffix == ".png" else {}
 
 
 def _write_estimate(path: Path, found: Estimate, level: float, *, simultaneous: bool, force: bool) -> None:

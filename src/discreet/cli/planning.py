@@ -15,7 +15,8 @@ from discreet.planning.compare import Comparison, compare
 from discreet.planning.curves import LOWER_BOUND, Curve, against_epsilon, against_users
 from discreet.planning.prospects import Losses, Prospect
 from discreet.planning.question import Target
-from discreet.plots.losses import Heading, LossPanel, Points, loss_chart, picture_options
+from discreet.plots.losses import Heading, LossPanel, Points, loss_chart
+from discreet.plots.pictures import picture_options
 
 _LOSSES = ("MSE", "/ bound", "l1", "max s.e.")
 _PICTURES = (".png", ".svg", ".html")

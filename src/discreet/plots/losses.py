@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
-from pathlib import Path
 from typing import Any
 
 from discreet.extras import optional
@@ -71,11 +70,6 @@ def loss_chart(panels: Sequence[tuple[LossPanel, str]], *, y_title: str, bound: 
     )
     chart = alt.hconcat(*drawn, spacing=30).properties(title=title)
     return chart.configure_view(stroke="#ddd").configure_axis(labelFontSize=11, titleFontSize=12, gridColor="#e6e6e6")
-
-
-def picture_options(path: Path) -> dict[str, Any]:
-    """Return what saving a chart to a file of this kind needs."""
-    return {"inline": True} if path.suffix == ".html" else {"ppi": 144} if path.suffix == ".png" else {}
 
 
 @dataclass(frozen=True, slots=True)
