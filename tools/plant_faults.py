@@ -260,7 +260,7 @@ FAULTS = [
     Fault(
         "a member may lose its place",
         "mechanisms/designs.py",
-        "loser = np.where(told, beside, anywhere)",
+        "loser = ((beside ^ anywhere) & ~(members >> 63)) ^ anywhere",
         "loser = anywhere",
         (*CONTRACT, *STATISTICAL),
     ),

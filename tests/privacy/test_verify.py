@@ -2,11 +2,12 @@
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from math import exp, inf, log
+from math import inf, log
 from typing import Any
 
 import numpy as np
 import pytest
+from matrices import rr_matrix, urr_matrix
 
 from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism, Channel, HadamardResponse, RandomizedResponse, UnaryEncoding
@@ -142,39 +143,24 @@ def test_nobody_protected() -> None:
 # Explicit matrices
 
 
-def rr(size: int, epsilon: float) -> Any:
-    matrix = np.ones((size, size)) + (exp(epsilon) - 1) * np.eye(size)
-    return matrix / matrix.sum(axis=1, keepdims=True)
-
-
-def urr(size: int, k: int, epsilon: float) -> Any:
-    """[ULDP, Def. 3]: the first k values are sensitive."""
-    c1, c2 = exp(epsilon) / (k + exp(epsilon) - 1), 1 / (k + exp(epsilon) - 1)
-    matrix = np.zeros((size, size))
-    matrix[:, :k] = c2
-    np.fill_diagonal(matrix, 1 - k * c2)
-    np.fill_diagonal(matrix[:k, :k], c1)
-    return matrix
-
-
 def first(size: int, k: int) -> Any:
     return np.arange(size) < k
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 5.0])
 def test_matrix_of_rr(epsilon: float) -> None:
-    assert matrix_epsilon(rr(6, epsilon), first(6, 6)) == pytest.approx(epsilon, rel=1e-9)
+    assert matrix_epsilon(rr_matrix(6, epsilon), first(6, 6)) == pytest.approx(epsilon, rel=1e-9)
     # The guarantee is for every value, whatever is called sensitive.
-    assert matrix_epsilon(rr(6, epsilon), first(6, 1)) == pytest.approx(epsilon, rel=1e-9)
+    assert matrix_epsilon(rr_matrix(6, epsilon), first(6, 1)) == pytest.approx(epsilon, rel=1e-9)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 5.0])
 @pytest.mark.parametrize("k", [1, 3, 5])
 def test_matrix_of_urr(k: int, epsilon: float) -> None:
-    assert matrix_epsilon(urr(6, k, epsilon), first(6, k)) == pytest.approx(epsilon, rel=1e-9)
+    assert matrix_epsilon(urr_matrix(6, k, epsilon), first(6, k)) == pytest.approx(epsilon, rel=1e-9)
     # Called sensitive, a value that is told in clear is not protected at all.
-    assert matrix_epsilon(urr(6, k, epsilon), first(6, 6)) == inf
-    assert matrix_epsilon(urr(6, k, epsilon), first(6, k + 1)) == inf
+    assert matrix_epsilon(urr_matrix(6, k, epsilon), first(6, 6)) == inf
+    assert matrix_epsilon(urr_matrix(6, k, epsilon), first(6, k + 1)) == inf
 
 
 @pytest.mark.parametrize(
@@ -201,17 +187,17 @@ def test_matrices_by_hand(matrix: Any, sensitive: list[bool], epsilon: float) ->
 
 
 def test_explicit_channels() -> None:
-    found = verify(Channel(rr(4, 1.5)))
+    found = verify(Channel(rr_matrix(4, 1.5)))
     assert found.holds
     assert found.notion == "LDP"
     assert (found.promised, found.ratio) == (None, None)
     assert found.realised == found.from_matrix == pytest.approx(1.5, rel=1e-9)
     domain = Domain(range(5), sensitive=[0, 1])
-    found = verify(Channel(urr(5, 2, 0.5), domain))
+    found = verify(Channel(urr_matrix(5, 2, 0.5), domain))
     assert (found.notion, bool(found.holds)) == ("ULDP", True)
     assert found.realised == pytest.approx(0.5, rel=1e-9)
     assert not verify(Channel(np.eye(3))).holds
-    assert not verify(Channel(urr(5, 2, 0.5), Domain(range(5), sensitive=[0, 1, 4]))).holds
+    assert not verify(Channel(urr_matrix(5, 2, 0.5), Domain(range(5), sensitive=[0, 1, 4]))).holds
 
 
 def test_channels_are_judged_by_the_integers_that_they_draw_with() -> None:

@@ -102,11 +102,12 @@ class MixedSubsets:
         among_told = self._larger_given_a_member(n, random)
         told = members >= 0
         shrinks = ~((told & among_told) | (~told & among_noise))
-        place = np.argmax(listed == members[:, None], axis=1)
+        # Counted and masked: a search that stops at the member, or a branch, would let time tell the coin.
+        place = np.count_nonzero(listed < members[:, None], axis=1)
         beside = uniform_below(self.smaller, n, random).astype(np.int64)
         beside += beside >= place
         anywhere = uniform_below(self.smaller + 1, n, random).astype(np.int64)
-        loser = np.where(told, beside, anywhere)
+        loser = ((beside ^ anywhere) & ~(members >> 63)) ^ anywhere
         rows = np.flatnonzero(shrinks)
         listed[rows, loser[rows]] = self.size
         listed.sort(axis=1)
