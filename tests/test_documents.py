@@ -1,14 +1,21 @@
 """What the documents say works as they say it."""
 
+import doctest
 import re
 import tomllib
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import discreet
 from discreet.io.plan import PlanDocument, read_document
+from discreet.mechanisms import BlockMechanism
+from discreet.planning.losses import excess
+from discreet.theory.optimum import optimal_design
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -44,6 +51,48 @@ def test_the_example_of_the_personalized_mechanism_runs(capsys: pytest.CaptureFi
     shown = capsys.readouterr().out
     assert shown.startswith("SecretTags(hidden)")
     assert "park" not in shown
+
+
+def test_the_numbers_of_the_introduction_are_what_the_software_says() -> None:
+    page = ROOT / "docs" / "uldp.md"
+    shown = "".join(blocks(page, "pycon"))
+    found = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(shown, {}, page.name, None, None))
+    assert (found.failed, found.attempted >= 12) == (0, True)
+
+
+# In the order of the rows.
+COMPARED: tuple[Callable[..., BlockMechanism], ...] = (
+    discreet.RandomizedResponse,
+    partial(discreet.UnaryEncoding, clear_bits=True),
+    partial(discreet.UnaryEncoding, theta="optimal", clear_bits=True),
+    discreet.UnaryEncoding,
+    partial(discreet.UnaryEncoding, theta="optimal"),
+    discreet.HadamardResponse,
+    discreet.LocalHashing,
+    discreet.SubsetSelection,
+    discreet.BlockDesign,
+    partial(discreet.BlockDesign, sensitive_mass=0.05),
+)
+
+
+def test_the_comparison_of_mechanisms_is_what_the_software_says() -> None:
+    text = (ROOT / "docs" / "planning.md").read_text(encoding="utf-8")
+    tables = re.findall(r"\| (\d+) sensitive values of (\d+) (.*)\n\|[-|]+\n((?:\|.*\n)+)", text)
+    assert [table[:2] for table in tables] == [("76", "400"), ("15", "625")]
+    for v, w, head, body in tables:
+        epsilons = [float(epsilon) for epsilon in re.findall(r"epsilon = ([\d.]+)", head)]
+        assert len(epsilons) == 5
+        for make, line in zip(COMPARED, body.splitlines(), strict=True):
+            shown = [cell.strip() for cell in line.strip("|").split("|")[1:]]
+            assert shown == [compared(make, int(v), int(w), epsilon) for epsilon in epsilons], line
+
+
+def compared(make: Callable[..., BlockMechanism], v: int, w: int, epsilon: float) -> str:
+    """The loss over the least one, in the worst case and at 5%."""
+    mechanism = make(discreet.Domain(range(w), sensitive=range(v)), epsilon)
+    p = np.where(np.arange(w) < v, 0.05 / v, 0.95 / (w - v))
+    assumed = mechanism.expected_mse(1, p) / optimal_design(v, w, epsilon, sensitive_mass=0.05).value
+    return " / ".join(f"{ratio:#.3g}" for ratio in (excess(mechanism), assumed))
 
 
 def test_plans_in_the_documents_are_plans(tmp_path: Path) -> None:

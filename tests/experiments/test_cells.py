@@ -9,22 +9,24 @@ import numpy as np
 import pytest
 
 from census_file import write_census
+from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators import estimate
 from discreet.experiments.data import sources
 from discreet.experiments.reproduce import runner
-from discreet.experiments.reproduce.cells import (
+from discreet.experiments.reproduce.cells import TIMED, Cell, fingerprint
+from discreet.experiments.reproduce.entrants import BEYOND, BOUND, NAMES, NO_PRIVACY, PAPER, make_mechanism
+from discreet.experiments.reproduce.measuring import TASKS, measure
+from discreet.experiments.reproduce.trials import (
+    ENDS,
     ESTIMATORS,
-    MECHANISMS,
-    NO_PRIVACY,
-    Cell,
+    LINEAR,
+    STOPPED,
     answers,
     errors,
-    fingerprint,
     half_of,
-    make_mechanism,
-    measure,
+    least_error,
 )
 
 NAME = "us-census-1990"
@@ -51,20 +53,55 @@ def test_a_cell_has_a_row_per_run_and_estimator(folder: Path) -> None:
 
 
 def test_every_mechanism_protects_whom_it_should(folder: Path) -> None:
-    found = {name: measure(cell(folder, name), folder)[0]["sensitive"] for name in MECHANISMS}
+    found = {name: measure(cell(folder, name), folder)[0]["sensitive"] for name in PAPER}
     assert found == {"RR": 400, "RAPPOR": 400, "uRR": 76, "uRAP": 76}
     assert measure(cell(folder, NO_PRIVACY, None), folder)[0]["sensitive"] == 0
     for size in (1, 399, 400):
         assert {row["sensitive"] for row in measure(cell(folder, drawn=size), folder)} == {size}
     with pytest.raises(ParameterError, match=r"^mechanisms are RR, RAPPOR, uRR, uRAP"):
-        make_mechanism("PRAM", np.ones(3, dtype=np.bool_), 1.0)
+        make_mechanism("PRAM", Domain(range(3)), 1.0)
 
 
 def test_urap_is_the_papers_to_the_letter() -> None:
-    some = np.array([True, False, False])
+    some = Domain(range(3), sensitive=[0])
     assert make_mechanism("uRAP", some, 1.0).clear_blocks
-    assert not make_mechanism("uRAP", np.ones(3, dtype=np.bool_), 1.0).clear_blocks
+    assert not make_mechanism("uRAP", Domain(range(3)), 1.0).clear_blocks
     assert not make_mechanism("RAPPOR", some, 1.0).clear_blocks
+    assert not any(make_mechanism(name, some, 1.0, 0.3).clear_blocks for name in NAMES if name != "uRAP")
+
+
+def test_each_task_measures_its_estimators(folder: Path) -> None:
+    for task, names in (("estimate", ESTIMATORS), ("stopping", ENDS), (TIMED, [*ESTIMATORS, STOPPED])):
+        rows = measure(cell(folder, task=task), folder)
+        assert [row["estimator"] for row in rows] == list(names)
+        assert {row["n"] for row in rows} == {300}
+    assert {"tags", "cells", "maps", "worst case"} < set(TASKS)
+
+
+def test_squared_errors_are_what_they_are_expected_to_be(folder: Path) -> None:
+    for name in (*PAPER[:2], *BEYOND):
+        rows = [row for row in measure(cell(folder, name, 2.0, runs=150), folder) if row["estimator"] == LINEAR]
+        found, expected = [row["mse"] for row in rows], {row["expected_mse"] for row in rows}
+        assert len(expected) == 1
+        assert abs(np.mean(found) - expected.pop()) < 4 * np.std(found, ddof=1) / np.sqrt(len(found)), name
+
+
+def test_nobody_is_below_the_bound_and_the_optimum_attains_it(folder: Path) -> None:
+    population = sources.load(NAME, folder)
+    for epsilon in (0.1, 1.0, 4.0, 8.0):
+        (row,) = measure(cell(folder, BOUND, epsilon), folder)
+        assert "tv" not in row
+        assert row["mse"] == least_error(300, population, population.domain.sensitive, epsilon)
+        excess = {name: measure(cell(folder, name, epsilon), folder)[0]["expected_mse"] / row["mse"] for name in BEYOND}
+        assert min(excess.values()) >= 1 - 1e-12
+        assert excess["BlockDesign at p(X_S)"] == pytest.approx(1, abs=1e-3)
+
+
+def test_what_is_sensitive_is_the_same_for_all(folder: Path) -> None:
+    one, other = (cell(folder, name, epsilon, drawn=7) for name, epsilon in (("uRR", 0.1), (BOUND, 4.0)))
+    chosen = [each.choice(3).choice(400, 7, replace=False) for each in (one, other)]
+    assert (chosen[0] == chosen[1]).all()
+    assert (chosen[0] != one.choice(4).choice(400, 7, replace=False)).any()
 
 
 def test_runs_do_not_depend_on_how_they_are_grouped(folder: Path) -> None:
@@ -86,10 +123,10 @@ def test_all_mechanisms_of_a_run_share_their_users(folder: Path) -> None:
 
 
 def test_tallies_and_reports_are_alike() -> None:
-    users, mask = np.array([4000, 3000, 2000, 1000]), np.array([True, True, False, False])
+    users, domain = np.array([4000, 3000, 2000, 1000]), Domain(range(4), sensitive=[0, 1])
     generator = np.random.default_rng(5)
-    for name in MECHANISMS:
-        mechanism = make_mechanism(name, mask, 2.0)
+    for name in PAPER:
+        mechanism = make_mechanism(name, domain, 2.0)
         ours = estimate(mechanism, answers(mechanism, users, generator), method="em").frequencies
         real = mechanism.obfuscate_codes(np.repeat(np.arange(4), users), random=SeededRandom(9))
         theirs = estimate(mechanism, real, method="em").frequencies
@@ -117,7 +154,7 @@ def test_changed_data_are_noticed(folder: Path) -> None:
 
 
 def test_what_is_finished_is_not_measured_again(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = [cell(folder, name) for name in MECHANISMS]
+    cells = [cell(folder, name) for name in PAPER]
     asked: list[str] = []
 
     def failing(one: Cell, where: Path | None) -> list[dict[str, Any]]:
@@ -155,14 +192,14 @@ def test_keys_tell_everything_apart(folder: Path) -> None:
         replace(one, **{name: value})
         for name, value in {
             "population": "x", "data": "x", "mechanism": "uRR", "epsilon": 2.0, "drawn": 1, "first": 1, "runs": 2,
-            "seed": 1, "timed": True, "task": "x", "users": 9,
+            "seed": 1, "task": "x", "users": 9,
         }.items()
     ]  # fmt: skip
-    assert len({each.key for each in [one, *others]}) == 12
+    assert len({each.key for each in [one, *others]}) == 11
 
 
 def test_two_processes_find_what_one_finds(folder: Path, tmp_path: Path) -> None:
-    cells = [cell(folder, "uRR"), cell(folder, "RR"), cell(folder, "uRR", 6.0, timed=True)]
+    cells = [cell(folder, "uRR"), cell(folder, "RR"), cell(folder, "uRR", 6.0, task=TIMED)]
     alone = runner.run_cells(cells, tmp_path / "one", folder=folder)
     pooled = runner.run_cells(cells, tmp_path / "two", jobs=2, folder=folder)
     assert without_times(pooled) == without_times(alone)

@@ -6,16 +6,29 @@ from typing import Any
 
 import pytest
 
-from discreet.experiments.reproduce.cells import EMPIRICAL, ESTIMATORS, MECHANISMS, NO_PRIVACY
 from discreet.experiments.reproduce.claims import (
+    claims_beyond,
     claims_on_epsilons,
     claims_on_growth,
     claims_on_sizes,
+    claims_on_stopping,
     claims_on_times,
+    tables_of_times,
+)
+from discreet.experiments.reproduce.entrants import (
+    BEYOND,
+    BOUND,
+    DESIGN_AT,
+    DROP_BITS,
+    EMPIRICAL,
+    NO_PRIVACY,
+    PAPER,
+    UNBIASED,
 )
 from discreet.experiments.reproduce.finding import Finding
 from discreet.experiments.reproduce.results import Mean, Results
 from discreet.experiments.reproduce.sweeps import log_size
+from discreet.experiments.reproduce.trials import ENDS, ESTIMATORS, LINEAR, STOPPED
 
 LINE = log_size(400)
 
@@ -85,16 +98,47 @@ def test_findings_on_growth_are_of_the_largest() -> None:
     for name, tv in (("people", 0.2), ("people+1", 0.95)):
         for epsilon in (0.1, 6.0):
             for e in ESTIMATORS:
-                rows += [row(m, e, epsilon, 0.09 if m == "uRAP" else tv, population=name) for m in MECHANISMS]
-    found = claims_on_growth(Results(rows))
+                rows += [row(m, e, epsilon, 0.09 if m == "uRAP" else tv, population=name) for m in PAPER]
+    found = claims_on_growth("tv")(Results(rows))
+    assert claims_on_growth("mse")(Results(rows)) == []
     assert {finding.data for finding in found} == {"people+1"}
     assert verdicts(found) == [True] * 5
 
 
 def test_findings_on_times() -> None:
     seconds = {"RR": 3.0, "RAPPOR": 9.0, "uRR": 1.0, "uRAP": 10.0}
-    rows = [row(m, e, 6.0, s if e == "EM" else 0.1) for m, s in seconds.items() for e in ESTIMATORS]
-    assert verdicts(claims_on_times(Results(rows))) == [True, True, False]
+    names = [*ESTIMATORS, STOPPED]
+    rows = [row(m, e, 6.0, s if e == STOPPED else 2.0 if e == "EM" else 0.1) for m, s in seconds.items() for e in names]
+    results = Results(rows)
+    # Plain EM takes longer than the maximum for all but uRR; longer for RR than uRR, but not for RAPPOR than uRAP.
+    assert verdicts(claims_on_times(results)) == [True, True, True, False, True, True, False]
+    (table,) = tables_of_times(results)
+    assert table.rows[0] == ("people", "RR", "1,000", "400", "76", "0.1", "0.1", "2", "3", "")
+    (largest,) = tables_of_times(Results([{**each, "values": 12_800} for each in rows]))
+    assert [line[-1] for line in largest.rows] == ["3,121", "5,225", "1,258", "1,073"]
+
+
+def test_findings_on_where_em_stops() -> None:
+    rows = [row(NO_PRIVACY, EMPIRICAL, None, 0.01)]
+    for (mechanism, epsilon), tv in GOOD.items():
+        worse = {LINEAR: 5.0, STOPPED: 1.4 if epsilon == 0.1 else 0.6}
+        rows += [row(mechanism, e, epsilon, tv * worse.get(e, 1.0)) for e in ENDS]
+    found = claims_on_stopping(Results(rows))
+    assert verdicts(found)[:2] == [True, False]
+    assert [finding.number for finding in found[:2]] == pytest.approx([1.4, 1 / 0.6])
+    assert len(found) == 8
+    assert all(finding.claim.endswith("(EM stopped early)") for finding in found[2:])
+
+
+def test_findings_beyond_the_paper() -> None:
+    excess = dict.fromkeys(BEYOND, 1.3) | {DESIGN_AT: 1.0005, DROP_BITS: 1.2}
+    rows = [row(BOUND, UNBIASED, epsilon, 2.0, mse=2.0) for epsilon in (0.1, LINE)]
+    rows += [row(m, LINEAR, e, 9.0, expected_mse=2.0 * over) for m, over in excess.items() for e in (0.1, LINE)]
+    assert verdicts(claims_beyond(Results(rows))) == [True] * 3
+    better = [{**each, "expected_mse": 1.9} if each["mechanism"] == "hashing" else each for each in rows]
+    assert verdicts(claims_beyond(Results(better))) == [False, True, True]
+    worse = [{**each, "expected_mse": 2.8} if each["mechanism"] in (DROP_BITS, DESIGN_AT) else each for each in rows]
+    assert verdicts(claims_beyond(Results(worse))) == [True, False, False]
 
 
 def test_a_number_that_is_none_does_not_hold() -> None:
@@ -115,5 +159,10 @@ def test_means_and_their_file(tmp_path: Path) -> None:
     with (tmp_path / "means.csv").open(newline="") as file:
         (line,) = csv.DictReader(file)
     assert (line["mechanism"], float(line["tv"]), line["runs"], line["drawn"]) == ("RR", 2.0, "3", "")
+    bound = {name: value for name, value in row(BOUND, UNBIASED, 0.1, 0.0).items() if name not in ("tv", "seconds")}
+    Results([*results.rows, bound]).write_csv(tmp_path / "more.csv")
+    with (tmp_path / "more.csv").open(newline="") as file:
+        first, second = csv.DictReader(file)
+    assert (first["tv"], second["tv"], second["mse"]) == ("2.0", "", "0.0")
     with pytest.raises(LookupError):
         results.mean("tv", mechanism="uRR")

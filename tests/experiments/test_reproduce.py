@@ -13,6 +13,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.experiments.data import sources
 from discreet.experiments.reproduce import making
 from discreet.experiments.reproduce.artefact import Settings
+from discreet.experiments.reproduce.entrants import PAPER
 from discreet.experiments.reproduce.making import Made, Workshop, make
 from discreet.experiments.reproduce.registry import ARTEFACTS, artefact
 from discreet.experiments.reproduce.sweeps import growth_users, sizes
@@ -79,6 +80,34 @@ def test_figures_over_attributes(tmp_path: Path) -> None:
     assert made("uldp/fig12", tmp_path, *names).findings == []
     times = made("uldp/time", tmp_path)
     assert all(point["seconds"].value > 0 for point in times.results.points)
+    assert {point["n"] for point in times.results.points} == {600}
+
+
+def test_tables_of_the_worst_cases(tmp_path: Path) -> None:
+    for number, unlike in ((3, {"RAPPOR", "uRR"}), (4, {"RAPPOR", "uRR"})):
+        found = made(f"uldp/table{number}", tmp_path)
+        (table,) = found.artefact.tables(found.results)
+        assert len(table.rows) == 9
+        assert f"<h3>{table.caption}" in (tmp_path / "out" / "report.html").read_text()
+        entries, (agreement,) = found.findings[:9], found.findings[9:]
+        at_small = [one for one in entries if "0.0001" in one.claim]
+        assert [one.holds for one in at_small] == [True] * 4
+        assert {
+            name for name in PAPER if any(f"for {name} " in one.claim and not one.holds for one in entries)
+        } == unlike
+        assert agreement.claim == "simulated losses agree with the closed forms"
+
+
+def test_figures_beyond_the_paper(tmp_path: Path) -> None:
+    names = ("us-census-1990",)
+    for number in (5, 6, 7):
+        assert made(f"beyond/fig{number}", tmp_path, *names).findings == []
+    for number in (10, 11, 12):
+        found = made(f"beyond/fig{number}", tmp_path, *names)
+        assert [one.holds for one in found.findings] == [True] * 3
+        svg = next(file for file in found.files if file.suffix == ".svg").read_text()
+        assert svg.count(">lower bound<") == 1
+    assert len(made("beyond/stopping", tmp_path, *names).findings) == 8
 
 
 def test_sizes_go_from_one_to_all() -> None:
@@ -115,4 +144,4 @@ def test_every_artefact_says_what_it_is() -> None:
         assert one.name == name
         assert one.paper
         assert one.instead
-        assert one.slug.startswith("uldp-")
+        assert one.slug.startswith(("uldp-", "beyond-"))

@@ -282,6 +282,14 @@ def test_printed_table() -> None:
         assert paper_rappor(v, w, large).worst_case_mse(1) == pytest.approx(1 + (v + 1) / root, rel=0.01)
 
 
+@pytest.mark.parametrize("w", [2, 40, 1000])
+def test_printed_table_without_privacy(w: int) -> None:
+    """Its last row: what sampling alone costs, at the uniform distribution."""
+    nobody = RandomizedResponse(Domain(range(w), sensitive=[], allow_unprotected=True), 1.0)
+    assert worst_normal_l1(nobody, 1).value / PER_REPORT == pytest.approx(sqrt(w - 1), rel=1e-12)
+    assert nobody.worst_case_mse(1) == pytest.approx(1 - 1 / w, rel=1e-12)
+
+
 # How many reports
 
 

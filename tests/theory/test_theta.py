@@ -24,6 +24,13 @@ GAINS = {
 }
 
 
+# The spec's digits; at (400, 76) and epsilon = 4 it has 48, cut off from 48.51 instead of rounded.
+PRINTED = {
+    (400, 76): {1: "5.7", 2: "20", 4: "49", 6: "56"},
+    (625, 15): {1: "4.8", 2: "15", 4: "27", 6: "22"},
+}
+
+
 @pytest.mark.parametrize(
     ("w", "v", "epsilon", "gain"), [(*s, e, g) for s, row in GAINS.items() for e, g in row.items()]
 )
@@ -31,7 +38,17 @@ def test_printed_gains(w: int, v: int, epsilon: float, gain: str) -> None:
     best = optimal_theta(v, w, epsilon, clear_bits=True)
     paper = unary_moments(v, w, epsilon, paper_theta(epsilon), clear_bits=True).worst_case(1)
     found = unary_moments(v, w, epsilon, best.theta, clear_bits=True).worst_case(1)
-    assert f"{100 * (1 - found / paper):.1f}" == gain
+    percent, printed = 100 * (1 - found / paper), PRINTED[w, v][epsilon]
+    assert f"{percent:.1f}" == gain
+    assert f"{percent:.{1 if '.' in printed else 0}f}" == printed
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.3, 5.0])
+def test_paper_theta_is_the_best_only_if_v_is_one_more_than_the_sensitive_mass(epsilon: float) -> None:
+    for v in (1, 2, 3, 15):
+        for mass in (0.0, 0.05, 0.5, 1.0):
+            best = optimal_theta(v, v + 9, epsilon, sensitive_mass=mass, clear_bits=True).theta
+            assert (best == pytest.approx(paper_theta(epsilon), rel=1e-12)) == (v == 1 + mass)
 
 
 def test_paper_theta_is_good_without_clear_bits_only_where_few_are_sensitive() -> None:

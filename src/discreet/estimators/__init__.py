@@ -37,8 +37,8 @@ def estimate(mechanism: Mechanism, data: Reports | Tally, *, method: str = "line
               (0.05) and ``remainder`` (``"uniform"`` or ``"zero"``).
             - ``norm-sub``: the nearest distribution; for plain LDP.
             - ``projected``: the nearest distribution, noisy values moved most; the fast all-rounder.
-            - ``mle``: maximum likelihood, certified; the best where noise is small. Option ``tolerance`` (1e-4 nats
-              per report).
+            - ``mle``: maximum likelihood, certified; the best where noise is small. Option ``tolerance``, in nats
+              per report (a tenth of a nat in all, and at most 1e-4 per report).
             - ``em``: the paper's procedure, which stops early; often the best where noise is large.
         options: of the method, by name; ``mle`` and ``em`` also take ``progress``, called with passes and gap.
 

@@ -20,11 +20,14 @@ from discreet.mechanisms.law import BlockMechanism
 
 # Where the paper's procedure stops: the sum of absolute changes in one iteration.
 EM_CHANGE = 3e-4
+_MISSING_PER_REPORT = 1e-4
+_MISSING = 0.1
 
 Progress = Callable[[float, float], None]
 
 
-def maximum_likelihood(evidence: Evidence, *, tolerance: float = 1e-4, progress: Progress | None = None) -> Estimate:
+def maximum_likelihood(evidence: Evidence, *, tolerance: float | None = None, progress: Progress | None = None
+) -> Estimate:
     """Maximise the likelihood over the simplex, with a certificate of how little is missing.
 
     Wins where the noise is small against the frequencies (larger epsilon or n); where it is large,
@@ -35,6 +38,9 @@ def maximum_likelihood(evidence: Evidence, *, tolerance: float = 1e-4, progress:
         tolerance: how much log-likelihood may be missing, in nats per report; at least 1e-12.
         progress: called with the passes done and the present gap.
     """
+    if tolerance is None:
+        explicit = isinstance(evidence.mechanism, Channel)
+        tolerance = _MISSING_PER_REPORT if explicit else max(min(_MISSING_PER_REPORT, _MISSING / evidence.n), 1e-12)
     if not 1e-12 <= tolerance < np.inf:
         raise ParameterError(f"tolerance must be a finite number of at least 1e-12, got tolerance={tolerance!r}.")
     mechanism = evidence.mechanism

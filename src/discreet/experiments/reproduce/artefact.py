@@ -30,6 +30,33 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """Numbers to be read.
+
+    Attributes:
+        caption: what they are.
+        heads: of the columns.
+        rows: as texts.
+        left: how many columns from the left are words; the others are numbers.
+    """
+
+    caption: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: int = 1
+
+
+def no_charts(_: Results, __: Mapping[str, Population]) -> dict[str, Any]:
+    """Return no charts: a table is its numbers."""
+    return {}
+
+
+def nothing(_: Results) -> list[Any]:
+    """Return no tables, or no findings."""
+    return []
+
+
+@dataclass(frozen=True, slots=True)
 class Artefact:
     """A figure or table.
 
@@ -42,6 +69,7 @@ class Artefact:
         plan: from the populations at hand and the settings to the cells.
         charts: from the results and the populations to charts, by name of a file.
         findings: from the results to the paper's findings, checked.
+        tables: from the results to tables.
         runs: how many runs per point (the paper's number; with ``quick``).
         settings: what else is to be said of how it is measured.
     """
@@ -53,7 +81,8 @@ class Artefact:
     instead: tuple[str, ...]
     plan: Callable[[Mapping[str, Population], Settings], Sequence[Cell]]
     charts: Callable[[Results, Mapping[str, Population]], Mapping[str, Any]]
-    findings: Callable[[Results], Sequence[Finding]]
+    findings: Callable[[Results], Sequence[Finding]] = nothing
+    tables: Callable[[Results], Sequence[Table]] = nothing
     runs: tuple[int, int] = (100, 3)
     settings: tuple[str, ...] = ()
 

@@ -110,7 +110,8 @@ def make(artefact: Artefact, settings: Settings, workshop: Workshop, progress: P
     findings = artefact.findings(results)
     files, pictures = _written(artefact, (results, findings), populations, workshop.output)
     said = _settings_in_words(artefact, settings, cells, before)
-    section = Section(artefact, said, populations, lacking, pictures, findings, [file.name for file in files])
+    tables = artefact.tables(results)
+    section = Section(artefact, said, populations, lacking, pictures, tables, findings, [file.name for file in files])
     _keep_section(section, workshop)
     return Made(artefact, results, findings, [*files, workshop.report])
 

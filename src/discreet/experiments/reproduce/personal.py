@@ -3,107 +3,55 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from discreet.arrays import FloatArray, IntArray
-from discreet.estimators.tags import DROP, estimate_personalized
 from discreet.experiments.data.population import Population
-from discreet.experiments.reproduce.artefact import Settings
-from discreet.experiments.reproduce.cells import (
-    EMPIRICAL,
-    ESTIMATORS,
-    NO_PRIVACY,
-    Cell,
-    Row,
-    answers,
-    errors,
-    fingerprint,
-    half_of,
-)
+from discreet.experiments.reproduce.artefact import Settings, Table
+from discreet.experiments.reproduce.cells import CELLS, MAPS, TAGS, Cell
+from discreet.experiments.reproduce.entrants import DESIGN, DROP_BITS, NO_PRIVACY, OPTIMIZED
 from discreet.experiments.reproduce.finding import Finding
-from discreet.experiments.reproduce.results import Results
-from discreet.experiments.reproduce.sweeps import EPSILONS, QUICK_EPSILONS, Charts, log_size, loss_name, told_of
-from discreet.mechanisms import RandomizedResponse, UnaryEncoding
-from discreet.mechanisms.personalized import Personalized
+from discreet.experiments.reproduce.results import Mean, Results
+from discreet.experiments.reproduce.sweeps import (
+    EPSILONS,
+    PAPER_RUNS,
+    QUICK_EPSILONS,
+    SOME_RUNS,
+    CellMaker,
+    Charts,
+    LineUp,
+    Plan,
+    log_size,
+    loss_name,
+    told_of,
+)
+from discreet.experiments.reproduce.tagged import CASES, OPEN, POINTS, celled, points_of_interest, true_backgrounds
+from discreet.experiments.reproduce.trials import ESTIMATORS
 from discreet.plots.curves import Curves, curve_chart
 from discreet.plots.maps import Map, map_chart
 
-TASK = "personalized"
-CASES = ("I", "II", "III")
-OPTIMIZED = ("uRR", "uRAP")
 MATTERS = 1.1
-_BATCH = 5
 _SUM = 1e-9
 
-
-def measure_tags(cell: Cell, population: Population, run: int) -> Iterator[Row]:
-    """Measure one run of the personalized mechanism: every case of background knowledge with every estimator."""
-    generator = cell.generator(run)
-    secret = list(population.behind)
-    hidden = np.array([population.behind[tag] for tag in secret])
-    everybody = np.concatenate([[population.counts - hidden.sum(axis=0)], hidden])
-    users = half_of(everybody.reshape(-1), cell.people(run)).reshape(everybody.shape)
-    facts = {"mechanism": cell.mechanism, "values": population.domain.size, "n": int(users.sum()), "seconds": 0.0}
-    if cell.mechanism == NO_PRIVACY:
-        p = users.sum(axis=0) / users.sum()
-        yield facts | {"sensitive": 0, "estimator": EMPIRICAL} | errors(p, population.truth)
-        return
-    personalized = _personalized(cell, population)
-    facts["sensitive"] = personalized.common.domain.sensitive_count
-    data = answers(personalized.common, _with_bots(users), generator)
-    truth, behind = _with_bots(everybody) / population.people, true_backgrounds(population)
-    for case, known in _backgrounds(population).items():
-        for name, method in ESTIMATORS.items():
-            found = estimate_personalized(personalized, data, method=method, background=known)
-            terms = found.decomposition(truth, behind)
-            yield (
-                facts
-                | {"mechanism": f"{cell.mechanism} ({case})", "estimator": name}
-                | errors(found.estimate.frequencies, population.truth)
-                | {"l1": terms.error, "first_term": terms.intermediate, "second_term": terms.knowledge}
-            )
-
-
-def _personalized(cell: Cell, population: Population) -> Personalized:
-    given: dict[str, Any] = {"mechanism": RandomizedResponse}
-    if cell.mechanism == "uRAP":
-        given = {"mechanism": UnaryEncoding, "clear_bits": True}
-    epsilon = 0.0 if cell.epsilon is None else cell.epsilon
-    return Personalized(population.domain, epsilon, list(population.behind), others=False, **given)
-
-
-def _with_bots(people: IntArray) -> IntArray:
-    """Return counts of values and bots: what is secret is the bot's."""
-    return np.concatenate([people[0], people[1:].sum(axis=1)])
-
-
-def true_backgrounds(population: Population) -> dict[str, FloatArray]:
-    """Return pi_k, by tag: where the people are who hold that secret."""
-    return {tag: counts / counts.sum() for tag, counts in population.behind.items()}
-
-
-def points_of_interest(population: Population) -> dict[str, FloatArray]:
-    """Return the distribution of points of interest by tag, over what may be behind a bot."""
-    open_ = {tag: np.where(population.domain.sensitive, 0, counts) for tag, counts in population.points.items()}
-    return {tag: counts / counts.sum() for tag, counts in open_.items()}
-
-
-def _backgrounds(population: Population) -> dict[str, Any]:
-    return dict(zip(CASES, (DROP, points_of_interest(population), true_backgrounds(population)), strict=True))
-
+WITH_TAGS = LineUp(OPTIMIZED, PAPER_RUNS, TAGS)
+ON_MAPS = LineUp((), (1, 1), MAPS, (POINTS, OPEN))
+MORE_WITH_TAGS = LineUp((*OPTIMIZED, DROP_BITS, DESIGN), SOME_RUNS, TAGS)
+MORE_WITH_CELLS = LineUp(("uRR", DROP_BITS, DESIGN), SOME_RUNS, CELLS)
 
 # What is measured
 
 
-def plan_cases(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
-    """Return the cells of [ULDP, Figs. 8 and 13]."""
-    found = []
-    for name, population in populations.items():
-        listed = QUICK_EPSILONS if settings.quick else EPSILONS
-        found += _cells(name, population, settings, NO_PRIVACY, [None])
-        for mechanism in OPTIMIZED:
-            found += _cells(name, population, settings, mechanism, sorted({*listed, log_size(population.domain.size)}))
-    return found
+def plan_cases(line_ups: Sequence[LineUp]) -> Plan:
+    """Return what plans [ULDP, Figs. 8 and 13]."""
+
+    def plan(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
+        found: list[Cell] = []
+        for name, population in populations.items():
+            found += CellMaker(name, population, settings, line_ups[0]).cells(NO_PRIVACY, None)
+            listed = QUICK_EPSILONS if settings.quick else EPSILONS
+            for epsilon in sorted({*listed, log_size(population.domain.size)}):
+                for line_up in line_ups:
+                    found += CellMaker(name, population, settings, line_up).all_cells(epsilon)
+        return found
+
+    return plan
 
 
 def plan_table(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
@@ -111,32 +59,28 @@ def plan_table(populations: Mapping[str, Population], settings: Settings) -> lis
     return [
         cell
         for name, population in populations.items()
-        for mechanism in OPTIMIZED
-        for cell in _cells(name, population, settings, mechanism, [log_size(population.domain.size)])
+        for cell in CellMaker(name, population, settings, WITH_TAGS).all_cells(log_size(population.domain.size))
     ]
 
 
 def plan_maps(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
-    """Return one cell per data set: maps need no reports, but say whose they are."""
-    return [cell for name, one in populations.items() for cell in _cells(name, one, settings, NO_PRIVACY, [None])[:1]]
-
-
-def _cells(
-    name: str, population: Population, settings: Settings, mechanism: str, epsilons: Sequence[float | None]
-) -> list[Cell]:
-    runs, data = settings.chosen(100, 3), fingerprint(population)
+    """Return one cell per data set: maps need no reports."""
     return [
-        Cell(name, data, mechanism, epsilon, None, first, min(_BATCH, runs - first), settings.seed, task=TASK)
-        for epsilon in epsilons
-        for first in range(0, runs, _BATCH)
+        cell
+        for name, population in populations.items()
+        for cell in CellMaker(name, population, settings, ON_MAPS).cells(NO_PRIVACY, None)
     ]
 
 
 # What is drawn
 
 
-def charts_of_cases(measure: str) -> Charts:
-    """Return what draws a loss against epsilon for the three cases of background knowledge."""
+CASE_LINES = [f"{mechanism} ({case})" for mechanism in OPTIMIZED for case in CASES]
+MORE_LINES = [*(f"{m} (I)" for m in MORE_WITH_TAGS.names), *(celled(m) for m in MORE_WITH_CELLS.names)]
+
+
+def charts_of_cases(measure: str, lines: Sequence[str] = CASE_LINES) -> Charts:
+    """Return what draws a loss against epsilon, a line per mechanism and case of background knowledge."""
 
     def draw(results: Results, _: Mapping[str, Population]) -> dict[str, Any]:
         charts = {}
@@ -154,6 +98,7 @@ def charts_of_cases(measure: str) -> Charts:
                     "row": "",
                 }
                 for p in points
+                if p["mechanism"] in lines
             ]
             charts[name] = curve_chart(
                 Curves(
@@ -162,7 +107,7 @@ def charts_of_cases(measure: str) -> Charts:
                     "epsilon",
                     loss_name(measure),
                     drawn,
-                    [f"{mechanism} ({case})" for mechanism in OPTIMIZED for case in CASES],
+                    lines,
                     list(ESTIMATORS),
                     [""],
                     {"": base},
@@ -173,11 +118,6 @@ def charts_of_cases(measure: str) -> Charts:
         return charts
 
     return draw
-
-
-def charts_of_table(_: Results, __: Mapping[str, Population]) -> dict[str, Any]:
-    """Return no charts: a table is its numbers."""
-    return {}
 
 
 def charts_of_maps(_: Results, populations: Mapping[str, Population]) -> dict[str, Any]:
@@ -240,17 +180,72 @@ def _on_cases(results: Results, name: str, measure: str) -> Iterator[Finding]:
             )
 
 
-def claims_on_maps(_: Results) -> list[Finding]:
-    """Return no findings: the maps are for the eye; Figs. 8 and 13 say what they are worth."""
-    return []
-
-
 # As printed: uRR and uRAP in cases I, II and III; l1(p_hat, p), first term, second term.
 PRINTED = {
     "uRR (I)": (6.73e-2, 2.70e-2, 7.34e-2), "uRR (II)": (4.24e-2, 2.70e-2, 2.96e-2), "uRR (III)": (2.62e-2, 2.70e-2, 0),
     "uRAP (I)": (6.77e-2, 2.76e-2, 7.35e-2), "uRAP (II)": (4.28e-2, 2.76e-2, 2.96e-2),
     "uRAP (III)": (2.67e-2, 2.76e-2, 0),
 }  # fmt: skip
+
+
+def claims_on_maps(results: Results) -> list[Finding]:
+    """Check that points of interest tell more of where secrets are than what people tell in the open."""
+    found = []
+    for name, tag in dict.fromkeys((point["population"], point["mechanism"]) for point in results.points):
+        far = {kind: results.mean("tv", population=name, mechanism=tag, estimator=kind) for kind in (OPEN, POINTS)}
+        found.append(
+            Finding(
+                f"points of interest tell more of where {tag} is than what is told in the open",
+                name,
+                "total variation distances to the truth: in the open over points of interest",
+                far[OPEN] / far[POINTS],
+                ">=",
+                1.0,
+                "; ".join(f"{kind}: {value:.3g}" for kind, value in far.items()),
+            )
+        )
+    return found
+
+
+def claims_beyond_cases(results: Results) -> list[Finding]:
+    """Compare bots of coarse cells, which need no knowledge, with those of tags."""
+    found = []
+    for name in dict.fromkeys(point["population"] for point in results.points):
+        line = log_size(results.where(population=name)[0]["values"])
+        for mechanism in MORE_WITH_CELLS.names:
+            at = {
+                who: results.mean("tv", population=name, mechanism=who, estimator="EM", epsilon=line)
+                for who in (f"{mechanism} (I)", f"{mechanism} (II)", celled(mechanism))
+            }
+            nothing_known, _, cells = at.values()
+            found.append(
+                Finding(
+                    f"without knowledge from elsewhere, cells are better than tags for {mechanism} at epsilon = ln|X|",
+                    name,
+                    "ratio of total variation distances with EM, tags (I) over cells",
+                    nothing_known / cells,
+                    ">=",
+                    1.0,
+                    "; ".join(f"{who}: {value:.4g}" for who, value in at.items()),
+                )
+            )
+    return found
+
+
+def tables_of_theorem(results: Results) -> list[Table]:
+    """Return [ULDP, Table 1], here and as printed."""
+    rows = []
+    for point in results.where(estimator="EM"):
+        here = [point[name] for name in ("l1", "first_term", "second_term")]
+        printed = PRINTED[point["mechanism"]]
+        numbers = [text for mean, given in zip(here, printed, strict=True) for text in (_told(mean), f"{given:.4f}")]
+        rows.append((point["population"], point["mechanism"], *numbers))
+    heads = ("data", "mechanism (case)", "l1(p_hat, p)", "printed", "first term", "printed", "second term", "printed")
+    return [Table("Theorem 1 with EM at epsilon = ln|X|", heads, rows, 2)]
+
+
+def _told(mean: Mean) -> str:
+    return f"{mean.value:.4f} ± {mean.error:.4f}"
 
 
 def claims_on_table(results: Results) -> list[Finding]:

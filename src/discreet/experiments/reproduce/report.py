@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 
 from discreet.experiments.data.population import Population
-from discreet.experiments.reproduce.artefact import Artefact
+from discreet.experiments.reproduce.artefact import Artefact, Table
 from discreet.experiments.reproduce.finding import Finding
 
 _STYLE = """
@@ -33,6 +33,7 @@ class Section:
         populations: the data used, by name.
         lacking: the data sets not at hand, with the files that are not there.
         pictures: SVG texts, by name of the data set.
+        tables: numbers to be read.
         findings: the paper's, checked.
         files: names of files written.
     """
@@ -42,6 +43,7 @@ class Section:
     populations: Mapping[str, Population]
     lacking: Mapping[str, Sequence[str]]
     pictures: Mapping[str, str]
+    tables: Sequence[Table]
     findings: Sequence[Finding]
     files: Sequence[str]
 
@@ -50,8 +52,8 @@ class Section:
         artefact = self.artefact
         return f"""<section id="{escape(artefact.slug)}"><h2>{escape(artefact.title)}</h2>
 <p>{escape(artefact.shows)}</p>
-{"".join(_picture(name, svg) for name, svg in self.pictures.items())}
-<h3>The paper's findings on these data</h3>{_findings(self.findings)}
+{"".join(_picture(name, svg) for name, svg in self.pictures.items())}{"".join(_table(one) for one in self.tables)}
+{_findings(self.findings)}
 <h3>Settings</h3>{_list([*self.said, *artefact.settings])}
 <h3>Data</h3>{"".join(_population(population) for population in self.populations.values())}{_lacking(self.lacking)}
 <p><small>Files: {escape(", ".join(self.files))}</small></p></section>
@@ -81,9 +83,21 @@ def _list(sentences: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences) + "</ul>"
 
 
+def _table(table: Table) -> str:
+    heads = "".join(f"<th>{escape(head)}</th>" for head in table.heads)
+    rows = ""
+    for row in table.rows:
+        cells = (
+            f"<td>{escape(cell)}</td>" if place < table.left else f"<td class='number'>{escape(cell)}</td>"
+            for place, cell in enumerate(row)
+        )
+        rows += f"<tr>{''.join(cells)}</tr>"
+    return f"<h3>{escape(table.caption)}</h3><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+
 def _findings(findings: Sequence[Finding]) -> str:
     if not findings:
-        return "<p>None are checked here.</p>"
+        return ""
     rows = ""
     for finding in findings:
         verdict = ("yes", "holds") if finding.holds else ("no", "does not hold")
@@ -95,8 +109,9 @@ def _findings(findings: Sequence[Finding]) -> str:
             f"<td>{escape(finding.measured)}{detail}</td></tr>"
         )
     heads = ("data", "finding", "", "number", "threshold", "what the number is")
+    heading = "".join(f"<th>{head}</th>" for head in heads)
     return (
-        f"<table><thead><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<h3>Findings, checked on these data</h3><table><thead><tr>{heading}</tr></thead><tbody>{rows}</tbody></table>"
     )
 
 

@@ -72,17 +72,20 @@ class Results:
 
     def write_csv(self, path: Path) -> None:
         """Write one line per point."""
-        measures = [name for name in self.points[0] if name not in POINT]
+        measures = list(dict.fromkeys(name for point in self.points for name in point if name not in POINT))
         heads = [*POINT, "runs", *(f"{name}{part}" for name in measures for part in ("", "_standard_error"))]
         with replacing(path, force=True) as beside, beside.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(heads)
             for point in self.points:
-                means = [point[name] for name in measures]
-                numbers = [number for mean in means for number in (repr(mean.value), repr(mean.error))]
-                writer.writerow(
-                    [*("" if point[name] is None else point[name] for name in POINT), means[0].runs, *numbers]
-                )
+                means = [point[name] for name in measures if name in point]
+                numbers = [
+                    number
+                    for name in measures
+                    for number in ((repr(point[name].value), repr(point[name].error)) if name in point else ("", ""))
+                ]
+                told = ["" if point[name] is None else point[name] for name in POINT]
+                writer.writerow([*told, means[0].runs, *numbers])
 
 
 def _fits(found: Any, wanted: Any) -> bool:

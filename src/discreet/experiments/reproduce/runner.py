@@ -8,7 +8,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from discreet.errors import ParameterError
-from discreet.experiments.reproduce.cells import Cell, Row, measure
+from discreet.experiments.reproduce.cells import Cell, Row
+from discreet.experiments.reproduce.measuring import measure
 from discreet.io.files import replacing
 
 Progress = Callable[[str, int, int], None]

@@ -9,8 +9,10 @@ import numpy as np
 
 from discreet.experiments.data.population import Population
 from discreet.experiments.reproduce.artefact import Settings
-from discreet.experiments.reproduce.cells import EMPIRICAL, ESTIMATORS, MECHANISMS, NO_PRIVACY, Cell, fingerprint
+from discreet.experiments.reproduce.cells import ESTIMATE, STOPPING, TIMED, Cell, fingerprint
+from discreet.experiments.reproduce.entrants import BEYOND, BOUND, EMPIRICAL, NO_PRIVACY, PAPER, PLAIN
 from discreet.experiments.reproduce.results import Mean, Results
+from discreet.experiments.reproduce.trials import ENDS, ESTIMATORS, STOPPED
 from discreet.plots.curves import Curves, curve_chart
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -18,27 +20,70 @@ QUICK_EPSILONS = (0.1, 1.0, 10.0)
 SIZE_EPSILON = 0.1
 GROWTH_EPSILONS = (0.1, 1.0, 6.0)
 GROWTH_USERS = 240_000
+QUICK_SIZE = 1600
+
+PAPER_RUNS, GROWTH_RUNS, SOME_RUNS = (100, 3), (10, 1), (10, 1)
+"""Runs per point, as in the paper and with `quick`; and those of what is not in the paper."""
 
 _BATCH = 5
 _NAMES = {"tv": "total variation distance", "mse": "summed squared error", "seconds": "seconds"}
+_LOG_SIZE = "ln|X|"
 
 
 @dataclass(frozen=True, slots=True)
-class _Maker:
+class LineUp:
+    """Who is compared, and how.
+
+    Attributes:
+        names: the mechanisms.
+        runs: per point, and with `quick`.
+        task: what is measured.
+        estimators: those that are drawn, one panel each.
+    """
+
+    names: Sequence[str] = PAPER
+    runs: tuple[int, int] = PAPER_RUNS
+    task: str = ESTIMATE
+    estimators: Sequence[str] = tuple(ESTIMATORS)
+
+    @property
+    def has_bound(self) -> bool:
+        """Whether the lower bound is measured with them: of the mechanisms that protect the same values."""
+        return self.names is BEYOND
+
+
+THE_PAPERS = LineUp()
+MORE = LineUp(BEYOND, SOME_RUNS)
+STOPPED_EARLY = LineUp(PAPER, SOME_RUNS, STOPPING, tuple(ENDS))
+TIMES = LineUp(PAPER, (1, 1), TIMED, (*ESTIMATORS, STOPPED))
+
+
+@dataclass(frozen=True, slots=True)
+class CellMaker:
     """Makes the cells of one population, a few runs each."""
 
     name: str
     population: Population
     settings: Settings
-    runs: int
+    line_up: LineUp
     batch: int = _BATCH
     users: int | None = None
 
     def cells(self, mechanism: str, epsilon: float | None, drawn: int | None = None) -> Iterator[Cell]:
-        data, seed = fingerprint(self.population), self.settings.seed
-        for first in range(0, self.runs, self.batch):
-            runs = min(self.batch, self.runs - first)
-            yield Cell(self.name, data, mechanism, epsilon, drawn, first, runs, seed, users=self.users)
+        """Yield the cells of one mechanism at one epsilon."""
+        data, seed, task = fingerprint(self.population), self.settings.seed, self.line_up.task
+        total = self.settings.chosen(*self.line_up.runs)
+        for first in range(0, total, self.batch):
+            runs = min(self.batch, total - first)
+            yield Cell(self.name, data, mechanism, epsilon, drawn, first, runs, seed, task, self.users)
+
+    def all_cells(self, epsilon: float) -> Iterator[Cell]:
+        """Yield the cells of everybody at one epsilon."""
+        for mechanism in (*self.line_up.names, *([BOUND] if self.line_up.has_bound else [])):
+            yield from self.cells(mechanism, epsilon)
+
+
+Plan = Callable[[Mapping[str, Population], Settings], list[Cell]]
 
 
 def log_size(values: int) -> float:
@@ -46,16 +91,20 @@ def log_size(values: int) -> float:
     return log(values)
 
 
-def plan_epsilons(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
-    """Return the cells of [ULDP, Figs. 5 and 10]."""
-    found: list[Cell] = []
-    for name, population in populations.items():
-        maker = _Maker(name, population, settings, settings.chosen(100, 3))
-        listed = QUICK_EPSILONS if settings.quick else EPSILONS
-        found += maker.cells(NO_PRIVACY, None)
-        for epsilon in sorted({*listed, log_size(population.domain.size)}):
-            found += [cell for mechanism in MECHANISMS for cell in maker.cells(mechanism, epsilon)]
-    return found
+def plan_epsilons(line_up: LineUp) -> Plan:
+    """Return what plans [ULDP, Figs. 5 and 10]."""
+
+    def plan(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
+        found: list[Cell] = []
+        for name, population in populations.items():
+            maker = CellMaker(name, population, settings, line_up)
+            listed = QUICK_EPSILONS if settings.quick else EPSILONS
+            found += maker.cells(NO_PRIVACY, None)
+            for epsilon in sorted({*listed, log_size(population.domain.size)}):
+                found += maker.all_cells(epsilon)
+        return found
+
+    return plan
 
 
 def sizes(values: int, *, quick: bool) -> list[int]:
@@ -63,19 +112,23 @@ def sizes(values: int, *, quick: bool) -> list[int]:
     return sorted({round(float(size)) for size in np.geomspace(1, values, 5 if quick else 13)})
 
 
-def plan_sizes(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
-    """Return the cells of [ULDP, Figs. 6 and 11]: random sensitive sets, a new one in every run."""
-    found: list[Cell] = []
-    for name, population in populations.items():
-        values = population.domain.size
-        maker = _Maker(name, population, settings, settings.chosen(100, 3))
-        found += maker.cells(NO_PRIVACY, None)
-        for epsilon in (SIZE_EPSILON, log_size(values)):
-            # RR and RAPPOR do not care what is sensitive.
-            found += [cell for mechanism in ("RR", "RAPPOR") for cell in maker.cells(mechanism, epsilon)]
-            for size in sizes(values, quick=settings.quick):
-                found += [cell for mechanism in ("uRR", "uRAP") for cell in maker.cells(mechanism, epsilon, size)]
-    return found
+def plan_sizes(line_up: LineUp) -> Plan:
+    """Return what plans [ULDP, Figs. 6 and 11]: random sensitive sets, a new one in every run, the same for all."""
+
+    def plan(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
+        found: list[Cell] = []
+        for name, population in populations.items():
+            values = population.domain.size
+            maker = CellMaker(name, population, settings, line_up)
+            found += maker.cells(NO_PRIVACY, None)
+            for epsilon in (SIZE_EPSILON, log_size(values)):
+                for mechanism in (*line_up.names, *([BOUND] if line_up.has_bound else [])):
+                    # RR and RAPPOR do not care what is sensitive.
+                    drawn = [None] if mechanism in PLAIN else sizes(values, quick=settings.quick)
+                    found += [cell for size in drawn for cell in maker.cells(mechanism, epsilon, size)]
+        return found
+
+    return plan
 
 
 def growth_users(population: Population) -> int | None:
@@ -83,24 +136,35 @@ def growth_users(population: Population) -> int | None:
     return GROWTH_USERS if population.people >= 2 * GROWTH_USERS else None
 
 
-def plan_growth(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
-    """Return the cells of [ULDP, Figs. 7 and 12]: one attribute more at a time."""
-    found: list[Cell] = []
-    for name, population in populations.items():
-        maker = _Maker(name, population, settings, settings.chosen(10, 1), batch=1, users=growth_users(population))
-        found += maker.cells(NO_PRIVACY, None)
-        for epsilon in GROWTH_EPSILONS:
-            found += [cell for mechanism in MECHANISMS for cell in maker.cells(mechanism, epsilon)]
-    return found
+def plan_growth(line_up: LineUp) -> Plan:
+    """Return what plans [ULDP, Figs. 7 and 12]: one attribute more at a time."""
+
+    def plan(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
+        found: list[Cell] = []
+        for name, population in populations.items():
+            maker = CellMaker(name, population, settings, line_up, batch=1, users=growth_users(population))
+            found += maker.cells(NO_PRIVACY, None)
+            for epsilon in GROWTH_EPSILONS:
+                found += maker.all_cells(epsilon)
+        return found
+
+    return plan
 
 
 def plan_times(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
-    """Return the cells of the running time: epsilon = 6, one run each, nothing beside it."""
-    runs, seed, given = settings.chosen(1, 1), settings.seed, populations.items()
+    """Return the cells of the running time at epsilon = 6, with the paper's 240,000 users if there are so many.
+
+    What is timed needs no truth, so that more than half of the people may report.
+    """
+    listed = list(populations.items())
+    if settings.quick:
+        # Plain EM takes its time where there are many values.
+        listed = [(name, one) for name, one in listed if one.domain.size <= QUICK_SIZE] or listed[:1]
     return [
-        Cell(name, fingerprint(one), mechanism, 6.0, runs=runs, seed=seed, timed=True, users=growth_users(one))
-        for name, one in given
-        for mechanism in MECHANISMS
+        cell
+        for name, one in listed
+        for mechanism in PAPER
+        for cell in CellMaker(name, one, settings, TIMES, users=min(GROWTH_USERS, one.people)).cells(mechanism, 6.0)
     ]
 
 
@@ -133,7 +197,18 @@ def told_of(point: Mapping[str, Any]) -> str:
     )
 
 
-def charts_of_epsilons(measure: str) -> Charts:
+def _drawn(point: Mapping[str, Any], measure: str, x: float, row: str, line_up: LineUp) -> Iterator[dict[str, Any]]:
+    """Yield the records of a point: one, but for the lower bound, which is drawn in every panel."""
+    if measure in point:
+        for column in line_up.estimators if point["mechanism"] == BOUND else [point["estimator"]]:
+            yield _point(point, measure, x, row) | {"column": column}
+
+
+def _lines(line_up: LineUp, measure: str) -> list[str]:
+    return [*line_up.names, *([BOUND] if line_up.has_bound and measure == "mse" else [])]
+
+
+def charts_of_epsilons(measure: str, line_up: LineUp = THE_PAPERS) -> Charts:
     """Return what draws a loss against epsilon, one figure per data set."""
 
     def draw(results: Results, _: Mapping[str, Population]) -> dict[str, Any]:
@@ -147,13 +222,13 @@ def charts_of_epsilons(measure: str) -> Charts:
                     [told_of(points[0]) + f"; |X_S| = {sensitive}"],
                     "epsilon",
                     _NAMES[measure],
-                    [_point(p, measure, p["epsilon"], "") for p in points],
-                    MECHANISMS,
-                    list(ESTIMATORS),
+                    [record for p in points for record in _drawn(p, measure, p["epsilon"], "", line_up)],
+                    _lines(line_up, measure),
+                    list(line_up.estimators),
                     [""],
                     {"": _baseline(results, measure, name)},
                     marks={"": log_size(points[0]["values"])},
-                    mark="ln|X|",
+                    mark=_LOG_SIZE,
                 )
             )
         return charts
@@ -165,7 +240,7 @@ def _names(results: Results) -> list[str]:
     return list(dict.fromkeys(point["population"] for point in results.points))
 
 
-def charts_of_sizes(measure: str) -> Charts:
+def charts_of_sizes(measure: str, line_up: LineUp = THE_PAPERS) -> Charts:
     """Return what draws a loss against |X_S|, one figure per data set."""
 
     def draw(results: Results, _: Mapping[str, Population]) -> dict[str, Any]:
@@ -173,8 +248,12 @@ def charts_of_sizes(measure: str) -> Charts:
         for name in _names(results):
             points = [p for p in results.where(population=name) if p["epsilon"] is not None]
             rows = {epsilon: f"epsilon = {epsilon:.3g}" for epsilon in sorted({p["epsilon"] for p in points})}
-            base = _baseline(results, measure, name)
-            drawn = [_point(p, measure, x, rows[p["epsilon"]]) for p in points for x in _places(p, points)]
+            drawn = [
+                record
+                for p in points
+                for x in _places(p, points)
+                for record in _drawn(p, measure, x, rows[p["epsilon"]], line_up)
+            ]
             charts[name] = curve_chart(
                 Curves(
                     f"{_NAMES[measure].capitalize()} against |X_S|",
@@ -182,10 +261,10 @@ def charts_of_sizes(measure: str) -> Charts:
                     "|X_S|",
                     _NAMES[measure],
                     drawn,
-                    MECHANISMS,
-                    list(ESTIMATORS),
+                    _lines(line_up, measure),
+                    list(line_up.estimators),
                     list(rows.values()),
-                    dict.fromkeys(rows.values(), base),
+                    dict.fromkeys(rows.values(), _baseline(results, measure, name)),
                 )
             )
         return charts
@@ -201,7 +280,7 @@ def _places(point: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> li
     return [min(drawn), max(drawn)]
 
 
-def charts_of_growth(measure: str) -> Charts:
+def charts_of_growth(measure: str, line_up: LineUp = THE_PAPERS) -> Charts:
     """Return what draws a loss, or seconds, against |X|: one figure per family of data sets."""
 
     def draw(results: Results, _: Mapping[str, Population]) -> dict[str, Any]:
@@ -212,15 +291,16 @@ def charts_of_growth(measure: str) -> Charts:
             rows = {epsilon: f"epsilon = {epsilon:g}" for epsilon in sorted({p["epsilon"] for p in noisy})}
             base = [p[measure].value for p in points if p["mechanism"] == NO_PRIVACY]
             level = min(base) if base and measure != "seconds" else None
+            records = [record for p in noisy for record in _drawn(p, measure, p["values"], rows[p["epsilon"]], line_up)]
             charts[family] = curve_chart(
                 Curves(
                     f"{_NAMES[measure].capitalize()} against |X|",
                     [f"{noisy[0]['n']:,} users of {family}, attributes added one by one; runs: {noisy[0]['tv'].runs}"],
                     "|X|",
                     _NAMES[measure],
-                    [_point(p, measure, p["values"], rows[p["epsilon"]]) for p in noisy],
-                    MECHANISMS,
-                    list(ESTIMATORS),
+                    records,
+                    _lines(line_up, measure),
+                    list(line_up.estimators),
                     list(rows.values()),
                     dict.fromkeys(rows.values(), level),
                     baseline="no privacy (fewest attributes)",

@@ -1,0 +1,53 @@
+"""What is measured in one cell, by task."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from discreet.errors import ParameterError
+from discreet.experiments.data import sources
+from discreet.experiments.data.population import Population
+from discreet.experiments.reproduce.cells import (
+    CELLS,
+    ESTIMATE,
+    MAPS,
+    STOPPING,
+    TAGS,
+    TIMED,
+    WORST,
+    Cell,
+    Row,
+    fingerprint,
+)
+from discreet.experiments.reproduce.tagged import measure_cells, measure_maps, measure_tags
+from discreet.experiments.reproduce.trials import ENDS, ESTIMATORS, STOPPED, losses
+from discreet.experiments.reproduce.worst import measure_worst
+
+Task = Callable[[Cell, Population, int], Iterator[Row]]
+
+TASKS: dict[str, Task] = {
+    ESTIMATE: losses(ESTIMATORS),
+    STOPPING: losses(ENDS),
+    TIMED: losses(ESTIMATORS | {STOPPED: "em"}),
+    TAGS: measure_tags,
+    CELLS: measure_cells,
+    MAPS: measure_maps,
+    WORST: measure_worst,
+}
+"""Every task by name: from a cell, its population and the number of a run to that run's rows."""
+
+
+def measure(cell: Cell, folder: Path | None) -> list[Row]:
+    """Measure a cell.
+
+    Raises:
+        ParameterError: if the data set has changed since the cell was made.
+        DataError: if it cannot be loaded.
+    """
+    population = sources.load(cell.population, folder)
+    if fingerprint(population) != cell.data:
+        raise ParameterError(f"{cell.population} has changed while it was in use; start again.")
+    return [
+        {"population": cell.population, "epsilon": cell.epsilon, "drawn": cell.drawn, "run": run, **row}
+        for run in range(cell.first, cell.first + cell.runs)
+        for row in TASKS[cell.task](cell, population, run)
+    ]
