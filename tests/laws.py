@@ -22,12 +22,36 @@ from discreet.mechanisms import (
     BlockMechanism,
     HadamardResponse,
     LocalHashing,
+    PerValueEncoding,
+    PerValueResponse,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
 )
 
 EPSILONS = (0.1, 1.0, 3.0, 8.0)
+
+
+def by_value(domain: Domain, epsilon: float) -> list[dict[str, Any]]:
+    """Return groups of values with up to four epsilons between half of the largest one and all of it."""
+    ranks = domain.sensitive_count - 1 - np.arange(domain.sensitive_count)
+    levels = np.linspace(epsilon, epsilon / 2, min(domain.sensitive_count, 4))
+    groups = []
+    for level, one in enumerate(levels):
+        mask = np.zeros(domain.size, dtype=np.bool_)
+        mask[domain.sensitive_codes[ranks % len(levels) == level]] = True
+        groups.append({"values": mask, "epsilon": float(one)})
+    return groups
+
+
+def per_value(cls: Callable[..., BlockMechanism]) -> Callable[..., BlockMechanism]:
+    """Return a builder that promises something to each value."""
+
+    def build(domain: Domain, epsilon: float) -> BlockMechanism:
+        return cls(domain, epsilon, epsilons=by_value(domain, epsilon))
+
+    return build
+
 
 BUILDERS: dict[str, Callable[..., BlockMechanism]] = {
     "rr": RandomizedResponse,
@@ -42,7 +66,10 @@ BUILDERS: dict[str, Callable[..., BlockMechanism]] = {
     "hadamard": HadamardResponse,
     "design": BlockDesign,
     "design-mass": partial(BlockDesign, sensitive_mass=0.2),
+    "rr-per-value": per_value(PerValueResponse),
+    "unary-per-value": per_value(PerValueEncoding),
 }
+PER_VALUE = {"rr-per-value", "unary-per-value"}
 
 SMALL = {"1of2": (2, [1]), "1of7": (7, [3]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}
 MEDIUM = {"1of40": (40, [17]), "12of40": (40, [0, 1, 5, 9, 10, 18, 22, 23, 30, 31, 38, 39]), "40of40": (40, None)}
@@ -85,6 +112,11 @@ def cases(sizes: dict[str, Any], epsilons: tuple[float, ...] = EPSILONS) -> list
     """Return every builder that fits on every domain of ``sizes``."""
     found = [Case(builder, size, epsilon) for builder in BUILDERS for size in sizes for epsilon in epsilons]
     return [case for case in found if _NEEDS.get(case.builder, bool)(case.domain)]
+
+
+def rounding(case: Case) -> float:
+    """Return what of an epsilon may be lost, relatively: bits of several probabilities cannot all be in proportion."""
+    return 1e-3 if case.builder == "unary-per-value" else 1e-12
 
 
 small = pytest.mark.parametrize("case", cases(SMALL), ids=str)
@@ -137,13 +169,18 @@ def support_of(mechanism: BlockMechanism, block: Any) -> Any:
     return np.concatenate([block.astype(np.int64) * (block.sum() == size) for size in mechanism.law.sizes])
 
 
-def kinds_of(mechanism: BlockMechanism) -> list[tuple[Fraction, Fraction, Fraction]]:
-    """Return, for each kind of block, its share of the noise, pi and rho."""
+def of_each(shares: tuple[Fraction, ...], law: Any) -> list[Fraction]:
+    """Return one of a law's probabilities for every value, from those of its levels."""
+    return list(shares) * law.size if law.levels is None else [shares[level] for level in law.levels]
+
+
+def kinds_of(mechanism: BlockMechanism) -> list[tuple[Fraction, list[Fraction], list[Fraction]]]:
+    """Return, for each kind of block, its share of the noise, and pi and rho of every value."""
     law = mechanism.law
     if mechanism.support_size == mechanism.domain.sensitive_count:
-        return [(Fraction(1), law.inclusion, law.pair_inclusion)]
+        return [(Fraction(1), of_each(law.inclusions, law), of_each(law.pair_inclusions, law))]
     v = law.size
-    return [(t, Fraction(k, v), Fraction(k - 1, v - 1)) for t, k in zip(law.shares, law.sizes, strict=True)]
+    return [(t, [Fraction(k, v)] * v, [Fraction(k - 1, v - 1)] * v) for t, k in zip(law.shares, law.sizes, strict=True)]
 
 
 def by_kind(mechanism: BlockMechanism, contained: Any) -> list[list[int]]:
@@ -172,12 +209,12 @@ def spelled(case: Case) -> Spelled:
     contained = mechanism.law.contains(blocks)
     noise, denominator = in_whole_numbers(weights)
     told, untold = mechanism.threshold, (1 << 64) - mechanism.threshold
-    inclusion = Fraction(int(noise[contained[:, 0]].sum()), denominator)
-    a, b = inclusion.numerator, inclusion.denominator
+    given = [Fraction(denominator, int(noise[contained[:, rank]].sum())) for rank in range(contained.shape[1])]
+    a = lcm(*{one.denominator for one in given})
     rows = np.empty((domain.size, len(noise)), dtype=object)
     rows[:] = noise * untold * a
     for rank, code in enumerate(domain.sensitive_codes):
-        rows[code] = rows[code] + np.where(contained[:, rank], noise * told * b, 0)
+        rows[code] = rows[code] + np.where(contained[:, rank], noise * told * int(a * given[rank]), 0)
     in_clear, marks, beside = _in_clear(mechanism, noise, contained, told * a)
     return Spelled(
         np.hstack([rows, in_clear]),

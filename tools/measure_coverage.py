@@ -32,7 +32,7 @@ def mechanisms() -> list[tuple[str, BlockMechanism]]:
     found = []
     for kind, sensitive in ((f"{SENSITIVE} of {SIZE}", list(range(SENSITIVE))), ("all", None)):
         domain = dc.Domain(range(SIZE), sensitive=sensitive)
-        found += [(kind, cls(domain, EPSILON)) for cls in BLOCK_MECHANISMS.values()]
+        found += [(kind, cls(domain, EPSILON)) for cls in BLOCK_MECHANISMS.values() if not cls.needs_options()]
         if sensitive:
             found.append((kind, dc.UnaryEncoding(domain, EPSILON, clear_bits=True)))
     return found

@@ -92,8 +92,8 @@ FAULTS = [
     Fault(
         "contrast is e^eps instead of e^eps - 1",
         "mechanisms/law.py",
-        "return float(Fraction(self.threshold, max(WORD_RANGE - self.threshold, 1)) / self.law.inclusion)",
-        "return float(1 + Fraction(self.threshold, max(WORD_RANGE - self.threshold, 1)) / self.law.inclusion)",
+        "return spread(tuple(odds / pi for pi in self.law.inclusions), self.law.levels)",
+        "return spread(tuple(1 + odds / pi for pi in self.law.inclusions), self.law.levels)",
         CONTRACT,
     ),
     Fault(
@@ -211,7 +211,7 @@ FAULTS = [
     Fault(
         "the loss of a clear value forgets what its silence is worth",
         "theory/moments.py",
-        "else self.truth * self.size * self.worth[2] ** 2",
+        "else self.truth * self._summed(self.worth[2] ** 2)",
         "else 0.0",
         CONTRACT,
     ),
@@ -284,6 +284,42 @@ FAULTS = [
         "return 2 * float(sum(abs(mass)",
         "return float(sum(abs(mass)",
         ("tests/estimators",),
+    ),
+    Fault(
+        "the truth is told as the mean of the values' promises allows",
+        "mechanisms/law.py",
+        "return min(truth_threshold(epsilon, pi) for epsilon, pi in zip(promises, law.inclusions, strict=True))",
+        "each = [truth_threshold(epsilon, pi) for epsilon, pi in zip(promises, law.inclusions, strict=True)]\n"
+        "    return sum(each) // len(each)",
+        CONTRACT,
+    ),
+    Fault(
+        "the digits of every bit's own threshold are inverted",
+        "mechanisms/uneven_bits.py",
+        "& np.uint64(1)).astype(np.bool_)",
+        "& np.uint64(1)) == 0",
+        STATISTICAL,
+    ),
+    Fault(
+        "values are promised what their neighbours are",
+        "core/epsilons.py",
+        "sealed(levels.astype(np.int64))",
+        "sealed(np.roll(levels, 1).astype(np.int64))",
+        CONTRACT,
+    ),
+    Fault(
+        "a level's symbols are drawn as if all weights were the same",
+        "mechanisms/uneven_singletons.py",
+        "stretches = [n * weight for n, weight in zip(counts, self.weights, strict=True)]",
+        "stretches = [n * (self.total // self.size) for n in counts]",
+        STATISTICAL,
+    ),
+    Fault(
+        "the likelihood takes the largest contrast for every value",
+        "estimators/likelihood_methods.py",
+        "shares = own / largest if isinstance(own, np.ndarray) else None",
+        "shares = None",
+        CONTRACT,
     ),
 ]
 

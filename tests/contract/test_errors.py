@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.core.tally import Tally
-from laws import Case, distributions, every, kinds_of, small, spelled, support_of
+from laws import PER_VALUE, Case, distributions, every, kinds_of, of_each, small, spelled, support_of
 
 MANY = 1 << 60
 
@@ -26,15 +26,17 @@ def test_linear_estimate_is_unbiased_by_the_law(case: Case) -> None:
     """Expected counts from S, pi and rho alone, for alphabets too large to spell out."""
     mechanism, domain = case.mechanism, case.domain
     truth = Fraction(mechanism.threshold, 1 << 64)
-    pi = mechanism.law.inclusion
+    pi = of_each(mechanism.law.inclusions, mechanism.law)
     for name, weights in distributions(domain.size, domain.sensitive).items():
         p = [Fraction(int(weight), int(weights.sum())) for weight in weights]
         mass = sum(p[code] for code in domain.sensitive_codes)
-        beside = truth * pi * (1 - mass) if mechanism.clear_blocks else 0
+        beside = truth * (1 - mass) if mechanism.clear_blocks else 0
         support = [
-            truth * share * own / pi * (p[code] + rho * (mass - p[code])) + (1 - truth) * share * own + beside
+            truth * share * own[x] / pi[x] * (p[code] + rho[x] * (mass - p[code]))
+            + (1 - truth) * share * own[x]
+            + beside * pi[x]
             for share, own, rho in kinds_of(mechanism)
-            for code in domain.sensitive_codes
+            for x, code in enumerate(domain.sensitive_codes)
         ]
         clear = [truth * p[code] for code in domain.clear_codes]
         tally = Tally(mechanism.fingerprint, MANY, _counts(support), _counts(clear))
@@ -104,10 +106,17 @@ def test_worst_case_is_reached_and_never_passed(case: Case) -> None:
     mechanism, domain = case.mechanism, case.domain
     worst = mechanism.worst_case_mse(100)
     a = mechanism.decoder.worst_mass
-    p = mechanism.arrange(
-        np.full(domain.sensitive_count, a / domain.sensitive_count),
-        np.full(domain.clear_count, (1 - a) / max(domain.clear_count, 1)),
-    )
+    inside = np.full(domain.sensitive_count, a / domain.sensitive_count)
+    if case.builder in PER_VALUE:
+        # Equal slopes: what each value adds to the loss, less twice its frequency.
+        loss = np.array([mechanism.expected_mse(1, p) + 1 for p in np.eye(domain.size)])[domain.sensitive]
+        low, high = loss.min() / 2 - 1, loss.max() / 2
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if np.maximum(loss / 2 - middle, 0).sum() > a else (low, middle)
+        inside = np.maximum(loss / 2 - low, 0)
+        inside *= a / max(inside.sum(), 1e-300)
+    p = mechanism.arrange(inside, np.full(domain.clear_count, (1 - a) / max(domain.clear_count, 1)))
     assert mechanism.expected_mse(100, p) == pytest.approx(worst, rel=1e-12)
     random = np.random.default_rng(5)
     for concentration in (0.05, 0.5, 50.0):
@@ -131,8 +140,8 @@ def test_likelihood_is_one_plus_contrast_times_mass(case: Case) -> None:
     for name, shares in distributions(domain.size, domain.sensitive).items():
         p = shares / shares.sum()
         outputs = p @ channel.matrix
-        mass = channel.contained[blocks] @ p[domain.sensitive]
-        constant = outputs[blocks] / (weights.astype(np.float64) * (1 + mechanism.contrast * mass))
+        mass = channel.contained[blocks] @ (mechanism.contrasts * p[domain.sensitive])
+        constant = outputs[blocks] / (weights.astype(np.float64) * (1 + mass))
         np.testing.assert_allclose(constant, constant[0], rtol=1e-11, err_msg=name)
         for rank, code in enumerate(domain.clear_codes):
             told = outputs[channel.clear == rank].sum()

@@ -16,12 +16,12 @@ from discreet.mechanisms import RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.personalized import Personalized, candidates_left
 from discreet.mechanisms.secret_tags import SecretTags, SimulatedTags
 from discreet.privacy.verify import matrix_epsilon, verify
-from laws import BUILDERS
+from laws import BUILDERS, PER_VALUE
 from refusals import refused
 
 DOMAIN = Domain(["clinic", "park", "street", "tower", "harbour"], sensitive=["clinic"])
 TAGS = ["home", "work"]
-SPELLED = sorted(set(BUILDERS) - {"unary-clear-bits"})
+SPELLED = sorted(set(BUILDERS) - {"unary-clear-bits"} - PER_VALUE)
 MAP = Domain.grid(lat=(0, 5), lon=(0, 7), rows=5, cols=7, sensitive=[(0.5, 0.5), (4.5, 6.5), (0.5, 1.5)])
 
 

@@ -21,7 +21,7 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from laws import SIZES, Case, cases
+from laws import SIZES, Case, cases, of_each
 from refusals import refused
 
 FEW = {name: SIZES[name] for name in ("1of7", "3of7", "5of5")}
@@ -43,7 +43,7 @@ def dense(mechanism: BlockMechanism, reports: Reports) -> Any:
     From S and pi: a block is (s + (1 - s) pi) / ((1 - s) pi) times likelier for what it contains.
     """
     domain = mechanism.domain
-    s, pi = mechanism.threshold / 2**64, float(mechanism.law.inclusion)
+    s, pi = mechanism.threshold / 2**64, np.array(of_each(mechanism.law.inclusions, mechanism.law), dtype=np.float64)
     contained = mechanism.law.contains(reports.blocks)
     if mechanism.clear_blocks:
         contained = contained[~reports.in_clear]

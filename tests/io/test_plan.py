@@ -285,6 +285,11 @@ def test_the_schema_knows_every_option_and_forbids_others() -> None:
     found = json_schema()["$defs"]
     options = {name: set(spec["properties"]) for name, spec in found.items()}
     assert options["UnaryEncodingSpec"] == {"name", "theta", "clear_bits"}
+    assert options["PerValueResponseSpec"] == options["PerValueEncodingSpec"] == {"name", "epsilons"}
+    needed = {
+        name for name, spec in found.items() if set(spec.get("required", ())) > {"name"} and "name" in options[name]
+    }
+    assert needed == {"PerValueResponseSpec", "PerValueEncodingSpec"}
     assert options["SubsetSelectionSpec"] == {"name", "k"}
     assert options["LocalHashingSpec"] == {"name", "g"}
     assert options["RandomizedResponseSpec"] == options["HadamardResponseSpec"] == {"name"}

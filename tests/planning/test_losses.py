@@ -27,7 +27,7 @@ from discreet.planning.losses import (
     worst_variance,
 )
 from discreet.theory.optimum import optimal_design
-from laws import Case, cases, distributions, every, spelled, support_of
+from laws import PER_VALUE, Case, cases, distributions, every, spelled, support_of
 from refusals import refused
 
 PER_REPORT = sqrt(2 / pi)
@@ -112,7 +112,7 @@ def one_kind(case: Case) -> bool:
 
 
 def two_worths(case: Case) -> bool:
-    return case.sizes == "5of5" or case.builder in {"rr", "unary-clear-bits"}
+    return case.sizes == "5of5" or case.builder in {"rr", "rr-per-value", "unary-clear-bits"}
 
 
 SMALL = cases({"1of2": (2, [1]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (0.1, 1.0, 3.0))
@@ -130,7 +130,7 @@ def test_exact_l1_equals_enumeration(case: Case) -> None:
 
 @pytest.mark.parametrize(
     "case",
-    [case for case in SMALL if not two_worths(case) and one_kind(case) and case.mechanism.law.pair_inclusion > 0],
+    [case for case in SMALL if not two_worths(case) and one_kind(case) and max(case.mechanism.law.pair_inclusions) > 0],
     ids=str,
 )
 def test_three_worths_are_refused_unless_nothing_goes_in_clear(case: Case) -> None:
@@ -223,13 +223,31 @@ def test_printed_worst_l1_is_the_largest(v: int, w: int, epsilon: float, kind: s
     assert normal_l1(mechanism, 50, even(v, w, printed.sensitive_mass)) == pytest.approx(printed.value, rel=1e-11)
 
 
+def climbed(mechanism: BlockMechanism, p: Any) -> Any:
+    """Move mass between two values at a time, ever less of it, as long as that makes the loss larger."""
+    best, step = normal_l1(mechanism, 50, p), 0.1
+    chosen = mechanism.domain.sensitive_codes
+    while step > 1e-4:
+        before = best
+        for one in chosen:
+            for other in chosen:
+                moved = min(step, p[other])
+                trial = p + moved * (np.eye(len(p))[one] - np.eye(len(p))[other])
+                found = normal_l1(mechanism, 50, trial)
+                p, best = (trial, found) if found > best else (p, best)
+        step = step if best > before else step / 2
+    return p
+
+
 @every
 def test_no_distribution_is_worse_than_the_worst(case: Case) -> None:
     mechanism, domain = case.mechanism, case.domain
     worst = worst_normal_l1(mechanism, 50)
     a = worst.sensitive_mass
     p = np.where(domain.sensitive, a / domain.sensitive_count, (1 - a) / max(domain.clear_count, 1))
-    assert normal_l1(mechanism, 50, p) == pytest.approx(worst.value, rel=1e-12)
+    if case.builder in PER_VALUE:
+        p = climbed(mechanism, p)
+    assert normal_l1(mechanism, 50, p) == pytest.approx(worst.value, rel=1e-6 if case.builder in PER_VALUE else 1e-12)
     for concentration in (0.1, 1.0, 100.0):
         for drawn in np.random.default_rng(8).dirichlet(np.full(domain.size, concentration), 10):
             assert normal_l1(mechanism, 50, drawn) <= worst.value * (1 + 1e-12)
@@ -297,7 +315,7 @@ def test_printed_table_without_privacy(w: int) -> None:
 def test_worst_variance_is_reached_and_never_passed(case: Case) -> None:
     mechanism, domain = case.mechanism, case.domain
     worst, most = worst_variance(mechanism), 0.0
-    kinds = [*domain.sensitive_codes[:2], *domain.clear_codes[:2]]
+    kinds = [*domain.sensitive_codes[: 4 if case.builder in PER_VALUE else 2], *domain.clear_codes[:2]]
     corners = [np.eye(domain.size)[code] for code in kinds]
     mixed = [s * a + (1 - s) * b for a in corners for b in corners for s in np.linspace(0, 1, 101)]
     for p in [*mixed, *np.random.default_rng(3).dirichlet(np.full(domain.size, 0.1), 20)]:

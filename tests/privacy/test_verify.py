@@ -12,7 +12,7 @@ from matrices import rr_matrix, urr_matrix
 from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism, Channel, HadamardResponse, RandomizedResponse, UnaryEncoding
 from discreet.privacy.verify import matrix_epsilon, verify
-from laws import BUILDERS, MEDIUM, SMALL, Case, cases
+from laws import BUILDERS, MEDIUM, SMALL, Case, cases, rounding
 
 small_cases = pytest.mark.parametrize("case", cases(SMALL), ids=str)
 medium_cases = pytest.mark.parametrize("case", cases(MEDIUM, (1.0, 8.0)), ids=str)
@@ -38,7 +38,7 @@ def test_every_promise_holds_and_the_matrix_agrees(case: Case) -> None:
     assert below(found.ratio, case.epsilon)
     assert found.realised == pytest.approx(log(found.ratio), rel=1e-14)
     # Nothing is given away either: what is realised is what was asked for, nearly.
-    assert found.realised == pytest.approx(case.epsilon, rel=1e-9)
+    assert found.realised == pytest.approx(case.epsilon, rel=max(1e-9, rounding(case)))
     if case.builder == "unary-clear-bits":
         assert found.from_matrix is None
     else:
@@ -54,8 +54,9 @@ def test_every_promise_holds_where_there_are_more_values(case: Case) -> None:
         assert found.from_matrix == pytest.approx(found.realised, abs=1e-9)
 
 
-def test_matrices_too_large_are_left_out() -> None:
-    found = verify(UnaryEncoding(Domain(range(40)), 1.0))
+@pytest.mark.parametrize("size", [40, 2000])
+def test_matrices_too_large_are_left_out(size: int) -> None:
+    found = verify(UnaryEncoding(Domain(range(size)), 1.0))
     assert found.from_matrix is None
     assert found.holds
 
@@ -69,8 +70,9 @@ def test_one_step_of_the_threshold_too_many_is_caught_by_the_integers(case: Case
     mechanism.__dict__["threshold"] = mechanism.threshold + 1
     found = verify(mechanism)
     assert not found.holds
-    assert not below(found.ratio, case.epsilon)
-    assert found.from_matrix is None or found.from_matrix == pytest.approx(case.epsilon, abs=1e-9)
+    ratios = [(level.ratio, level.promised) for level in found.levels] or [(found.ratio, case.epsilon)]
+    assert not all(below(ratio, promised) for ratio, promised in ratios)
+    assert found.from_matrix is None or found.from_matrix == pytest.approx(found.realised, abs=1e-9)
 
 
 @small_cases

@@ -9,6 +9,7 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import BLOCK_MECHANISMS, Channel, UnaryEncoding
+from laws import BUILDERS
 
 DOMAIN = Domain(range(5), sensitive=[1, 2, 4])
 SECRET_TEXT = "zanzibar"
@@ -79,8 +80,8 @@ def test_a_mask_is_copied() -> None:
 
 def test_representations_hold_no_values() -> None:
     domain = Domain([SECRET_TEXT, "yes", "no"], sensitive=[SECRET_TEXT])
-    for build in BLOCK_MECHANISMS.values():
-        mechanism = build(domain, 1.0)
+    for name in BLOCK_MECHANISMS:
+        mechanism = BUILDERS[name](domain, 1.0)
         reports = mechanism.obfuscate([SECRET_TEXT, "yes"] * 50, random=SeededRandom(2))
         tally = mechanism.tally(reports)
         for shown in (repr(reports), repr(tally), repr(domain), repr(mechanism), str(reports)):

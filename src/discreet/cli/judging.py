@@ -1,13 +1,21 @@
 """The verb ``verify``."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
 
+from discreet.arrays import IntArray
 from discreet.cli.terminal import console, show_json, show_table
+from discreet.core.domain import Domain
+from discreet.core.guarantee import NOT_TWO_SIDED, ONE_SIDED
 from discreet.io.plan import Plan
-from discreet.privacy.verify import Verification, verify
+from discreet.mechanisms import BlockMechanism
+from discreet.privacy.verify import LevelVerification, Verification, verify
+
+_MOST_NAMES = 3
+_MOST_LEVELS = 8
 
 
 def verify_plan(path: Path, *, as_json: bool) -> None:
@@ -15,38 +23,100 @@ def verify_plan(path: Path, *, as_json: bool) -> None:
     mechanism = Plan.load(path).mechanism()
     found = verify(mechanism)
     if as_json:
-        show_json(_verification_facts(mechanism.fingerprint, found))
+        show_json(_verification_facts(mechanism, found))
     else:
-        _show_verification(f"{mechanism}\n{mechanism.guarantee}", found)
+        _show_verification(f"{mechanism}\n{mechanism.guarantee}", mechanism.domain, found)
     if not found.holds:
         raise click.exceptions.Exit(1)
 
 
-def _verification_facts(fingerprint: str, found: Verification) -> dict[str, Any]:
-    exact = None if found.ratio is None else f"{found.ratio.numerator}/{found.ratio.denominator}"
-    return {
-        "plan": fingerprint,
+def _verification_facts(mechanism: BlockMechanism, found: Verification) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "plan": mechanism.fingerprint,
         "notion": found.notion,
         "promised": found.promised,
         "realised": None if found.notion == "none" else found.realised,
-        "e_to_epsilon": exact,
+        "e_to_epsilon": None if found.ratio is None else _exact(found.ratio),
         "integers": found.integers,
         "from_matrix": found.from_matrix,
         "holds": found.holds,
     }
+    if found.levels:
+        facts["reading"] = _reading(found)
+        facts["per_value"] = [_level_facts(mechanism.domain, level) for level in found.levels]
+    return facts
 
 
-def _show_verification(name: str, found: Verification) -> None:
+def _level_facts(domain: Domain, level: LevelVerification) -> dict[str, Any]:
+    return {
+        "count": len(level.codes),
+        "first_values": domain.names(level.codes[:_MOST_NAMES]),
+        "promised": level.promised,
+        "realised": level.realised,
+        "e_to_epsilon": _exact(level.ratio),
+        "block_contains_a_given_one": _exact(level.inclusion),
+        "from_matrix": level.from_matrix,
+        "holds": level.holds,
+    }
+
+
+def _exact(ratio: Fraction) -> str:
+    return f"{ratio.numerator}/{ratio.denominator}"
+
+
+def _reading(found: Verification) -> str:
+    return ONE_SIDED + (f"; {NOT_TWO_SIDED}" if len(found.levels) > 1 else "")
+
+
+def _show_verification(name: str, domain: Domain, found: Verification) -> None:
     out = console()
     out.print(name)
     if found.notion == "none" or found.ratio is None:
         out.print("Nothing is protected: every value is reported in clear.")
         return
     cells = [[what, how] for what, how in found.integers.items()]
-    cells.append(["e^epsilon, exactly", f"{found.ratio.numerator} / {found.ratio.denominator}"])
-    cells.append(["epsilon realised, its logarithm", f"{found.realised:.17g}"])
-    spelled = "too large to be spelled out" if found.from_matrix is None else f"{found.from_matrix:.15g}"
-    cells.append(["epsilon from the spelled-out matrix", spelled])
-    cells.append(["epsilon promised", f"{found.promised:.17g}"])
+    largest = "the largest " if found.levels else ""
+    cells.append([f"{largest}e^epsilon, exactly", f"{found.ratio.numerator} / {found.ratio.denominator}"])
+    cells.append([f"{largest}epsilon realised, its logarithm", f"{found.realised:.17g}"])
+    cells.append([f"{largest}epsilon from the spelled-out matrix", _spelled(found.from_matrix)])
+    cells.append([f"{largest}epsilon promised", f"{found.promised:.17g}"])
     show_table(f"{found.notion}: the sampler's own integers", ["what", "value"], cells, left=2)
+    if found.levels:
+        _show_levels(domain, found)
     out.print("The promise holds." if found.holds else "THE PROMISE IS BROKEN: do not use this mechanism.")
+
+
+def _spelled(epsilon: float | None) -> str:
+    return "too large to be spelled out" if epsilon is None else f"{epsilon:.15g}"
+
+
+def _show_levels(domain: Domain, found: Verification) -> None:
+    out = console()
+    out.print(f"Per value, {_reading(found)}.")
+    # What is broken is always among those shown.
+    listed = sorted(found.levels, key=lambda level: (level.holds, level.promised))
+    shown, rest = listed[:_MOST_LEVELS], listed[_MOST_LEVELS:]
+    cells = [
+        [_values(domain, level.codes), f"{level.promised:.17g}", f"{level.realised:.17g}", _spelled(level.from_matrix)]
+        for level in shown
+    ]
+    if rest:
+        kept = [_span([getattr(level, which) for level in rest]) for which in ("promised", "realised", "from_matrix")]
+        cells.append([f"{sum(len(level.codes) for level in rest)} other values", *kept])
+    show_table("epsilon_x", ["values", "promised", "realised", "from the matrix"], cells, left=1)
+    for level in shown:
+        out.print(
+            f"{_values(domain, level.codes)}: a noise block contains {'a given one' if len(level.codes) > 1 else 'it'} "
+            f"with probability {_exact(level.inclusion)}; e^epsilon_x, exactly: {_exact(level.ratio)}"
+        )
+
+
+def _span(numbers: list[float | None]) -> str:
+    known = [number for number in numbers if number is not None]
+    return f"{min(known):.12g} to {max(known):.12g}" if known else _spelled(None)
+
+
+def _values(domain: Domain, codes: IntArray) -> str:
+    named = "; ".join(domain.names(codes[:_MOST_NAMES]))
+    more = len(codes) - _MOST_NAMES
+    return f"{named}; and {more} more" if more > 0 else named

@@ -104,6 +104,12 @@ def _show(made: Made) -> None:
         ]
         for one in made.findings
     ]
-    headings = ["data", "finding of the paper", "on these data", "number", "threshold"]
-    show_table(f"{made.artefact.title}: {made.artefact.name}", headings, cells, left=3)
+    headings = ["data", "finding", "on these data", "number", "threshold"]
+    title = f"{made.artefact.title}: {made.artefact.name}"
+    if cells:
+        show_table(title, headings, cells, left=3)
+    else:
+        console().print(title)
+    for table in made.artefact.tables(made.results):
+        show_table(table.caption, list(table.heads), [list(row) for row in table.rows], left=table.left)
     console().print("Written: " + ", ".join(str(file) for file in made.files))

@@ -267,3 +267,14 @@ class Domain:
                 f"p must be {self.size} probabilities that sum to 1, got shape {array.shape} and sum {array.sum():.9g}."
             )
         return array
+
+
+def checked_domain(given: object) -> Domain:
+    """Return ``given`` if it is a domain.
+
+    Raises:
+        ParameterError: if not.
+    """
+    if not isinstance(given, Domain):
+        raise ParameterError(f"domain must be a Domain, got {type(given).__name__}; make one with Domain(labels).")
+    return given

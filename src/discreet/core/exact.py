@@ -14,6 +14,8 @@ from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
 
 _DIGITS = 120
+# e^-200 is about 2^-289.
+_WEIGHT_BITS = 400
 _LARGEST_EPSILON = 200.0
 
 
@@ -50,6 +52,14 @@ def exponential_below(epsilon: float) -> Fraction:
         value = Decimal(epsilon).exp()
         context.rounding = ROUND_FLOOR
         return Fraction(value * (1 - Decimal(10) ** (2 - _DIGITS)))
+
+
+def noise_weight(epsilon: float) -> Fraction:
+    """Return beta = 1 / (e^epsilon - 1), over 2^400 and rounded down: the noise that epsilon takes for each truth.
+
+    The same on every machine, which no exponential of doubles is.
+    """
+    return Fraction(int((1 << _WEIGHT_BITS) / (exponential_below(epsilon) - 1)), 1 << _WEIGHT_BITS)
 
 
 def truth_threshold(epsilon: float, inclusion: Fraction) -> int:

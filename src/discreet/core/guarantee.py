@@ -1,10 +1,31 @@
 """What a mechanism promises, in a form that can be printed and checked."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from discreet.core.domain import Domain
 
 _MOST_NAMES = 6
+
+ONE_SIDED = "one-sided: a report makes x at most e^epsilon_x times likelier than any other value"
+"""The reading of an epsilon_x per sensitive value x that is promised and verified."""
+
+NOT_TWO_SIDED = "the two-sided reading, min(epsilon_x, epsilon_x'), is stricter and does not hold"
+"""The reading that is not, wherever promises differ."""
+
+
+class LevelPromise(NamedTuple):
+    """What is promised to sensitive values that have one promise in common.
+
+    Attributes:
+        promised: their epsilon_x, in nats.
+        realised: epsilon_x of the integers that the sampler uses, in nats; never above ``promised``.
+        values: how many values.
+    """
+
+    promised: float
+    realised: float
+    values: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +39,8 @@ class Guarantee:
         promised: epsilon asked for, in nats; None if nothing was promised (an explicit channel).
         realised: epsilon of the integers that the sampler uses, in nats; never above ``promised``.
         tags: for a personalized mechanism, how many bots stand for values that only one user holds secret; else 0.
+        levels: where sensitive values have promises of their own, those; ``promised`` and ``realised`` are then for all
+            of them together, and the largest.
     """
 
     notion: str
@@ -25,6 +48,7 @@ class Guarantee:
     promised: float | None
     realised: float
     tags: int = 0
+    levels: tuple[LevelPromise, ...] = ()
 
     @property
     def size(self) -> int:
@@ -48,6 +72,8 @@ class Guarantee:
             return "No protection: every value is reported in clear."
         kept = "" if self.promised is None else f", promised {self.promised:g}"
         realised = f"realised epsilon {self.realised:.12g}{kept}"
+        if self.levels:
+            return self._per_value(realised)
         if self.notion == "LDP":
             return (
                 f"epsilon-LDP for all {self.size} values ({realised}): whatever a report says, "
@@ -67,3 +93,21 @@ class Guarantee:
             f"most a factor e^epsilon apart. The other {self.size - self.sensitive_count} values are not protected: "
             f"they may be reported in clear."
         )
+
+    def _per_value(self, realised: str) -> str:
+        kinds = sorted(self.levels)
+        spans = [f"{low:.12g}" if low == high else f"{low:.12g} to {high:.12g}" for low, high in self._spans()]
+        other = f"; {NOT_TWO_SIDED}" if len(kinds) > 1 else ""
+        rest = self.size - self.sensitive_count
+        clear = f" The other {rest} values are not protected: they may be reported in clear." if rest else ""
+        return (
+            f"An epsilon_x for each of {self.sensitive_count} sensitive of {self.size} values (realised {spans[0]}, "
+            f"promised {spans[1]}, {len(kinds)} different; X_S = {{{self.sensitive_names}}}), {ONE_SIDED}{other}. "
+            f"Taken together, {'epsilon-LDP' if self.notion == 'LDP' else '(X_S, epsilon)-ULDP'} at the largest "
+            f"({realised}).{clear}"
+        )
+
+    def _spans(self) -> list[tuple[float, float]]:
+        """Return the least and the largest realised and promised epsilon_x."""
+        columns = [level.realised for level in self.levels], [level.promised for level in self.levels]
+        return [(min(column), max(column)) for column in columns]

@@ -10,7 +10,7 @@ from discreet.core.reports import Reports, refuse_strangers
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.block_law import Membership
+from discreet.mechanisms.block_law import Membership, block_size
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.personalized import Personalized
@@ -82,7 +82,7 @@ class Evidence:
     def has_one_block_per_value(self) -> bool:
         """Whether blocks are single values, so that the tally says all there is to know."""
         law = self.mechanism.law if isinstance(self.mechanism, BlockMechanism) else None
-        return law is not None and law.pair_inclusion == 0 and law.inclusion * law.size == 1
+        return law is not None and block_size(law) == 1
 
     def membership(self, method: str) -> Membership:
         """Return the blocks as an operator.

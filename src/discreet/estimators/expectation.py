@@ -118,7 +118,7 @@ def passes_to_gap(
 
 def _iterate(likelihood: BlockLikelihood, point: FloatArray, counts: FloatArray) -> Iterator[tuple[FloatArray, float]]:
     """Yield, for ever, the next point and the gap of the one before it."""
-    products, size = Products(likelihood.membership), likelihood.membership.size
+    products, size = Products(likelihood), likelihood.membership.size
     reports = likelihood.reports
     while True:
         weights = RowState(likelihood, products.dot(point[:size])).weights()

@@ -13,6 +13,9 @@ and u = m z / (n c), the gradient of the homogeneous form (1 replaced by the sum
     g = sum(u) + c B'u  on sensitive values,  g = sum(u) + M / (n rest)  on the rest;
 
 point . g = 1 always, and max(g) - 1 bounds what F still misses.
+
+Where values have promises of their own, a block's likelihood is 1 + sum(c_x p_x) over its members x. With c the largest
+of these contrasts and k_x = c_x / c all of this holds with B diag(k) in the place of B.
 """
 
 from dataclasses import dataclass
@@ -35,11 +38,13 @@ class BlockLikelihood:
         membership: The reported blocks.
         contrast: c = e^epsilon - 1, from the epsilon that the sampler realises; > 0.
         clear: M, the number of reports in clear; None if every value is sensitive.
+        shares: ``(v,)`` k, each value's own contrast divided by c, in (0, 1]; None if all have the same.
     """
 
     membership: Membership
     contrast: float
     clear: int | None = None
+    shares: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.contrast < np.inf:
@@ -48,6 +53,10 @@ class BlockLikelihood:
             raise ParameterError(f"clear must be >= 0 or None, got clear={self.clear}.")
         if self.membership.size < 1:
             raise ParameterError("membership must have at least one sensitive value, got none.")
+        if self.shares is not None and not (
+            self.shares.shape == (self.membership.size,) and ((self.shares > 0) & (self.shares <= 1)).all()
+        ):
+            raise ParameterError(f"shares must be {self.membership.size} numbers in (0, 1], one per sensitive value.")
         if not self.reports > 0:
             raise DataError("There must be at least one report, got none.")
 
@@ -65,10 +74,10 @@ class BlockLikelihood:
 
 
 class Products:
-    """Products with the membership matrix, counted; results are float64 whatever they ran in."""
+    """Products with the membership matrix B diag(k), counted; results are float64 whatever they ran in."""
 
-    def __init__(self, membership: Membership) -> None:
-        self._membership = membership
+    def __init__(self, likelihood: BlockLikelihood) -> None:
+        self._membership, self._shares = likelihood.membership, likelihood.shares
         self.single = False
         self.count = 0
 
@@ -82,16 +91,18 @@ class Products:
         return self.count / 2
 
     def dot(self, values: FloatArray) -> FloatArray:
-        """Multiply B by ``values``, shape ``(v,)``."""
+        """Multiply B diag(k) by ``values``, shape ``(v,)``."""
         self.count += 1
+        values = values if self._shares is None else values * self._shares
         product = self._membership.dot(np.ascontiguousarray(values, dtype=self._precision))
         return np.asarray(product, dtype=np.float64)
 
     def transpose_dot(self, weights: FloatArray) -> FloatArray:
-        """Multiply the transpose of B by ``weights``, shape ``(rows,)``."""
+        """Multiply the transpose of B diag(k) by ``weights``, shape ``(rows,)``."""
         self.count += 1
         product = self._membership.transpose_dot(weights.astype(self._precision, copy=False))
-        return np.asarray(product, dtype=np.float64)
+        found: FloatArray = np.asarray(product, dtype=np.float64)
+        return found if self._shares is None else found * self._shares
 
 
 class RowState:

@@ -20,13 +20,16 @@ from discreet.mechanisms.law import BlockMechanism
 
 # Where the paper's procedure stops: the sum of absolute changes in one iteration.
 EM_CHANGE = 3e-4
+# By default at most this much log-likelihood is missing: per report, and over all reports together, where a tenth of a
+# nat is little beside the half nat per value that the noise costs.
 _MISSING_PER_REPORT = 1e-4
 _MISSING = 0.1
 
 Progress = Callable[[float, float], None]
 
 
-def maximum_likelihood(evidence: Evidence, *, tolerance: float | None = None, progress: Progress | None = None
+def maximum_likelihood(
+    evidence: Evidence, *, tolerance: float | None = None, progress: Progress | None = None
 ) -> Estimate:
     """Maximise the likelihood over the simplex, with a certificate of how little is missing.
 
@@ -35,7 +38,8 @@ def maximum_likelihood(evidence: Evidence, *, tolerance: float | None = None, pr
 
     Args:
         evidence: the reports; the tally is enough where blocks are single values.
-        tolerance: how much log-likelihood may be missing, in nats per report; at least 1e-12.
+        tolerance: how much log-likelihood may be missing, in nats per report; at least 1e-12. None for a tenth of a nat
+            over all reports together, and at most 1e-4 per report (an explicit channel: 1e-4).
         progress: called with the passes done and the present gap.
     """
     if tolerance is None:
@@ -64,7 +68,7 @@ def _even_start(evidence: Evidence) -> FloatArray:
 def _of_singletons(evidence: Evidence, mechanism: BlockMechanism) -> Estimate:
     tally, moments, domain = evidence.tally, mechanism.moments, mechanism.domain
     counts = np.concatenate([tally.support, tally.clear])
-    noise = np.full(domain.sensitive_count, moments.noisy * moments.inclusion)
+    noise = moments.noisy * moments.inclusion * np.ones(domain.sensitive_count)
     floors = np.concatenate([noise, np.zeros(domain.clear_count)])
     found = singleton_maximum(counts, floors, slope=moments.truth)
     gap = singleton_gap(counts, floors, moments.truth, found)
@@ -82,7 +86,9 @@ def _of_blocks(evidence: Evidence, mechanism: BlockMechanism, tolerance: float, 
 
 def _likelihood(evidence: Evidence, mechanism: BlockMechanism, method: str) -> BlockLikelihood:
     clear = evidence.tally.clear_total if mechanism.domain.clear_count else None
-    return BlockLikelihood(evidence.membership(method), mechanism.contrast, clear)
+    largest, own = mechanism.contrast, mechanism.contrasts
+    shares = own / largest if isinstance(own, np.ndarray) else None
+    return BlockLikelihood(evidence.membership(method), largest, clear, shares)
 
 
 def _start(evidence: Evidence, mechanism: BlockMechanism) -> Start:

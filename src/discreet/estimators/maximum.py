@@ -8,9 +8,10 @@ of blocks whose members are independent,
 
     a = s2 psi (1 - psi),  s2 = (1/n) sum(m z^2),  psi = (1/n) B'(m z^2) / s2,
 
-taken anew when the rows' likelihoods have moved by more than a few percent. Passes run in single
-precision where that pays: they carry *changes*, whose rounding fades with the steps. What is
-returned was certified in double precision from the start.
+(psi (k - psi) where the entries of a column of B are k instead of 1), taken anew when the rows'
+likelihoods have moved by more than a few percent. Passes run in single precision where that pays:
+they carry *changes*, whose rounding fades with the steps. What is returned was certified in double
+precision from the start.
 """
 
 from collections.abc import Callable
@@ -134,7 +135,7 @@ class _Ascent:
         self._clear = likelihood.clear or 0
         self._size = likelihood.membership.size
         self._reports = likelihood.reports
-        self.products = Products(likelihood.membership)
+        self.products = Products(likelihood)
         self._face = self._find_face()
         self._point = self._first_point(start)
         self._curvature: Curvature | None = None
@@ -224,10 +225,11 @@ class _Ascent:
         weights, unit = self._rows.curvature_weights()
         mean = float(np.add.reduce(weights))
         share = self.products.transpose_dot(weights) / mean if mean > 0 else np.zeros(self._size)
-        np.clip(share, 0.0, 1.0, out=share)
+        entry = 1.0 if self._likelihood.shares is None else self._likelihood.shares
+        np.clip(share, 0.0, entry, out=share)
         mean *= unit / self._reports
         self._rest_bend = mean * float(np.median(share)) ** 2
-        diagonal = mean * share * np.maximum(1.0 - share, _LEAST_SPREAD)
+        diagonal = mean * share * np.maximum(entry - share, _LEAST_SPREAD * entry)
         bent = diagonal[diagonal > 0]
         diagonal[diagonal <= 0] = bent.min() if bent.size else 1.0
         return np.append(diagonal, 1.0) if self._clear > 0 else diagonal

@@ -1,8 +1,8 @@
 """Tallies of people whose values are known, drawn without making a single report.
 
-Where blocks are single values or independent bits the tally's joint law is a few binomials and multinomials, so that
-drawing it costs O(|X|) for any number of people. Every other law makes real reports and counts them. Either way the
-result is a simulation and marked as one.
+Where blocks are single values or independent bits (of one probability or of one for each value) the tally's joint law
+is a few binomials and multinomials, so that drawing it costs O(|X|) for any number of people. Every other law makes
+real reports and counts them. Either way the result is a simulation and marked as one.
 """
 
 import numpy as np
@@ -12,13 +12,13 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import DataError
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.bits import IndependentBits
-from discreet.mechanisms.singletons import Singletons
+from discreet.mechanisms.bits import BitStrings
+from discreet.mechanisms.singletons import Symbols
 
 
 def can_draw(mechanism: BlockMechanism) -> bool:
     """Return whether the tally's joint law is at hand."""
-    return isinstance(mechanism.law, Singletons | IndependentBits)
+    return isinstance(mechanism.law, Symbols | BitStrings)
 
 
 def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random.Generator) -> Tally:
@@ -43,13 +43,13 @@ def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random
     truth, clear = told[domain.sensitive_codes], told[domain.clear_codes]
     if not domain.sensitive_count:
         support = truth
-    elif isinstance(mechanism.law, Singletons):
+    elif isinstance(mechanism.law, Symbols):
         noise = n - int(told.sum())
-        support = truth + generator.multinomial(noise, np.full(len(truth), 1 / len(truth)))
+        support = truth + generator.multinomial(noise, mechanism.moments.inclusion * np.ones(len(truth)))
     else:
         blocks = n if mechanism.clear_blocks else n - int(clear.sum())
         # Whoever tells the truth has that bit set for sure; in every other block noise sets it, on its own.
-        support = truth + generator.binomial(blocks - truth, float(mechanism.law.inclusion))
+        support = truth + generator.binomial(blocks - truth, mechanism.moments.inclusion)
     return Tally(mechanism.fingerprint, n, support, clear, simulated=True)
 
 

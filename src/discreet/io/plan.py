@@ -111,15 +111,16 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _mechanism_spec(name: str, cls: type[BlockMechanism]) -> type[msgspec.Struct]:
-    """Make the plan's table of a mechanism out of its constructor's options."""
+    """Make the plan's table of a mechanism out of its constructor's options; those without a default are required."""
     hints = get_type_hints(cls.__init__)
     fields = [
-        (option.name, hints[option.name], option.default)
-        for option in inspect.signature(cls.__init__).parameters.values()
-        if option.default is not inspect.Parameter.empty
+        (option.name, hints[option.name])
+        if option.default is inspect.Parameter.empty
+        else (option.name, hints[option.name], option.default)
+        for option in cls.options().values()
     ]
     made = msgspec.defstruct(
-        f"{cls.__name__}Spec", fields, frozen=True, forbid_unknown_fields=True, tag_field="name", tag=name
+        f"{cls.__name__}Spec", fields, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="name", tag=name
     )
     made.__doc__ = inspect.getdoc(cls).splitlines()[0] if inspect.getdoc(cls) else None  # type: ignore[union-attr]
     return made

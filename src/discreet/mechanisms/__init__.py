@@ -10,6 +10,8 @@ from discreet.mechanisms.hashing import LocalHashing
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.singletons import RandomizedResponse
 from discreet.mechanisms.subsets import SubsetSelection
+from discreet.mechanisms.uneven_bits import PerValueEncoding
+from discreet.mechanisms.uneven_singletons import PerValueResponse
 
 Mechanism: TypeAlias = BlockMechanism | Channel
 """Whatever turns values into reports."""
@@ -23,6 +25,8 @@ BLOCK_MECHANISMS: dict[str, type[BlockMechanism]] = {
         LocalHashing,
         HadamardResponse,
         BlockDesign,
+        PerValueResponse,
+        PerValueEncoding,
     )
 }
 """Every block mechanism by its plan name; a new one joins here and nowhere else."""
@@ -35,6 +39,8 @@ __all__ = [
     "HadamardResponse",
     "LocalHashing",
     "Mechanism",
+    "PerValueEncoding",
+    "PerValueResponse",
     "RandomizedResponse",
     "SubsetSelection",
     "UnaryEncoding",

@@ -9,6 +9,7 @@ which is generalized RAPPOR [ULDP, section 3.2] when every value is sensitive an
 theta = e^(eps/2) / (e^(eps/2) + 1) is basic RAPPOR, theta = 1/2 is OUE [Wang 2017].
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, log2
@@ -22,17 +23,125 @@ from discreet.core.exact import checked_epsilon, real_number
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
+from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 from discreet.theory.theta import optimal_theta
 
 # A piece's words stay in the second-level cache.
-_PIECE_WORDS = 1 << 17
-_GREATEST_DEPTH = 60
-_PRECISION_BITS = 11
+PIECE_WORDS = 1 << 17
+GREATEST_DEPTH = 60
+PRECISION_BITS = 11
+
+
+class BitStrings(ABC):
+    """A bit per sensitive value, which noise sets on its own: how the bits are drawn, written down and counted."""
+
+    __slots__ = ()
+
+    size: int
+    depth: int
+
+    @property
+    @abstractmethod
+    def _levels(self) -> IntArray | None:
+        """The ``(v,)`` level of each value; None if there is one level."""
+
+    @property
+    @abstractmethod
+    def inclusions(self) -> tuple[Fraction, ...]:
+        """Return pi = d1 of each level."""
+
+    @property
+    def pair_inclusions(self) -> tuple[Fraction, ...]:
+        """Return rho = d1 of each level: bits are independent."""
+        return self.inclusions
+
+    @property
+    @abstractmethod
+    def _piece_lanes(self) -> int:
+        """How many 64-bit lanes of noise are made at a time."""
+
+    @abstractmethod
+    def _ladder(self, words: AnyArray) -> AnyArray:
+        """Compare lanes of random integers with the thresholds at once, from the last binary digit to the first.
+
+        Args:
+            words: ``(depth, lanes)`` words: bit u of lane j has its integer's digits in words[:, j]. Taken over.
+        """
+
+    @property
+    def _row_bytes(self) -> int:
+        return -(-self.size // 8)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return one column: v bits in bytes, the bit of value j at 2^(j % 8) of byte j // 8."""
+        return (Column("bits", np.uint8, width=self._row_bytes),)
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return 2^v."""
+        return 1 << self.size
+
+    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
+        """Draw blocks; see `BlockLaw`. Takes the same steps whether a member is wanted or not."""
+        # Without a copy, or what is filled would not be what is sent.
+        rows, flat = out["bits"], np.reshape(out["bits"], -1, copy=False)
+        self._fill_with_noise(flat, random)
+        if self.size % 8:
+            rows[:, -1] &= np.uint8((1 << self.size % 8) - 1)
+        own = (members >= 0).astype(np.uint8) << (members & 7).astype(np.uint8)
+        # One flat index is twice as fast as two.
+        place = np.arange(0, len(flat), self._row_bytes)
+        place += np.maximum(members, 0) >> 3
+        flat[place] |= own
+
+    def _fill_with_noise(self, flat: AnyArray, random: RandomSource) -> None:
+        step = 8 * self._piece_lanes
+        for start in range(0, len(flat), step):
+            piece = flat[start : start + step]
+            lanes = -(-len(piece) // 8)
+            words = random.words(lanes * self.depth).reshape(self.depth, lanes)
+            piece[:] = self._ladder(words).view(np.uint8)[: len(piece)]
+
+    def support(self, blocks: Blocks) -> IntArray:
+        """Return ``(v,)`` column sums."""
+        from discreet.kernels.bits import count_columns
+
+        return count_columns(blocks["bits"], self.size)
+
+    def membership(self, blocks: Blocks) -> "BitRows":
+        """Return the bit matrix, transposed in tiles of 32 reports."""
+        from discreet.kernels.bits import transpose_tiles
+
+        return BitRows(transpose_tiles(blocks["bits"], self.size), len(blocks["bits"]), self.size)
+
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans."""
+        return np.unpackbits(blocks["bits"], axis=1, count=self.size, bitorder="little").view(np.bool_)
+
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return all 2^v bit strings with their probabilities."""
+        numbers = np.arange(self.alphabet_size, dtype="<u8")
+        rows = numbers.view(np.uint8).reshape(-1, 8)[:, : self._row_bytes]
+        weights: Any = 1
+        levels = np.zeros(self.size, dtype=np.int64) if self._levels is None else self._levels
+        for level, pi in enumerate(self.inclusions):
+            count = int(np.count_nonzero(levels == level))
+            by_weight = np.array([pi**k * (1 - pi) ** (count - k) for k in range(count + 1)], dtype=object)
+            ours = sum(1 << int(rank) for rank in np.flatnonzero(levels == level))
+            weights = by_weight[np.bitwise_count(numbers & np.uint64(ours))] * weights
+        return {"bits": np.ascontiguousarray(rows)}, weights
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return which rows have bits beyond v."""
+        spare = np.uint8((0xFF << self.size % 8) & 0xFF) if self.size % 8 else np.uint8(0)
+        flawed: BoolArray = (blocks["bits"][:, -1] & spare) != 0
+        return flawed
 
 
 @dataclass(frozen=True, slots=True)
-class IndependentBits:
+class IndependentBits(EvenLaw, BitStrings):
     """Bits that noise sets with probability ``threshold / 2^depth``, each on its own.
 
     Attributes:
@@ -59,8 +168,8 @@ class IndependentBits:
     @classmethod
     def near(cls, size: int, inclusion: float) -> "IndependentBits":
         """Return the law whose d1 is near ``inclusion``: within 2^-12 of it and of its complement, in few digits."""
-        magnitude = ceil(-log2(max(min(inclusion, 1 - inclusion), 2.0**-_GREATEST_DEPTH)))
-        depth = min(magnitude + _PRECISION_BITS, _GREATEST_DEPTH)
+        magnitude = ceil(-log2(max(min(inclusion, 1 - inclusion), 2.0**-GREATEST_DEPTH)))
+        depth = min(magnitude + PRECISION_BITS, GREATEST_DEPTH)
         rounded = Fraction(min(max(round(inclusion * 2**depth), 1), 2**depth - 1), 2**depth)
         return cls(size, rounded.numerator, rounded.denominator.bit_length() - 1)
 
@@ -75,82 +184,23 @@ class IndependentBits:
         return self.inclusion
 
     @property
-    def _row_bytes(self) -> int:
-        return -(-self.size // 8)
+    def _levels(self) -> None:
+        return
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """Return one column: v bits in bytes, the bit of value j at 2^(j % 8) of byte j // 8."""
-        return (Column("bits", np.uint8, width=self._row_bytes),)
-
-    @property
-    def alphabet_size(self) -> int:
-        """Return 2^v."""
-        return 1 << self.size
+    def _piece_lanes(self) -> int:
+        return max(PIECE_WORDS // self.depth, 1)
 
     def describe(self) -> dict[str, Any]:
         """Return v and the fraction d1."""
         return {"law": "bits", "size": self.size, "threshold": self.threshold, "depth": self.depth}
 
-    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`. Takes the same steps whether a member is wanted or not."""
-        # Without a copy, or what is filled would not be what is sent.
-        rows, flat = out["bits"], np.reshape(out["bits"], -1, copy=False)
-        self._fill_with_noise(flat, random)
-        if self.size % 8:
-            rows[:, -1] &= np.uint8((1 << self.size % 8) - 1)
-        own = (members >= 0).astype(np.uint8) << (members & 7).astype(np.uint8)
-        # One flat index is twice as fast as two.
-        place = np.arange(0, len(flat), self._row_bytes)
-        place += np.maximum(members, 0) >> 3
-        flat[place] |= own
-
-    def _fill_with_noise(self, flat: AnyArray, random: RandomSource) -> None:
-        step = 8 * max(_PIECE_WORDS // self.depth, 1)
-        for start in range(0, len(flat), step):
-            piece = flat[start : start + step]
-            lanes = -(-len(piece) // 8)
-            piece[:] = self._ladder(random.words(lanes * self.depth).reshape(self.depth, lanes)).view(np.uint8)[
-                : len(piece)
-            ]
-
     def _ladder(self, words: AnyArray) -> AnyArray:
-        """Compare 64 lanes of random integers with the threshold at once, from its last binary digit to its first."""
         below: AnyArray = words[0]
         for digit in range(1, self.depth):
             step = np.bitwise_or if self.threshold >> digit & 1 else np.bitwise_and
             step(below, words[digit], out=below)
         return below
-
-    def support(self, blocks: Blocks) -> IntArray:
-        """Return ``(v,)`` column sums."""
-        from discreet.kernels.bits import count_columns
-
-        return count_columns(blocks["bits"], self.size)
-
-    def membership(self, blocks: Blocks) -> "BitRows":
-        """Return the bit matrix, transposed in tiles of 32 reports."""
-        from discreet.kernels.bits import transpose_tiles
-
-        return BitRows(transpose_tiles(blocks["bits"], self.size), len(blocks["bits"]), self.size)
-
-    def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans."""
-        return np.unpackbits(blocks["bits"], axis=1, count=self.size, bitorder="little").view(np.bool_)
-
-    def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return all 2^v bit strings with their probabilities."""
-        numbers = np.arange(self.alphabet_size, dtype="<u8")
-        rows = numbers.view(np.uint8).reshape(-1, 8)[:, : self._row_bytes]
-        weights = np.bitwise_count(numbers)
-        by_weight = [self.inclusion**k * (1 - self.inclusion) ** (self.size - k) for k in range(self.size + 1)]
-        return {"bits": np.ascontiguousarray(rows)}, np.array(by_weight, dtype=object)[weights]
-
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return which rows have bits beyond v."""
-        spare = np.uint8((0xFF << self.size % 8) & 0xFF) if self.size % 8 else np.uint8(0)
-        flawed: BoolArray = (blocks["bits"][:, -1] & spare) != 0
-        return flawed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,7 +274,7 @@ def _noise(theta: float, epsilon: float) -> float:
     """Return d1. With e^-eps, not e^eps: no overflow."""
     told = theta * exp(-epsilon)
     noise = told / (1 - theta + told)
-    if not 2.0**-_GREATEST_DEPTH < noise < 1 - 2.0**-_GREATEST_DEPTH:
+    if not 2.0**-GREATEST_DEPTH < noise < 1 - 2.0**-GREATEST_DEPTH:
         raise ParameterError(
             f"theta={theta!r} needs bits too rare or too frequent at this epsilon; choose another one."
         )

@@ -1,7 +1,11 @@
 """What a mechanism must say of its blocks; everything else is written once, in the law of truth or noise."""
 
+import hashlib
+from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any, Protocol
+
+import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.random import RandomSource
@@ -38,7 +42,8 @@ class Membership(Protocol):
 class BlockLaw(Protocol):
     """A random subset A of the v sensitive values: the law Lambda, how to draw from it, and how to write A down.
 
-    Sensitive values are meant by their rank 0..v - 1.
+    Sensitive values are meant by their rank 0..v - 1. Values that are in a noise block equally often form a *level*;
+    most laws have one level only (see `EvenLaw`).
     """
 
     @property
@@ -47,13 +52,21 @@ class BlockLaw(Protocol):
         ...
 
     @property
-    def inclusion(self) -> Fraction:
-        """Return pi = P(x in A), the same for every x, exactly as the sampler draws it."""
+    def levels(self) -> IntArray | None:
+        """Return the ``(v,)`` level of each value; None if there is one level."""
         ...
 
     @property
-    def pair_inclusion(self) -> Fraction:
-        """Return rho = P(x' in A given x in A) for two values; where v = 1 it only scales what cancels."""
+    def inclusions(self) -> tuple[Fraction, ...]:
+        """Return pi = P(x in A) for an x of each level, exactly as the sampler draws it."""
+        ...
+
+    @property
+    def pair_inclusions(self) -> tuple[Fraction, ...]:
+        """Return rho = P(x' in A given x in A) for an x' of each level, whatever the other value x is.
+
+        Where v = 1 it only scales what cancels.
+        """
         ...
 
     @property
@@ -100,3 +113,78 @@ class BlockLaw(Protocol):
     def flaws(self, blocks: Blocks) -> BoolArray:
         """Return ``(m,)`` booleans: which blocks no device can have sent, beyond the bounds of the columns."""
         ...
+
+
+class EvenLaw(ABC):
+    """A block law in which every value is in a noise block equally often: one level."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def inclusion(self) -> Fraction:
+        """Return pi = P(x in A), the same for every x."""
+
+    @property
+    @abstractmethod
+    def pair_inclusion(self) -> Fraction:
+        """Return rho = P(x' in A given x in A), the same for any two values."""
+
+    @property
+    def levels(self) -> None:
+        """Return None: there is one level."""
+        return
+
+    @property
+    def inclusions(self) -> tuple[Fraction, ...]:
+        """Return pi."""
+        return (self.inclusion,)
+
+    @property
+    def pair_inclusions(self) -> tuple[Fraction, ...]:
+        """Return rho."""
+        return (self.pair_inclusion,)
+
+
+class UnevenLaw(ABC):
+    """A block law in which values of different levels are in a noise block differently often.
+
+    Two of them are equal if they describe themselves alike.
+    """
+
+    levels: IntArray
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return what determines the law, ready for JSON."""
+
+    @property
+    def _levels_digest(self) -> str:
+        return hashlib.sha256(self.levels.astype("<u4").tobytes()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UnevenLaw) and self.describe() == other.describe()
+
+    def __hash__(self) -> int:
+        return hash(self._levels_digest)
+
+
+def level_counts(size: int, levels: IntArray | None) -> list[int]:
+    """Return how many of ``size`` values each level has."""
+    counts: list[int] = [size] if levels is None else np.bincount(levels).tolist()
+    return counts
+
+
+def spread(shares: tuple[Fraction, ...], levels: IntArray | None) -> float | FloatArray:
+    """Return probabilities that are given by level: one number, or ``(v,)`` where values differ."""
+    numbers = np.array([float(share) for share in shares])
+    return float(numbers[0]) if levels is None else numbers[levels]
+
+
+def block_size(law: BlockLaw) -> Fraction | None:
+    """Return how many values a block contains; None if that varies."""
+    counts = level_counts(law.size, law.levels)
+    mean = sum((n * pi for n, pi in zip(counts, law.inclusions, strict=True)), Fraction(0))
+    others = sum((n * rho for n, rho in zip(counts, law.pair_inclusions, strict=True)), Fraction(0))
+    # A block with a given member would be as large as any other.
+    return mean if all(1 + others - rho == mean for rho in law.pair_inclusions) else None

@@ -16,6 +16,7 @@ from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_so
 from discreet.core.reports import Column, Reports, refuse_strangers, smallest_unsigned
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
+from discreet.theory.worst import worst_distribution
 
 _ROW_TOLERANCE = 1e-9
 
@@ -203,7 +204,8 @@ class Channel:
     def worst_case_mse(self, n: int) -> float:
         """Return the largest `expected_mse` over all distributions: a concave maximum over the simplex."""
         loss = self.matrix @ (self.decoder**2).sum(axis=1)
-        return float(_largest_on_simplex(loss) / checked_n(n))
+        p = worst_distribution(loss)
+        return float((loss @ p - p @ p) / checked_n(n))
 
     def expected_standard_errors(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` standard deviations of the linear estimate for a true ``p``."""
@@ -216,12 +218,3 @@ class Channel:
         largest: FloatArray = self.matrix.max(axis=0)
         flawed: BoolArray = largest[blocks["output"].astype(np.int64)] == 0
         return flawed
-
-
-def _largest_on_simplex(loss: FloatArray) -> float:
-    """Return max over p in the simplex of loss.p - ||p||^2, which is reached by projecting loss/2 onto it."""
-    ordered = np.sort(loss / 2)[::-1]
-    excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
-    shift = excess[np.flatnonzero(ordered > excess)[-1]]
-    p = np.maximum(loss / 2 - shift, 0)
-    return float(loss @ p - p @ p)

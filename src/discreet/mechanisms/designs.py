@@ -25,6 +25,7 @@ from discreet.core.exact import checked_epsilon
 from discreet.core.random import WORD_RANGE, RandomSource, toss, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
+from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 from discreet.mechanisms.subsets import MemberLists, Subsets, draw_subsets
 from discreet.theory.decoder import Decoder
@@ -33,7 +34,7 @@ from discreet.theory.optimum import optimal_design
 
 
 @dataclass(frozen=True, slots=True)
-class MixedSubsets:
+class MixedSubsets(EvenLaw):
     """Uniform subsets of k or k + 1 sensitive values.
 
     Attributes:

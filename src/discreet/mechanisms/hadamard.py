@@ -16,11 +16,12 @@ from discreet.core.domain import Domain
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
+from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 
 @dataclass(frozen=True, slots=True)
-class HadamardColumns:
+class HadamardColumns(EvenLaw):
     """Half of the sensitive values: those with +1 in a column of a Sylvester matrix.
 
     Attributes:

@@ -26,6 +26,7 @@ from discreet.core.exact import checked_epsilon
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
+from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 _LARGEST_PRIME = (1 << 32) - 5
@@ -34,7 +35,7 @@ _SMALL = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class HashBuckets:
+class HashBuckets(EvenLaw):
     """The preimage of one bucket under a random hash function.
 
     Attributes:

@@ -3,9 +3,14 @@
 With probability s a device tells the truth: a sensitive value as a block that contains it, any other value in clear.
 Otherwise it sends a block of noise, whatever the value is. With s/(1 - s) = pi (e^eps - 1) this is (X_S, eps)-ULDP with
 equality (LDP if every value is sensitive). A `BlockLaw` says what the blocks are; the rest is here, once.
+
+Where the law has levels, pi_x differs, and so does what is promised to x: with s/(1 - s) <= pi_x (e^eps_x - 1) for
+every sensitive x, no report makes x more than e^eps_x times likelier than any other value [spec of the optimum, section
+5].
 """
 
 import hashlib
+import inspect
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,16 +21,16 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.domain import Domain
+from discreet.core.domain import Domain, checked_domain
 from discreet.core.exact import checked_epsilon, checked_n, likelihood_ratio, logarithm, truth_threshold
-from discreet.core.guarantee import Guarantee
+from discreet.core.guarantee import Guarantee, LevelPromise
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, toss
 from discreet.core.reports import CLEAR, Blocks, Column, Reports, refuse_strangers, smallest_unsigned
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.block_law import BlockLaw, block_size, level_counts, spread
 from discreet.mechanisms.channel import Channel
-from discreet.theory.decoder import Decoder
+from discreet.theory.decoder import Decoder, PerValue
 from discreet.theory.moments import Moments
 
 Law = TypeVar("Law", bound=BlockLaw)
@@ -46,6 +51,7 @@ class BlockMechanism:
         epsilon: the privacy promise, in nats.
         law: the block law, over the sensitive values.
         clear_blocks: whether reports in clear carry a block of noise too.
+        epsilons: the promise to the values of each level of the law; empty if there is one promise to all.
         threshold: S; the truth is told with probability s = S / 2^64.
     """
 
@@ -55,6 +61,7 @@ class BlockMechanism:
     epsilon: float
     law: BlockLaw
     clear_blocks: bool = False
+    epsilons: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse an epsilon that is no promise, and a law that is not one over the sensitive values.
@@ -66,24 +73,41 @@ class BlockMechanism:
         size = sensitive_size(self.domain)
         if self.law.size != size:
             raise ParameterError(f"the block law must be over the {size} sensitive values, got size {self.law.size}.")
-        if self.clear_blocks and self.law.inclusion != self.law.pair_inclusion:
+        if len(self.promises) != len(self.law.inclusions) or max(map(checked_epsilon, self.promises)) > self.epsilon:
+            raise ParameterError("epsilons must be one for each level of the law, none above epsilon.")
+        if self.clear_blocks and self.law.inclusions != self.law.pair_inclusions:
             raise ParameterError("clear_blocks needs a law whose values are in a block independently.")
         _ = self.threshold
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.domain!r}, epsilon={self.epsilon!r}, plan={self.fingerprint[:12]})"
 
+    @classmethod
+    def options(cls) -> dict[str, inspect.Parameter]:
+        """Return what its constructor may be told beyond a domain and an epsilon."""
+        parameters = inspect.signature(cls.__init__).parameters
+        return {name: option for name, option in parameters.items() if name not in ("self", "domain", "epsilon")}
+
+    @classmethod
+    def needs_options(cls) -> bool:
+        """Return whether a domain and an epsilon are not enough to make one."""
+        return any(option.default is inspect.Parameter.empty for option in cls.options().values())
+
     @staticmethod
     def least_worst(domain: Domain, epsilon: float, laws: Sequence[Law]) -> Law:
         """Return the law with the least worst-case error; the first one of equals."""
-        return min(laws, key=lambda law: _moments(domain, law, truth_threshold(epsilon, law.inclusion)).worst_case(1))
+        even = (epsilon,)
+        return min(laws, key=lambda law: _moments(domain, law, _threshold(even, law)).worst_case(1))
+
+    @property
+    def promises(self) -> tuple[float, ...]:
+        """Return what is promised to the values of each level of the law, in nats."""
+        return self.epsilons or (self.epsilon,)
 
     @cached_property
     def threshold(self) -> int:
-        """S, the integer with which the sampler compares its words."""
-        if self.domain.sensitive_count == 0:
-            return WORD_RANGE
-        return truth_threshold(self.epsilon, self.law.inclusion)
+        """S, the integer with which the sampler compares its words: the largest that keeps every promise."""
+        return WORD_RANGE if self.domain.sensitive_count == 0 else _threshold(self.promises, self.law)
 
     @cached_property
     def moments(self) -> Moments:
@@ -101,9 +125,25 @@ class BlockMechanism:
         return self.domain.sensitive_count
 
     @cached_property
+    def contrasts(self) -> PerValue:
+        """e^eps_x - 1 as realised: how much likelier a block is for an x that it contains; one number, or ``(v,)``."""
+        odds = Fraction(self.threshold, max(WORD_RANGE - self.threshold, 1))
+        return spread(tuple(odds / pi for pi in self.law.inclusions), self.law.levels)
+
+    @property
     def contrast(self) -> float:
-        """Return e^eps - 1 as realised: how much likelier a block is for what it contains."""
-        return float(Fraction(self.threshold, max(WORD_RANGE - self.threshold, 1)) / self.law.inclusion)
+        """The largest contrast of any value."""
+        contrasts = self.contrasts
+        return float(contrasts.max() if isinstance(contrasts, np.ndarray) else contrasts)
+
+    def promised_to(self, code: int) -> float:
+        """Return the epsilon that bounds how much likelier than others a report makes a value, given by its code.
+
+        For a value that is not sensitive, that of the mechanism: of such values only what is protected is promised.
+        """
+        if not self.domain.sensitive[code] or self.law.levels is None:
+            return self.epsilon
+        return self.epsilons[int(self.law.levels[np.searchsorted(self.domain.sensitive_codes, code)])]
 
     @property
     def block_columns(self) -> tuple[Column, ...]:
@@ -132,6 +172,8 @@ class BlockMechanism:
             "clear_blocks": self.clear_blocks,
             **self.law.describe(),
         }
+        if self.law.levels is not None:
+            facts["epsilons"] = [epsilon.hex() for epsilon in self.epsilons]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
     @cached_property
@@ -141,8 +183,11 @@ class BlockMechanism:
         if domain.sensitive_count == 0:
             return Guarantee("none", domain, None, float("inf"))
         notion = "LDP" if domain.clear_count == 0 else "ULDP"
-        realised = logarithm(likelihood_ratio(self.threshold, self.law.inclusion))
-        return Guarantee(notion, domain, self.epsilon, realised)
+        realised = [logarithm(likelihood_ratio(self.threshold, pi)) for pi in self.law.inclusions]
+        if self.law.levels is None:
+            return Guarantee(notion, domain, self.epsilon, realised[0])
+        levels = map(LevelPromise, self.promises, realised, level_counts(self.law.size, self.law.levels))
+        return Guarantee(notion, domain, self.epsilon, max(realised), levels=tuple(levels))
 
     # The device
 
@@ -238,9 +283,8 @@ class BlockMechanism:
         blocks = n if self.clear_blocks else n - int(clear.sum())
         if len(support) and int(support.max()) > blocks:
             return False
-        size = len(support) * self.law.inclusion
-        fixed = 1 + (len(support) - 1) * self.law.pair_inclusion == size
-        return not (len(support) and fixed) or int(support.sum(dtype=object)) == size * blocks
+        size = block_size(self.law)
+        return not len(support) or size is None or int(support.sum(dtype=object)) == size * blocks
 
     def empty_tally(self) -> Tally:
         """Return the zero of addition."""
@@ -322,8 +366,7 @@ class BlockMechanism:
             p: ``(|X|,)`` the true distribution.
         """
         p = self.domain.check_distribution(p)
-        mass = float(p[self.domain.sensitive].sum())
-        return self.decoder.mean_squared_error(checked_n(n), mass, float(p @ p))
+        return self.decoder.mean_squared_error(checked_n(n), p[self.domain.sensitive], float(p @ p))
 
     def worst_case_mse(self, n: int) -> float:
         """Return the largest `expected_mse` over all distributions."""
@@ -352,9 +395,7 @@ def _or_noise(members: AnyArray, told: BoolArray) -> IntArray:
 
 def sensitive_size(domain: Domain) -> int:
     """Return what a block law must be over: v, or 1 where nothing is sensitive and no block is ever sent."""
-    if not isinstance(domain, Domain):
-        raise ParameterError(f"domain must be a Domain, got {type(domain).__name__}; make one with Domain(labels).")
-    return max(domain.sensitive_count, 1)
+    return max(checked_domain(domain).sensitive_count, 1)
 
 
 def _moments(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> Moments:
@@ -363,10 +404,14 @@ def _moments(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool =
         domain.clear_count,
         threshold / WORD_RANGE,
         (WORD_RANGE - threshold) / WORD_RANGE,
-        float(law.inclusion),
-        float(law.pair_inclusion),
+        spread(law.inclusions, law.levels),
+        spread(law.pair_inclusions, law.levels),
         clear_blocks,
     )
+
+
+def _threshold(promises: tuple[float, ...], law: BlockLaw) -> int:
+    return min(truth_threshold(epsilon, pi) for epsilon, pi in zip(promises, law.inclusions, strict=True))
 
 
 def _spelled(mechanism: BlockMechanism) -> FloatArray:
@@ -374,7 +419,7 @@ def _spelled(mechanism: BlockMechanism) -> FloatArray:
     weights, contained = _alphabet(mechanism)
     domain, s = mechanism.domain, mechanism.moments.truth
     blocks = np.broadcast_to(mechanism.moments.noisy * weights, (domain.size, len(weights))).copy()
-    told = np.where(contained.T, s * weights / float(mechanism.law.inclusion), 0.0)
+    told = np.where(contained.T, s * weights / np.reshape(mechanism.moments.inclusion, (-1, 1)), 0.0)
     blocks[domain.sensitive_codes] += told[: domain.sensitive_count]
     in_clear = np.zeros((domain.size, domain.clear_count))
     in_clear[domain.clear_codes, np.arange(domain.clear_count)] = s
@@ -386,9 +431,10 @@ def _alphabet(mechanism: BlockMechanism) -> tuple[FloatArray, BoolArray]:
     if mechanism.clear_blocks:
         raise ParameterError("a mechanism with clear_bits has reports of two parts; spell out the one without.")
     if (law.alphabet_size + domain.clear_count) * domain.size > _MOST_ENTRIES:
+        # The number itself may be too large even for a float.
         raise ParameterError(
-            f"this mechanism has {law.alphabet_size + domain.clear_count:.3g} outputs for {domain.size} values; "
-            f"only matrices of up to {_MOST_ENTRIES:g} entries are spelled out."
+            f"only matrices of up to {_MOST_ENTRIES:g} entries are spelled out; this mechanism's has more, "
+            f"for {domain.size} values."
         )
     blocks, weights = law.alphabet()
     return weights.astype(np.float64), law.contains(blocks)

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.arrays import IntArray, sealed
 from discreet.core.bots import checked_tags
-from discreet.core.domain import Domain
+from discreet.core.domain import Domain, checked_domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.labels import Grid
 from discreet.core.random import RandomSource
@@ -104,9 +104,7 @@ class Personalized:
         return made
 
     def _set(self, domain: Domain, tags: tuple[str, ...], cell_of: IntArray | None) -> None:
-        if not isinstance(domain, Domain):
-            raise ParameterError(f"domain must be a Domain, got {type(domain).__name__}; make one with Domain(labels).")
-        if domain.clear_count == 0:
+        if checked_domain(domain).clear_count == 0:
             raise ParameterError(
                 "every value is sensitive for everybody, so that nobody needs a bot; use the common mechanism itself."
             )

@@ -8,6 +8,7 @@ which is RR when every value is sensitive [Kairouz 2016], uRR otherwise [ULDP, D
 sensitive value of two.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,15 +20,66 @@ from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
+from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 # Below this a 32-bit lane is hardly ever thrown away.
 _SMALL = 1 << 16
 
 
+class Symbols(ABC):
+    """One sensitive value per block, however noise is drawn: how it is written down and counted."""
+
+    __slots__ = ()
+
+    size: int
+
+    @abstractmethod
+    def _noise(self, n: int, random: RandomSource) -> AnyArray:
+        """Draw ``(n,)`` values as noise."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return one column: the value."""
+        return (Column("symbol", smallest_unsigned(self.size), bound=self.size),)
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return v."""
+        return self.size
+
+    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
+        """Draw blocks; see `BlockLaw`."""
+        symbols = out["symbol"]
+        noise = self._noise(len(members), random).astype(symbols.dtype, copy=False)
+        # The member or the noise, without a branch, whose time would tell which; in the symbols' own narrow type.
+        told = np.negative((members >= 0).astype(symbols.dtype))
+        told &= members.astype(symbols.dtype) ^ noise
+        np.bitwise_xor(told, noise, out=symbols)
+
+    def support(self, blocks: Blocks) -> IntArray:
+        """Return ``(v,)`` counts."""
+        from discreet.kernels.counting import count_symbols
+
+        return count_symbols(blocks["symbol"], self.size)
+
+    def membership(self, blocks: Blocks) -> "DistinctSymbols":
+        """Return the identity, with the counts as multiplicity."""
+        return DistinctSymbols(self.support(blocks).astype(np.float64))
+
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans."""
+        found: BoolArray = blocks["symbol"][:, None] == np.arange(self.size)
+        return found
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return no flaws: every symbol below v can be sent."""
+        return np.zeros(len(blocks["symbol"]), dtype=np.bool_)
+
+
 @dataclass(frozen=True, slots=True)
-class Singletons:
-    """One sensitive value per block.
+class Singletons(Symbols, EvenLaw):
+    """One sensitive value per block, uniform.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -54,53 +106,17 @@ class Singletons:
         """Return rho = 0."""
         return Fraction(0)
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """Return one column: the value."""
-        return (Column("symbol", smallest_unsigned(self.size), bound=self.size),)
-
-    @property
-    def alphabet_size(self) -> int:
-        """Return v."""
-        return self.size
-
     def describe(self) -> dict[str, Any]:
         """Return v."""
         return {"law": "singletons", "size": self.size}
-
-    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`."""
-        symbols = out["symbol"]
-        lane = np.uint32 if self.size <= _SMALL else np.uint64
-        noise = uniform_below(self.size, len(members), random, lane=lane).astype(symbols.dtype)
-        # The member or the noise, without a branch, whose time would tell which; in the symbols' own narrow type.
-        told = np.negative((members >= 0).astype(symbols.dtype))
-        told &= members.astype(symbols.dtype) ^ noise
-        np.bitwise_xor(told, noise, out=symbols)
-
-    def support(self, blocks: Blocks) -> IntArray:
-        """Return ``(v,)`` counts."""
-        from discreet.kernels.counting import count_symbols
-
-        return count_symbols(blocks["symbol"], self.size)
-
-    def membership(self, blocks: Blocks) -> "DistinctSymbols":
-        """Return the identity, with the counts as multiplicity."""
-        return DistinctSymbols(self.support(blocks).astype(np.float64))
-
-    def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans."""
-        found: BoolArray = blocks["symbol"][:, None] == np.arange(self.size)
-        return found
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return the v symbols, uniform."""
         symbols = np.arange(self.size, dtype=smallest_unsigned(self.size))
         return {"symbol": symbols}, np.full(self.size, self.inclusion, dtype=object)
 
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return no flaws: every symbol below v can be sent."""
-        return np.zeros(len(blocks["symbol"]), dtype=np.bool_)
+    def _noise(self, n: int, random: RandomSource) -> AnyArray:
+        return uniform_below(self.size, n, random, lane=np.uint32 if self.size <= _SMALL else np.uint64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,6 +21,7 @@ from discreet.core.exact import checked_epsilon
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
+from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 # Rows that are drawn together: marks that fit into the cache, but enough rows for a step to be worth its call.
@@ -30,7 +31,7 @@ _MOST_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
-class Subsets:
+class Subsets(EvenLaw):
     """Uniform k-subsets of the sensitive values.
 
     Attributes:

@@ -17,6 +17,7 @@ from discreet.core.exact import checked_n, real_number
 from discreet.errors import ParameterError
 from discreet.mechanisms.law import BlockMechanism
 from discreet.planning.deviation import mean_absolute_deviation
+from discreet.theory.decoder import PerValue
 from discreet.theory.information import Instance
 from discreet.theory.optimum import lower_bound
 
@@ -30,7 +31,8 @@ class WorstLoss:
 
     Attributes:
         value: the loss.
-        sensitive_mass: p(X_S) of the distribution that has it, which is uniform inside each class.
+        sensitive_mass: p(X_S) of the distribution that has it, which is uniform inside each class (over the sensitive
+            values only if all have one promise).
     """
 
     value: float
@@ -60,24 +62,24 @@ def exact_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
     if mechanism.decoder is not mechanism.moments:
         raise ParameterError("an exact l1 loss needs blocks of one kind; use normal_l1 instead.")
     moments, chosen = mechanism.moments, mechanism.domain.sensitive
-    clear = _summed_deviation(n, p[~chosen] * moments.truth) / moments.truth
+    clear = _summed_deviation(n, p[~chosen] * moments.truth, 1 / moments.truth)
     if not chosen.any():
         return float(clear / n)
-    if not (moments.clear_blocks or moments.pair_inclusion == 0 or not p[~chosen].any()):
+    if not (moments.clear_blocks or not np.any(moments.pair_inclusion) or not p[~chosen].any()):
         raise ParameterError(
             f"an exact l1 loss needs reports of two worths per value, got three from {mechanism.name!r}; "
             "use normal_l1 instead."
         )
     inside, outside, _ = moments.worth
     # The estimate is unbiased, which gives the chance that a report counts.
-    sensitive = _summed_deviation(n, (p[chosen] - outside) * moments.scale) * (inside - outside)
+    sensitive = _summed_deviation(n, (p[chosen] - outside) * moments.scale, inside - outside)
     return float((sensitive + clear) / n)
 
 
-def _summed_deviation(n: int, chances: FloatArray) -> float:
+def _summed_deviation(n: int, chances: FloatArray, worth: PerValue) -> float:
     # Distributions that are even inside each class are common, and domains may be large.
-    different, counts = np.unique(np.clip(chances, 0, 1), return_counts=True)
-    return float(mean_absolute_deviation(n, different) @ counts)
+    different, where = np.unique(np.clip(chances, 0, 1), return_inverse=True)
+    return float(np.sum(mean_absolute_deviation(n, different)[where] * worth))
 
 
 def normal_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
@@ -100,25 +102,41 @@ def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
     """Return the largest `normal_l1` over all distributions.
 
     A standard deviation is concave in p_x once the sensitive mass a is given, so the worst p is uniform inside each
-    class; the sum is concave in a, and searched.
+    class; the sum is concave in a, and searched. Where values have promises of their own, the worst p has equal slopes.
     """
     domain = mechanism.domain
     v, others = domain.sensitive_count, domain.clear_count
 
     def loss(mass: float) -> float:
         sensitive, clear = mechanism.decoder.variances(mass)
-        return _even_deviation(v, mass, sensitive) + _even_deviation(others, 1 - mass, clear)
+        return _most_deviation(v, mass, sensitive) + _most_deviation(others, 1 - mass, clear)
 
     mass = 0.0 if not v else 1.0 if not others else _top(loss)
     return WorstLoss(sqrt(2 / (pi * checked_n(n))) * loss(mass), mass)
 
 
-def _even_deviation(count: int, mass: float, variance: tuple[float, float]) -> float:
-    """Return the summed standard deviations of a class whose mass is spread evenly."""
+def _most_deviation(count: int, mass: float, variance: tuple[PerValue, PerValue]) -> float:
+    """Return the largest sum of standard deviations of a class with this mass."""
     if count == 0:
         return 0.0
-    share, (constant, slope) = mass / count, variance
-    return count * sqrt(max(constant + slope * share - share**2, 0.0))
+    constant, slope = variance
+    share = mass / count if np.ndim(constant) == 0 else _equal_slopes(mass, *map(np.asarray, variance))
+    return count * float(np.mean(np.sqrt(np.maximum(constant + slope * share - share**2, 0.0))))
+
+
+def _equal_slopes(mass: float, constant: FloatArray, slope: FloatArray) -> FloatArray:
+    """Return the ``(v,)`` shares of a mass at which sum(sqrt(A + B p - p^2)) is largest.
+
+    Its terms are arcs of circles of radius R around B/2: all have one slope where p = B/2 - sigma R, or p = 0.
+    """
+    radius = np.sqrt(constant + slope**2 / 4)
+    low, high = -1.0, 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        more = float(np.maximum(slope / 2 - middle * radius, 0).sum()) > mass
+        low, high = (middle, high) if more else (low, middle)
+    shares: FloatArray = np.maximum(slope / 2 - low * radius, 0)
+    return shares
 
 
 def paper_worst_l1_rr(size: int, total: int, epsilon: float, n: int) -> WorstLoss:
@@ -242,10 +260,10 @@ def excess(mechanism: BlockMechanism) -> float:
     return mechanism.worst_case_mse(1) / best
 
 
-def _peak(constant: float, slope: float) -> float:
-    """Return the largest constant + slope p - p^2 for p in 0..1."""
-    p = min(max(slope / 2, 0.0), 1.0)
-    return constant + slope * p - p * p
+def _peak(constant: PerValue, slope: PerValue) -> float:
+    """Return the largest constant + slope p - p^2 for p in 0..1, of any value."""
+    p = np.clip(slope / 2, 0.0, 1.0)
+    return float(np.max(constant + slope * p - p * p))
 
 
 def _positive(wanted: object) -> float:

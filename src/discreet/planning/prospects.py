@@ -81,7 +81,7 @@ class Prospect:
         """Return the parameter that was chosen, as text; empty if there is none."""
         law, moments = self.mechanism.law.describe(), self.mechanism.moments
         if self.mechanism.name == UnaryEncoding.name:
-            return f"theta={moments.truth + moments.noisy * moments.inclusion:.4f}"
+            return f"theta={moments.truth + moments.noisy * float(np.mean(moments.inclusion)):.4f}"
         return ", ".join(f"{letter}={law[key]}" for key, letter in (("count", "k"), ("buckets", "g")) if key in law)
 
     def error(self, *, worst: bool) -> float:
@@ -115,7 +115,7 @@ def bounds(question: Question) -> Bounds:
 
 
 def candidates(domain: Domain, epsilon: float, mass: float | None) -> Iterator[tuple[str, BlockMechanism]]:
-    """Yield every mechanism with a name.
+    """Yield every mechanism that a domain and an epsilon are enough for, with a name.
 
     Args:
         domain: the values and which of them are sensitive.
@@ -123,7 +123,8 @@ def candidates(domain: Domain, epsilon: float, mass: float | None) -> Iterator[t
         mass: the sensitive mass that tuned parameters are best for; None for the worst case.
     """
     for name, cls in BLOCK_MECHANISMS.items():
-        yield name, cls(domain, epsilon)  # type: ignore[call-arg]
+        if not cls.needs_options():
+            yield name, cls(domain, epsilon)  # type: ignore[call-arg]
     v, w = domain.sensitive_count, domain.size
     thetas = {"theta=1/2": 0.5}
     if w > 1:

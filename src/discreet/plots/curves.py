@@ -6,8 +6,8 @@ from typing import Any
 
 from discreet.extras import optional
 
-_PALETTE = ["#c2410c", "#f59e0b", "#1d4ed8", "#0891b2", "#7c3aed", "#15803d"]
-_BASELINE = "#111827"
+_PALETTE = ["#c2410c", "#f59e0b", "#1d4ed8", "#0891b2", "#7c3aed", "#15803d", "#db2777", "#84cc16"]
+_BASELINE, _BOUND = "#111827", "#6b7280"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Curves:
         baseline: what that line is.
         marks: by row, where a dotted vertical line goes (None for none).
         mark: what that line is.
+        bound: the one of the lines that is drawn dashed and without points, since nothing was measured there.
     """
 
     title: str
@@ -41,6 +42,7 @@ class Curves:
     baseline: str = "no privacy"
     marks: Mapping[str, float] | None = None
     mark: str = ""
+    bound: str = ""
 
     @property
     def span(self) -> tuple[float, float]:
@@ -74,20 +76,22 @@ def curve_chart(curves: Curves, *, width: int = 250, height: int = 230) -> Any:
 
 def _panel(alt: Any, curves: Curves, row: str, column: str, width: int, height: int) -> Any:
     here = [dict(point) for point in curves.points if (point["row"], point["column"]) == (row, column)]
-    base = alt.Chart(alt.Data(values=here))
+    base = alt.Chart(alt.Data(values=[point for point in here if point["line"] != curves.bound]))
+    least = alt.Chart(alt.Data(values=[point for point in here if point["line"] == curves.bound]))
     lowest, highest = curves.span
     first = column == curves.columns[0]
     x = alt.X("x:Q", title=curves.x, scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format="~g", tickCount=6))
-    y_axis = (
-        alt.Axis(format="~g", tickCount=8, title=curves.y, labels=True) if first else alt.Axis(labels=False, title=None)
-    )
+    axis = {"title": curves.y} if first else {"title": None, "labels": False, "ticks": False}
+    y_axis = alt.Axis(format="~g", tickCount=8, **axis)
     y = alt.Y("y:Q", scale=alt.Scale(type="log", domain=[lowest, highest], clamp=True, nice=False), axis=y_axis)
+    bounded = curves.bound in curves.lines
     tips = [alt.Tooltip("line:N"), alt.Tooltip("x:Q", format=".4g"), alt.Tooltip("y:Q", format=".4g")]
     layers = [
         base.mark_rule(opacity=0.5).encode(x=x, y=alt.Y("low:Q", axis=y_axis), y2="high:Q", color=_colour(alt, curves)),
         base.mark_line(point=alt.OverlayMarkDef(size=26), strokeWidth=1.8).encode(
             x=x, y=y, color=_colour(alt, curves), shape=_shape(alt, curves), tooltip=tips
         ),
+        *([least.mark_line(strokeDash=[6, 4], strokeWidth=1.8).encode(x=x, y=y, color=_colour(alt, curves))] * bounded),
         *_lines_across(alt, curves, row, here),
     ]
     named = column if not row else f"{column}; {row}" if column else row
@@ -112,8 +116,9 @@ def _lines_across(alt: Any, curves: Curves, row: str, here: Sequence[Mapping[str
 
 def _colour(alt: Any, curves: Curves) -> Any:
     names = [*curves.lines, *([curves.baseline] if any(curves.baselines.values()) else [])]
-    colours = [*_PALETTE[: len(curves.lines)], _BASELINE][: len(names)]
-    legend = alt.Legend(orient="top", direction="horizontal", title=None)
+    colours = [_BOUND if name == curves.bound else colour for name, colour in zip(curves.lines, _PALETTE, strict=False)]
+    colours = [*colours, _BASELINE][: len(names)]
+    legend = alt.Legend(orient="top", direction="horizontal", title=None, symbolOpacity=1)
     return alt.Color("line:N", scale=alt.Scale(domain=names, range=colours), legend=legend)
 
 

@@ -1,15 +1,17 @@
 """An audit from outside: draw real reports, and bound epsilon from below by how often they come.
 
 If a mechanism keeps its promise, no set of (protected) reports is more than e^eps times likelier from one value than
-from another. So draw reports of a few values; choose, on at most a fifth of the draws, the pair of values and the set
-of reports that look most revealing; and draw afresh from these two values alone. One set is tested, on draws that had
-no part in its choice, with a Clopper-Pearson bound for each of its two probabilities and half of the error for each
-(Bonferroni): the bound on epsilon is above the true one with a probability of at most 1 - confidence.
+from another (e^eps_x times likelier from a sensitive x, where such values have promises of their own). So draw reports
+of a few values; choose, on at most a fifth of the draws, the pair of values and the set of reports that look most
+revealing; and draw afresh from these two values alone. One set is tested, on draws that had no part in its choice, with
+a Clopper-Pearson bound for each of its two probabilities and half of the error for each (Bonferroni): the bound on
+epsilon is above the true one with a probability of at most 1 - confidence.
 
 An audit can refute a promise and never prove one; that is what `discreet.privacy.verify` does from the numbers. But
 verification reads what the mechanism says of itself, and this looks at what it sends.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import log
 from typing import Any
@@ -40,7 +42,7 @@ class Audit:
     """What the reports say.
 
     Attributes:
-        promised: epsilon, in nats.
+        promised: epsilon, in nats: what was promised to the first value of the event.
         lower_bound: what epsilon is at least, in nats, with the confidence below; 0 if nothing was seen.
         confidence: of the bound.
         draws: how many reports were drawn in all.
@@ -49,6 +51,7 @@ class Audit:
         counts: how often it came from the first and from the second value.
         trials: how many fresh reports of the first and of the second value were drawn for the test.
         simulated: whether a seeded source made the draws.
+        per_value: whether sensitive values have promises of their own, so that the one above is the first value's.
     """
 
     promised: float
@@ -60,13 +63,15 @@ class Audit:
     counts: tuple[int, int]
     trials: tuple[int, int]
     simulated: bool
+    per_value: bool = False
 
     def __str__(self) -> str:
         verdict = (
             "nothing speaks against the promise" if self.holds else "THE PROMISE IS BROKEN: do not use this mechanism"
         )
+        whose = "the first value's epsilon_x (one-sided)" if self.per_value else "epsilon"
         return (
-            f"With confidence {self.confidence:.6g}, epsilon is at least {self.lower_bound:.6g} ({self.draws} reports "
+            f"With confidence {self.confidence:.6g}, {whose} is at least {self.lower_bound:.6g} ({self.draws} reports "
             f"drawn); promised is {self.promised:.6g}: {verdict}."
         )
 
@@ -93,7 +98,7 @@ def audit(
         ParameterError: if nothing is promised, or there are not two values, or a parameter is out of range.
     """
     _check_numbers(draws, confidence)
-    promised, telling = _promise(mechanism)
+    promise_of, telling = _promises(mechanism)
     values = _spread(mechanism.domain) if codes is None else np.unique(mechanism.domain.check_codes(codes))
     if len(values) < 2:
         raise ParameterError(f"an audit must compare at least 2 values, got {len(values)}.")
@@ -102,12 +107,14 @@ def audit(
     if each == 0:
         raise ParameterError(f"draws must be at least {10 * len(values)} for {len(values)} values, got draws={draws}.")
     chosen_on, scored_on = ({int(code): device.sample(int(code), each) for code in values} for _ in range(2))
-    candidate = best_candidate(chosen_on, scored_on, mechanism.domain.sensitive)
+    kept = {int(code): promise_of(int(code)) for code in values}
+    candidate = best_candidate(chosen_on, scored_on, mechanism.domain.sensitive, kept)
     trials = _shared_out(draws - 2 * each * len(values), candidate)
     event = candidate.event
     counts = device.count(event, event.first, trials[0]), device.count(event, event.second, trials[1])
     found = epsilon_at_least(counts, trials, 1 - confidence)
-    return Audit(promised, found, confidence, draws, found <= promised, event, counts, trials, not device.random.secure)
+    promised, seeded, own = kept[event.first], not device.random.secure, len(set(kept.values())) > 1
+    return Audit(promised, found, confidence, draws, found <= promised, event, counts, trials, seeded, own)
 
 
 def epsilon_at_least(counts: tuple[int, int], trials: tuple[int, int], error: float) -> float:
@@ -152,14 +159,14 @@ def _check_numbers(draws: object, confidence: object) -> None:
         raise ParameterError(f"confidence must be a number between 0.5 and 1, got confidence={confidence!r}.")
 
 
-def _promise(mechanism: Mechanism) -> tuple[float, BoolArray | None]:
-    """Return the promised epsilon, and for an explicit channel which of its outputs are invertible."""
+def _promises(mechanism: Mechanism) -> tuple[Callable[[int], float], BoolArray | None]:
+    """Return the epsilon promised to a value by its code, and for an explicit channel which outputs are invertible."""
     if mechanism.guarantee.notion == "none":
         raise ParameterError("the mechanism must promise something to be audited, but nothing is sensitive.")
     if isinstance(mechanism, Channel):
         found = required(smallest_epsilon(mechanism, "ULDP"), "the channel")
-        return found.epsilon, found.invertible
-    return mechanism.epsilon, None
+        return lambda _: found.epsilon, found.invertible
+    return mechanism.promised_to, None
 
 
 def _spread(domain: Domain) -> IntArray:

@@ -157,8 +157,10 @@ class Candidate:
     counts: tuple[int, int]
 
 
-def best_candidate(chosen_on: Samples, scored_on: Samples, sensitive: BoolArray) -> Candidate:
-    """Choose the pair of values and the event that look most revealing.
+def best_candidate(
+    chosen_on: Samples, scored_on: Samples, sensitive: BoolArray, promised: Mapping[int, float] | None = None
+) -> Candidate:
+    """Choose the pair of values and the event that look most revealing, measured by what the first one was promised.
 
     Events are chosen on one sample and compared on another, so that many cells have no advantage over few.
 
@@ -167,6 +169,7 @@ def best_candidate(chosen_on: Samples, scored_on: Samples, sensitive: BoolArray)
         scored_on: other samples of the same values.
         sensitive: ``(|X|,)`` booleans. A value that is not sensitive may be told in clear: for it, only what is
             protected counts.
+        promised: epsilon of each value, by its code; None if all have the same.
     """
     found = []
     for (first, second), whole in product(permutations(chosen_on, 2), _ways(chosen_on.values())):
@@ -177,7 +180,8 @@ def best_candidate(chosen_on: Samples, scored_on: Samples, sensitive: BoolArray)
         a, b = (np.array([count], dtype=np.float64) for count in counts)
         score = float(_cautious(a, b, scored_on[first].reports.n, scored_on[second].reports.n)[0])
         found.append(Candidate(event, score, counts))
-    return max(found, key=lambda candidate: candidate.score)
+    kept = promised or dict.fromkeys(chosen_on, 0.0)
+    return max(found, key=lambda candidate: candidate.score - kept[candidate.event.first])
 
 
 def _ways(samples: Iterable[Sample]) -> tuple[bool, ...]:

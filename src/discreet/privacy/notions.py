@@ -6,6 +6,8 @@ The three notions [ULDP, Defs. 1 and 2; arXiv version, Def. 5 for the one-sided 
 - ULDP: that holds for every protected output, and every other output tells a single value, which is not sensitive;
 - OSLDP (one-sided): no output is more than e^eps times likelier from a *sensitive* value than from any value.
 
+The one-sided notion has a finer form, with an epsilon_x for each sensitive value x (`one_sided`).
+
 Which outputs are protected is not a choice: one that a single value can cause has no finite ratio, and one that several
 values can cause does not tell which. So Y_P and Y_I are read off the matrix. An output that never occurs is in neither.
 """
@@ -19,7 +21,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, frozen
+from discreet.arrays import AnyArray, BoolArray, FloatArray, frozen
 from discreet.errors import ParameterError
 from discreet.mechanisms import Channel
 
@@ -69,14 +71,45 @@ def smallest_epsilon(source: Channel | Any, notion: Notion, *, sensitive: Any = 
     """
     if notion not in _NOTIONS:
         raise ParameterError(f"notion must be one of {', '.join(_NOTIONS)}, got notion={notion!r}.")
-    if isinstance(source, Channel):
-        if sensitive is not None:
-            raise ParameterError("sensitive must be left out for a channel, whose domain says what is sensitive.")
-        matrix, chosen = source.weights, source.domain.sensitive
-    else:
-        matrix = _checked_matrix(source)
-        chosen = _checked_sensitive(sensitive, len(matrix), notion)
-    return _judged(matrix, chosen, notion)
+    return _judged(*_checked(source, notion, sensitive), notion)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneSided:
+    """What a matrix provides for each sensitive value x: no output is more than e^eps_x times likelier from it.
+
+    Attributes:
+        epsilons: ``(v,)`` the smallest epsilon_x of each, in nats; infinite where there is none.
+        ratios: ``(v,)`` e^epsilon_x as exact fractions, None where there is none; None if the matrix was in floats.
+    """
+
+    epsilons: FloatArray
+    ratios: tuple[Fraction | None, ...] | None
+
+
+def one_sided(source: Channel | Any, *, sensitive: Any = None) -> OneSided:
+    """Return the smallest epsilon_x of every sensitive x with Q(y|x) <= e^epsilon_x Q(y|x') for all x' and y.
+
+    Args:
+        source: a channel or a matrix; see `smallest_epsilon`.
+        sensitive: ``(|X|,)`` booleans, X_S; for a matrix. A channel brings its own.
+
+    Raises:
+        ParameterError: if the matrix does not hold probabilities, or ``sensitive`` does not fit.
+    """
+    matrix, chosen = _checked(source, "OSLDP", sensitive)
+    least = matrix.min(axis=0)
+    ratios = [_own_ratio(row, least) for row in matrix[chosen]]
+    epsilons = np.array([inf if ratio is None else logarithm(ratio) for ratio in ratios])
+    return OneSided(frozen(epsilons), tuple(ratios) if matrix.dtype == object else None)
+
+
+def _own_ratio(row: AnyArray, least: AnyArray) -> Fraction | None:
+    """Return the largest ratio of a row to the least entries; None if it is infinite."""
+    possible = row > 0
+    if not least[possible].all():
+        return None
+    return _largest_ratio(np.stack([row[possible], least[possible]]), slice(0, 1))
 
 
 def required(found: Protection, what: str) -> Protection:
@@ -143,6 +176,16 @@ def _largest_ratio(matrix: AnyArray, numerators: Any) -> Fraction:
     # The quotient of two doubles may overflow; as a fraction of the doubles themselves it cannot.
     steepest = int((np.log(most) - np.log(least)).argmax())
     return Fraction(float(most[steepest])) / Fraction(float(least[steepest]))
+
+
+def _checked(source: Channel | Any, notion: Notion, sensitive: Any) -> tuple[AnyArray, BoolArray]:
+    """Return the matrix and what is sensitive, of a channel or as they were given."""
+    if not isinstance(source, Channel):
+        matrix = _checked_matrix(source)
+        return matrix, _checked_sensitive(sensitive, len(matrix), notion)
+    if sensitive is not None:
+        raise ParameterError("sensitive must be left out for a channel, whose domain says what is sensitive.")
+    return source.weights, source.domain.sensitive
 
 
 def _checked_matrix(given: Any) -> AnyArray:

@@ -7,16 +7,41 @@ one logarithm; and, where the mechanism is small enough to be spelled out, from 
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
+from math import inf, isfinite
 
-from discreet.arrays import BoolArray, FloatArray
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism
-from discreet.privacy.notions import at_most, logarithm, smallest_epsilon
+from discreet.privacy.notions import at_most, logarithm, one_sided, smallest_epsilon
 
 _WORDS = 1 << 64
 # What a matrix of doubles can say about a ratio.
 _MATRIX_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelVerification:
+    """What the numbers say of sensitive values with one promise in common, in the one-sided reading.
+
+    Attributes:
+        codes: ``(m,)`` codes of the values.
+        promised: their epsilon_x, in nats.
+        inclusion: the probability that a noise block contains one of them, as the sampler draws it.
+        ratio: e^epsilon_x exactly, from that and the truth threshold.
+        realised: its logarithm, in nats.
+        from_matrix: their largest epsilon_x in the spelled-out matrix, in nats; None if that is too large.
+        holds: whether every computed epsilon_x is within the promise (the exact one exactly).
+    """
+
+    codes: IntArray
+    promised: float
+    inclusion: Fraction
+    ratio: Fraction
+    realised: float
+    from_matrix: float | None
+    holds: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +56,8 @@ class Verification:
         realised: its logarithm, in nats.
         from_matrix: epsilon of the spelled-out matrix, in nats; None if that is too large.
         holds: whether every computed epsilon is within the promise (the exact one exactly).
+        levels: where sensitive values have promises of their own, what the numbers say of each of these; ``ratio`` and
+            the epsilons above are then the largest.
     """
 
     notion: str
@@ -40,6 +67,7 @@ class Verification:
     realised: float
     from_matrix: float | None
     holds: bool
+    levels: tuple[LevelVerification, ...] = ()
 
 
 def verify(mechanism: Mechanism) -> Verification:
@@ -61,22 +89,47 @@ def verify(mechanism: Mechanism) -> Verification:
 
 
 def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
-    promised, truth, noise = mechanism.epsilon, mechanism.threshold, mechanism.law.inclusion
+    promised, truth, channel = mechanism.epsilon, mechanism.threshold, _spelled(mechanism)
+    levels = _levels(mechanism, channel)
+    ratio = max(level.ratio for level in levels)
+    spelled = None if channel is None else matrix_epsilon(channel.matrix, mechanism.domain.sensitive)
+    kept = at_most(ratio, promised) and _within(spelled, promised) and all(level.holds for level in levels)
+    integers = {"truth": f"{truth} / 2^64"}
+    if mechanism.law.levels is None:
+        noise = levels[0].inclusion
+        integers["block contains a given value"] = f"{noise.numerator} / {noise.denominator}"
+        levels = ()
+    return Verification(notion, promised, ratio, integers, logarithm(ratio), spelled, kept, levels)
+
+
+def _levels(mechanism: BlockMechanism, channel: Channel | None) -> tuple[LevelVerification, ...]:
+    codes, law = mechanism.domain.sensitive_codes, mechanism.law
+    own = None if channel is None else one_sided(channel.matrix, sensitive=mechanism.domain.sensitive).epsilons
+    found = []
+    for level, (promised, noise) in enumerate(zip(mechanism.promises, law.inclusions, strict=True)):
+        ranks = np.arange(len(codes)) if law.levels is None else np.flatnonzero(law.levels == level)
+        ratio = _ratio(mechanism.threshold, noise)
+        spelled = None if own is None else float(own[ranks].max(initial=-inf))
+        kept = at_most(ratio, promised) and _within(spelled, promised)
+        found.append(LevelVerification(codes[ranks], promised, noise, ratio, logarithm(ratio), spelled, kept))
+    return tuple(found)
+
+
+def _ratio(truth: int, noise: Fraction) -> Fraction:
     # A block that contains x: sent by x with s + (1 - s) pi, by anybody else with (1 - s) pi, times one same factor.
     told, not_told = Fraction(truth, _WORDS), Fraction(_WORDS - truth, _WORDS)
-    ratio = (told + not_told * noise) / (not_told * noise)
-    spelled = _spelled_epsilon(mechanism)
-    kept = at_most(ratio, promised) and (spelled is None or spelled <= promised + _MATRIX_TOLERANCE)
-    integers = {"truth": f"{truth} / 2^64", "block contains a given value": f"{noise.numerator} / {noise.denominator}"}
-    return Verification(notion, promised, ratio, integers, logarithm(ratio), spelled, holds=kept)
+    return (told + not_told * noise) / (not_told * noise)
 
 
-def _spelled_epsilon(mechanism: BlockMechanism) -> float | None:
+def _within(spelled: float | None, promised: float) -> bool:
+    return spelled is None or spelled <= promised + _MATRIX_TOLERANCE
+
+
+def _spelled(mechanism: BlockMechanism) -> Channel | None:
     try:
-        channel = mechanism.channel()
+        return mechanism.channel()
     except ParameterError:
         return None
-    return matrix_epsilon(channel.matrix, mechanism.domain.sensitive)
 
 
 def matrix_epsilon(matrix: FloatArray, sensitive: BoolArray) -> float:

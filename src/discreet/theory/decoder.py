@@ -1,14 +1,17 @@
 """What turns counts into an unbiased estimate, with its exact errors."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from discreet.arrays import FloatArray
+
+PerValue: TypeAlias = float | FloatArray
+"""One number for all sensitive values, or ``(v,)`` numbers."""
 
 
 class Variances(NamedTuple):
     """The numbers A and B such that n Var(p_hat_x) = A + B p_x - p_x^2, for both classes of values."""
 
-    sensitive: tuple[float, float]
+    sensitive: tuple[PerValue, PerValue]
     clear: tuple[float, float]
 
 
@@ -35,8 +38,8 @@ class Decoder(Protocol):
         """Return the covariance of each estimate with the sum of all of them; see `Moments.sum_covariance`."""
         ...
 
-    def mean_squared_error(self, n: int, sensitive_mass: float, squares: float) -> float:
-        """Return E ||p_hat - p||^2, exactly, from p(X_S) and ||p||^2."""
+    def mean_squared_error(self, n: int, sensitive: PerValue, squares: float) -> float:
+        """Return E ||p_hat - p||^2, exactly, from the ``(v,)`` frequencies of the sensitive values and ||p||^2."""
         ...
 
     def worst_case(self, n: int) -> float:

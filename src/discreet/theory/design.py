@@ -18,7 +18,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.core.exact import checked_n
 from discreet.errors import ParameterError
-from discreet.theory.decoder import Variances
+from discreet.theory.decoder import PerValue, Variances
 from discreet.theory.information import Instance, Mixture
 
 
@@ -218,16 +218,17 @@ class Design:
             [self.noise(k) * self._square_worth(k) for k in self.mixture.sizes]
         )
 
-    def mean_squared_error(self, n: int, sensitive_mass: float, squares: float) -> float:
+    def mean_squared_error(self, n: int, sensitive: PerValue, squares: float) -> float:
         """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
 
         Args:
             n: number of reports.
-            sensitive_mass: a = p(X_S).
+            sensitive: a = p(X_S), or the ``(v,)`` frequencies that it is the sum of.
             squares: ||p||^2.
         """
-        clear = (1 - sensitive_mass) * self.clear_loss if self.instance.clear_size else 0.0
-        return (self.sensitive_loss * sensitive_mass + clear - squares) / checked_n(n)
+        mass = float(np.sum(sensitive))
+        clear = (1 - mass) * self.clear_loss if self.instance.clear_size else 0.0
+        return (self.sensitive_loss * mass + clear - squares) / checked_n(n)
 
     @property
     def worst_mass(self) -> float:

@@ -6,17 +6,26 @@ report adds to the estimate of a sensitive value
     phi_in = (1 - rho - c)/D if its block contains it, phi_out = (-rho - c)/D if not, and -c/D if it is in clear,
 
 and 1/s to the estimate of the value it gives in clear. Its errors are exact for every n.
+
+Where pi differs from value to value (a promise to each of its own), every formula holds for each value with its own
+pi_x and rho_x, as long as rho_x = P(x in A given x' in A) is the same for every other x': so it is for single values
+(0) and for independent bits (pi_x).
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.theory.decoder import Variances
+from discreet.theory.decoder import PerValue, Variances
+from discreet.theory.worst import worst_distribution
+
+# Only keeps a quotient finite whose value is not used.
+_TINY = 1e-300
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Moments:
     """The numbers that determine a block mechanism's linear decoder.
 
@@ -25,8 +34,8 @@ class Moments:
         clear_size: N, the number of the others.
         truth: s, the probability of telling the truth.
         noisy: 1 - s, on its own: next to s = 1 the difference would have lost its digits.
-        inclusion: pi, of a value being in a noise block.
-        pair_inclusion: rho, of a second value being in a block that was drawn for a first one.
+        inclusion: pi, of a value being in a noise block; one number, or ``(v,)``.
+        pair_inclusion: rho, of a second value being in a block that was drawn for a first one; one number, or ``(v,)``.
         clear_blocks: whether reports in clear carry a noise block too, which the decoder counts (needs pi = rho).
     """
 
@@ -34,22 +43,26 @@ class Moments:
     clear_size: int
     truth: float
     noisy: float
-    inclusion: float
-    pair_inclusion: float
+    inclusion: PerValue
+    pair_inclusion: PerValue
     clear_blocks: bool = False
 
+    def _summed(self, each: PerValue) -> float:
+        """Return the sum over the sensitive values."""
+        return self.size * float(np.mean(each))
+
     @property
-    def offset(self) -> float:
+    def offset(self) -> PerValue:
         """Return c = (pi - rho)(1 - s)."""
         return (self.inclusion - self.pair_inclusion) * self.noisy
 
     @property
-    def scale(self) -> float:
+    def scale(self) -> PerValue:
         """Return D = s(1 - rho)."""
         return self.truth * (1 - self.pair_inclusion)
 
-    @property
-    def worth(self) -> tuple[float, float, float]:
+    @cached_property
+    def worth(self) -> tuple[PerValue, PerValue, PerValue]:
         """Return (phi_in, phi_out, worth of a report in clear) for one sensitive value."""
         inside = (1 - self.pair_inclusion - self.offset) / self.scale
         outside = (-self.pair_inclusion - self.offset) / self.scale
@@ -95,54 +108,69 @@ class Moments:
             ``(v,)`` and ``(N,)`` covariances.
         """
         frequencies, variances = sensitive
-        grows = 1 + (self.size - 1) * self.pair_inclusion - self.size * self.inclusion
-        share = grows / (1 - self.inclusion) if self.inclusion < 1 else 0.0
+        others = self._summed(self.pair_inclusion) - self.pair_inclusion
+        grows = 1 + others - self._summed(self.inclusion)
+        share = np.where(self.inclusion < 1, grows / np.maximum(1 - self.inclusion, _TINY), 0.0)
         noise = np.maximum(variances - frequencies * (1 - frequencies) / n, 0)
-        told = self.size * self.worth[2] + 1 / self.truth
+        told = self._summed(self.worth[2]) + 1 / self.truth
         return share * noise, clear * (told - 1) / n
 
-    @property
+    @cached_property
     def noise(self) -> float:
         """Return the summed square worth of a noise block."""
-        inside, outside, _ = self.worth
-        return self.size * (self.inclusion * inside**2 + (1 - self.inclusion) * outside**2)
+        return self._summed(self._square_worth(self.inclusion))
 
-    @property
-    def sensitive_loss(self) -> float:
-        """Return g_S, the summed mean square worth of a report on a sensitive value."""
-        inside, outside, _ = self.worth
-        others = self.size - 1
-        own = (1 + others * self.pair_inclusion) * inside**2 + others * (1 - self.pair_inclusion) * outside**2
+    def _square_worth(self, inside: PerValue) -> PerValue:
+        """Return the mean square worth of a block that contains a value with probability ``inside``."""
+        phi_in, phi_out, _ = self.worth
+        return inside * phi_in**2 + (1 - inside) * phi_out**2
+
+    @cached_property
+    def sensitive_loss(self) -> PerValue:
+        """Return g_S, the summed mean square worth of a report on a sensitive value; one number, or ``(v,)``."""
+        other = self._square_worth(self.pair_inclusion)
+        own = self._square_worth(1.0) + self._summed(other) - other
         return self.truth * own + self.noisy * self.noise
 
-    @property
+    @cached_property
     def clear_loss(self) -> float:
         """Return g_N, the same for a value that may go in clear."""
-        in_clear = self.truth * self.noise if self.clear_blocks else self.truth * self.size * self.worth[2] ** 2
+        in_clear = self.truth * self.noise if self.clear_blocks else self.truth * self._summed(self.worth[2] ** 2)
         return in_clear + 1 / self.truth + self.noisy * self.noise
 
-    def mean_squared_error(self, n: int, sensitive_mass: float, squares: float) -> float:
+    def mean_squared_error(self, n: int, sensitive: PerValue, squares: float) -> float:
         """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
 
         Args:
             n: number of reports.
-            sensitive_mass: a = p(X_S).
+            sensitive: ``(v,)`` frequencies of the sensitive values; a = p(X_S) is enough where pi is one number.
             squares: ||p||^2.
         """
-        return (self.sensitive_loss * sensitive_mass + self.clear_loss * (1 - sensitive_mass) - squares) / n
+        clear = self.clear_loss * (1 - float(np.sum(sensitive)))
+        return (float(np.sum(self.sensitive_loss * sensitive)) + clear - squares) / n
 
     @property
     def worst_mass(self) -> float:
-        """Return a*, the sensitive mass of the worst p, which is uniform inside each class."""
+        """Return a*, the sensitive mass of the worst p, which is uniform inside each class where pi is one number."""
         if self.clear_size == 0:
             return 1.0
         if self.size == 0:
             return 0.0
+        if isinstance(self.sensitive_loss, np.ndarray):
+            return float(np.sum(self._worst_uneven[: self.size]))
         gain = (self.sensitive_loss - self.clear_loss) / 2
         return float(np.clip((gain + 1 / self.clear_size) / (1 / self.size + 1 / self.clear_size), 0, 1))
 
+    @property
+    def _worst_uneven(self) -> FloatArray:
+        """Return the ``(v + N,)`` worst p, sensitive values first."""
+        return worst_distribution(np.append(self.sensitive_loss, np.full(self.clear_size, self.clear_loss)))
+
     def worst_case(self, n: int) -> float:
         """Return the largest mean squared error over all p."""
+        if isinstance(self.sensitive_loss, np.ndarray):
+            p = self._worst_uneven
+            return self.mean_squared_error(n, p[: self.size], float(p @ p))
         a = self.worst_mass
         squares = (a * a / self.size if self.size else 0.0) + (
             (1 - a) ** 2 / self.clear_size if self.clear_size else 0.0
@@ -150,7 +178,7 @@ class Moments:
         # Rounding may take what vanishes (a domain of one value) below 0.
         return max(self.mean_squared_error(n, a, squares), 0.0)
 
-    def sensitive_variance(self, sensitive_mass: float) -> tuple[float, float]:
+    def sensitive_variance(self, sensitive_mass: float) -> tuple[PerValue, PerValue]:
         """Return (A, B) such that n Var(p_hat_x) = A + B p_x - p_x^2 for a sensitive x, when p(X_S) is given."""
         inside, outside, in_clear = self.worth
         told = self.truth * self.pair_inclusion * sensitive_mass

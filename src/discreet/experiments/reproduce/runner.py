@@ -41,15 +41,17 @@ def run_cells(
     if jobs < 1:
         raise ParameterError(f"jobs must be at least 1, got jobs={jobs}.")
     store.mkdir(parents=True, exist_ok=True)
-    found = {cell.key: rows for cell in cells if (rows := finished(cell, store)) is not None}
-    rest = list({cell.key: cell for cell in cells if cell.key not in found}.values())
+    keys = [cell.key for cell in cells]
+    asked = dict(zip(keys, cells, strict=True))
+    found = {key: rows for key, cell in asked.items() if (rows := finished(cell, store)) is not None}
+    rest = [cell for key, cell in asked.items() if key not in found]
     for done, (cell, rows) in enumerate(_measured(rest, jobs, folder), start=1 + len(found)):
         _keep(cell, rows, store)
         found[cell.key] = rows
         if progress is not None:
             at = "" if cell.epsilon is None else f", epsilon {cell.epsilon:.3g}"
-            progress(f"{cell.population}, {cell.mechanism}{at}", done, len({cell.key for cell in cells}))
-    return [row for cell in cells for row in found[cell.key]]
+            progress(f"{cell.population}, {cell.mechanism}{at}", done, len(asked))
+    return [row for key in keys for row in found[key]]
 
 
 def finished(cell: Cell, store: Path) -> list[Row] | None:

@@ -1,7 +1,7 @@
 """Figures of [ULDP, section 5] in which losses are swept over epsilon, over |X_S| and over |X|."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import Any
 
@@ -137,7 +137,8 @@ def growth_users(population: Population) -> int | None:
 
 
 def plan_growth(line_up: LineUp) -> Plan:
-    """Return what plans [ULDP, Figs. 7 and 12]: one attribute more at a time."""
+    """Return what plans [ULDP, Figs. 7 and 12]: one attribute more at a time, with fewer runs."""
+    line_up = replace(line_up, runs=GROWTH_RUNS)
 
     def plan(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
         found: list[Cell] = []
@@ -191,10 +192,9 @@ def loss_name(measure: str) -> str:
 
 def told_of(point: Mapping[str, Any]) -> str:
     """Return whose losses are drawn, below the title."""
-    return (
-        f"{point['n']:,} users of {point['population']}, |X| = {point['values']:,}; bars: mean ± 2 standard errors "
-        f"of {point['tv'].runs} runs"
-    )
+    runs = point["tv"].runs
+    bars = f"mean of {runs} runs ± 2 standard errors" if runs > 1 else "a single run"
+    return f"{point['n']:,} users of {point['population']}, |X| = {point['values']:,}; {bars}"
 
 
 def _drawn(point: Mapping[str, Any], measure: str, x: float, row: str, line_up: LineUp) -> Iterator[dict[str, Any]]:
@@ -229,6 +229,7 @@ def charts_of_epsilons(measure: str, line_up: LineUp = THE_PAPERS) -> Charts:
                     {"": _baseline(results, measure, name)},
                     marks={"": log_size(points[0]["values"])},
                     mark=_LOG_SIZE,
+                    bound=BOUND,
                 )
             )
         return charts
@@ -265,6 +266,7 @@ def charts_of_sizes(measure: str, line_up: LineUp = THE_PAPERS) -> Charts:
                     list(line_up.estimators),
                     list(rows.values()),
                     dict.fromkeys(rows.values(), _baseline(results, measure, name)),
+                    bound=BOUND,
                 )
             )
         return charts
@@ -304,6 +306,7 @@ def charts_of_growth(measure: str, line_up: LineUp = THE_PAPERS) -> Charts:
                     list(rows.values()),
                     dict.fromkeys(rows.values(), level),
                     baseline="no privacy (fewest attributes)",
+                    bound=BOUND,
                 )
             )
         return charts

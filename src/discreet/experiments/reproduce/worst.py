@@ -22,6 +22,7 @@ RUNS = (200, 50)
 SMALL_EPSILON = 1e-4
 AGREES = 1.1
 CHANCE = 4.0
+_LINE = "ln|X|"
 
 Entry = Callable[[int, int, float], float]
 
@@ -169,11 +170,20 @@ def _entries(results: Results, loss: Loss) -> Iterator[_Entry]:
             continue
         w, v, n, epsilon = (point[part] for part in ("values", "sensitive", "n", "epsilon"))
         unit = sqrt(2 / (np.pi * n)) if loss is L1 else 1 / n
-        at, entries = (f"{SMALL_EPSILON:g}", loss.small) if epsilon == SMALL_EPSILON else ("ln|X|", loss.large)
+        at, entries = (f"{SMALL_EPSILON:g}", loss.small) if epsilon == SMALL_EPSILON else (_LINE, loss.large)
         printed = entries[point["mechanism"]](w, v, epsilon or 0.0)
         numbers = point["exact"].value, point["loss"].value, point["loss"].error
         told = at if epsilon else "any"
         yield _Entry(point["population"], point["mechanism"], told, printed, *(x / unit for x in numbers))
+
+
+def _remark(loss: Loss, entry: _Entry) -> str:
+    """Return under which condition, or in which form, a printed entry is right."""
+    if entry.at != _LINE:
+        return ""
+    if entry.mechanism == "RAPPOR" and loss is L1:
+        return "; an erratum: the leading term is |X|^(1/4) sqrt(|X| - 1)"
+    return {"uRR": "; printed for |X_S| << |X|", "uRAP": "; printed for |X_S| << |X|^(3/4)"}.get(entry.mechanism, "")
 
 
 def tables_of_worst(loss: Loss) -> Callable[[Results], Sequence[Table]]:
@@ -212,8 +222,7 @@ def claims_on_worst(loss: Loss) -> Callable[[Results], Sequence[Finding]]:
                 max(one.ratio, 1 / one.ratio),
                 "<=",
                 AGREES,
-                f"printed {one.printed:,.4g}, closed form {one.exact:,.4g}; at ln|X| printed for |X_S| << |X| (uRR) or "
-                f"|X_S| << |X|^(3/4) (uRAP)",
+                f"printed {one.printed:,.4g}, closed form {one.exact:,.4g}{_remark(loss, one)}",
             )
             for one in entries
         ]

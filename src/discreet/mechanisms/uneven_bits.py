@@ -1,0 +1,185 @@
+"""Independent bits with a promise to each value: unary encoding with a probability per bit.
+
+Noise sets the bit of x with probability d_x, on its own; the truth sets its own bit for sure. With r = s/(1 - s), the
+odds of the truth, and beta_x = 1/(e^eps_x - 1),
+
+    pi_x = d_x = r beta_x,  rho = d_x' for every x',  0 < r < 1/max(beta),
+
+meets every one-sided epsilon_x with equality, but for rounding. r is free. Here it makes the noise of the decoder small
+where nobody's value goes in clear: least is the sum of its variances over X_S,
+
+    n Var = beta_x (1 + r)^2 / (r (1 - r beta_x)),
+
+which has one minimum, in r < 1; for one epsilon it is r = 1/(1 + 2 beta), that is theta = 1/2.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray, IntArray, WordArray
+from discreet.core.domain import Domain
+from discreet.core.epsilons import Levels
+from discreet.core.exact import noise_weight
+from discreet.errors import ParameterError
+from discreet.mechanisms.bits import GREATEST_DEPTH, PIECE_WORDS, PRECISION_BITS, BitStrings
+from discreet.mechanisms.block_law import UnevenLaw, level_counts
+from discreet.mechanisms.law import BlockMechanism
+
+# Steps of r: far finer than its effect on any error, far coarser than what machines disagree on.
+_ODDS_BITS = 20
+_BISECTIONS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class UnevenBits(UnevenLaw, BitStrings):
+    """Bits that noise sets with probability ``threshold / 2^depth`` of their level, each on its own.
+
+    Attributes:
+        levels: ``(v,)`` the level of each value.
+        thresholds: an integer in 1..2^depth - 1 per level.
+        depth: random bits that one noise bit costs.
+    """
+
+    levels: IntArray
+    thresholds: tuple[int, ...]
+    depth: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is no law.
+
+        Raises:
+            ParameterError: if a level has no value or no threshold, or one is not a probability between 0 and 1.
+        """
+        counts = level_counts(self.size, self.levels)
+        if len(counts) != len(self.thresholds) or not all(counts):
+            raise ParameterError(
+                f"every level must have values and a threshold, got {len(self.thresholds)} thresholds."
+            )
+        if min(self.thresholds) < 1 or max(self.thresholds) >= 1 << self.depth or self.depth > GREATEST_DEPTH:
+            raise ParameterError(f"thresholds must be integers in 1..2^depth - 1, got depth {self.depth!r}.")
+
+    @classmethod
+    def keeping(cls, promises: Levels) -> "UnevenBits":
+        """Return the law of the best r whose d_x are within 2^-12 of r beta_x.
+
+        The truth threshold makes up for what rounding took.
+        """
+        odds = best_odds(promises)
+        wanted = [odds * noise_weight(epsilon) for epsilon in promises.epsilons]
+        depth = min(max(map(_magnitude, wanted)) + PRECISION_BITS, GREATEST_DEPTH)
+        nearest = (min(max(round(share * (1 << depth)), 1), (1 << depth) - 1) for share in wanted)
+        return cls(promises.levels, tuple(nearest), depth)
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """Return v."""
+        return len(self.levels)
+
+    @property
+    def _levels(self) -> IntArray:
+        return self.levels
+
+    @property
+    def inclusions(self) -> tuple[Fraction, ...]:
+        """Return pi = d of each level."""
+        return tuple(Fraction(threshold, 1 << self.depth) for threshold in self.thresholds)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the thresholds and which values have them."""
+        return {
+            "law": "uneven bits",
+            "size": self.size,
+            "thresholds": self.thresholds,
+            "depth": self.depth,
+            "levels": self._levels_digest,
+        }
+
+    @cached_property
+    def _piece_lanes(self) -> int:
+        # Eight rows are a whole number of lanes, so that every piece begins with the first bit of a row.
+        wanted = PIECE_WORDS // self.depth
+        return self._row_bytes * max(wanted // self._row_bytes, 1)
+
+    @cached_property
+    def _turns(self) -> WordArray:
+        """``(depth + 1, piece lanes)`` where a binary digit of a bit's threshold differs from the digit before it.
+
+        Digits go from the last one to the first, with a 0 before and after them.
+        """
+        thresholds = np.zeros(8 * self._row_bytes, dtype=np.uint64)
+        thresholds[: self.size] = np.array(self.thresholds, dtype=np.uint64)[self.levels]
+        digits = (thresholds >> np.arange(self.depth, dtype=np.uint64)[:, None] & np.uint64(1)).astype(np.bool_)
+        turns = np.diff(digits, axis=0, prepend=False, append=False)
+        rows = np.packbits(turns, axis=1, bitorder="little")
+        whole: WordArray = np.tile(rows, 8 * self._piece_lanes // self._row_bytes).view("<u8")
+        return whole
+
+    def _ladder(self, words: AnyArray) -> AnyArray:
+        # Each step gives a bit its threshold's digit with probability 1/2, where its word is 0, and else leaves it.
+        # What is carried along is the bit XOR the coming digit, so that a step is an AND with the word, and an XOR with
+        # what tells this digit from the next.
+        lanes = words.shape[1]
+        turns = self._turns[:, :lanes]
+        bits: AnyArray = turns[0]
+        for word, turn in zip(words, turns[1:], strict=True):
+            bits = np.bitwise_and(bits, word, out=word)
+            bits ^= turn
+        return bits
+
+
+def best_odds(promises: Levels) -> Fraction:
+    """Return the r = s/(1 - s) with the least summed variance of noise, to 20 significant binary digits.
+
+    Its logarithm has the slope 2/(1 + r) - 1/r + sum(beta^2/(1 - r beta)^2) / sum(beta/(1 - r beta)), which ascends
+    from minus infinity to what is positive at r = 1 or infinite at r = 1/max(beta).
+    """
+    beta = [float(noise_weight(epsilon)) for epsilon in promises.epsilons]
+
+    def slope(r: float) -> float:
+        shares = [n * b / (1 - r * b) for n, b in zip(promises.counts, beta, strict=True)]
+        steeper = fsum(share * b / (1 - r * b) for share, b in zip(shares, beta, strict=True))
+        return 2 / (1 + r) - 1 / r + steeper / fsum(shares)
+
+    low, high = 0.0, min(1.0, 1 / max(beta))
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle * max(beta) < 1 and slope(middle) < 0 else (low, middle)
+    step = Fraction(2) ** (_magnitude(Fraction(low)) + _ODDS_BITS)
+    return Fraction(int(Fraction(low) * step), step)
+
+
+def _magnitude(share: Fraction) -> int:
+    """Return k for a share in (2^-k, 2^(1-k)], nearly; a share above 1/2 counts by what it lacks to 1."""
+    small = min(share, 1 - share) if share < 1 else share
+    return (small.denominator // small.numerator).bit_length()
+
+
+class PerValueEncoding(BlockMechanism):
+    """Unary encoding with an epsilon for each sensitive value.
+
+    The promise is one-sided: a report makes x at most e^epsilon_x times likelier than any other value. The two-sided
+    reading, min(epsilon_x, epsilon_x') for every pair, is stricter and does not hold.
+
+    Args:
+        domain: the values and which of them are sensitive.
+        epsilon: the largest promise, in nats.
+        epsilons: epsilon_x for every sensitive value: a mapping from label to epsilon, or a list of groups with
+            ``values`` (said as what is sensitive in a domain is) and ``epsilon``.
+
+    Raises:
+        ParameterError: if an epsilon is no promise, or values are not named once each; see `Levels`.
+    """
+
+    name = "unary-per-value"
+
+    def __init__(
+        self, domain: Domain, epsilon: float, *, epsilons: Mapping[Any, float] | Sequence[Mapping[str, Any]]
+    ) -> None:
+        promises = Levels.of(domain, epsilon, epsilons)
+        super().__init__(domain, epsilon, UnevenBits.keeping(promises), epsilons=promises.epsilons)

@@ -1,0 +1,138 @@
+"""Singleton blocks with a promise to each value: randomized response with weights.
+
+Noise is one sensitive value, x with probability pi_x. With beta_x = 1/(e^eps_x - 1) and T the sum of beta over X_S,
+
+    pi_x = beta_x / T,  rho = 0,  s = 1/(1 + T),
+
+which meets every one-sided epsilon_x with equality, but for rounding [spec of the optimum, section 5]; uRR where all
+are the same. Noise is drawn from one uniform integer below W, of which every value owns a stretch of its level's width.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray, IntArray, WordArray
+from discreet.core.domain import Domain
+from discreet.core.epsilons import Levels
+from discreet.core.exact import noise_weight
+from discreet.core.random import RandomSource, uniform_below
+from discreet.core.reports import Blocks, smallest_unsigned
+from discreet.errors import ParameterError
+from discreet.mechanisms.block_law import UnevenLaw, level_counts
+from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.singletons import Symbols
+
+# A multiple of W is just below 2^64, so that hardly a word is thrown away.
+_MOST_WEIGHT = 1 << 62
+
+
+@dataclass(frozen=True, eq=False)
+class UnevenSingletons(UnevenLaw, Symbols):
+    """One sensitive value per block, with a probability in proportion to the weight of its level.
+
+    Attributes:
+        levels: ``(v,)`` the level of each value.
+        weights: one positive integer per level; W, the sum over all values, is at most 2^62.
+    """
+
+    levels: IntArray
+    weights: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what is no law.
+
+        Raises:
+            ParameterError: if a level has no value or no weight, or they are too large.
+        """
+        counts = level_counts(self.size, self.levels)
+        if len(counts) != len(self.weights) or not all(counts):
+            raise ParameterError(f"every level must have values and a weight, got {len(self.weights)} weights.")
+        if min(self.weights) < 1 or self.total > _MOST_WEIGHT:
+            raise ParameterError("weights must be positive integers, which add up to 2^62 at most over all values.")
+
+    @classmethod
+    def keeping(cls, promises: Levels) -> "UnevenSingletons":
+        """Return the law whose weights are in proportion to beta, rounded down; to at least 1.
+
+        The truth threshold makes up for what rounding took.
+        """
+        beta = [noise_weight(epsilon) for epsilon in promises.epsilons]
+        whole = sum((n * one for n, one in zip(promises.counts, beta, strict=True)), Fraction(0))
+        room = _MOST_WEIGHT - len(promises.levels)
+        return cls(promises.levels, tuple(max(int(one * room / whole), 1) for one in beta))
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """Return v."""
+        return len(self.levels)
+
+    @cached_property
+    def total(self) -> int:
+        """Return W, what the weights of all values add up to."""
+        return sum(n * weight for n, weight in zip(level_counts(self.size, self.levels), self.weights, strict=True))
+
+    @property
+    def inclusions(self) -> tuple[Fraction, ...]:
+        """Return pi of each level."""
+        return tuple(Fraction(weight, self.total) for weight in self.weights)
+
+    @property
+    def pair_inclusions(self) -> tuple[Fraction, ...]:
+        """Return rho = 0 for each level."""
+        return (Fraction(0),) * len(self.weights)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the weights and which values have them."""
+        return {"law": "uneven singletons", "size": self.size, "weights": self.weights, "levels": self._levels_digest}
+
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return the v symbols with their probabilities."""
+        symbols = np.arange(self.size, dtype=smallest_unsigned(self.size))
+        return {"symbol": symbols}, np.array(self.inclusions, dtype=object)[self.levels]
+
+    @cached_property
+    def _shares(self) -> tuple[AnyArray, WordArray, WordArray, IntArray]:
+        """Return values by level; and of each level its width, where its stretches begin, and its first value there."""
+        counts = level_counts(self.size, self.levels)
+        order = np.argsort(self.levels, kind="stable").astype(smallest_unsigned(self.size))
+        stretches = [n * weight for n, weight in zip(counts, self.weights, strict=True)]
+        starts = np.array(list(accumulate(stretches, initial=0))[:-1], dtype=np.uint64)
+        return order, np.array(self.weights, dtype=np.uint64), starts, np.cumsum([0, *counts[:-1]])
+
+    def _noise(self, n: int, random: RandomSource) -> AnyArray:
+        order, widths, starts, first = self._shares
+        drawn = uniform_below(self.total, n, random)
+        level = np.searchsorted(starts[1:], drawn, side="right")
+        place = (drawn - starts[level]) // widths[level]
+        return order[first[level] + place.astype(np.int64)]
+
+
+class PerValueResponse(BlockMechanism):
+    """Randomized response with an epsilon for each sensitive value.
+
+    The promise is one-sided: a report makes x at most e^epsilon_x times likelier than any other value. The two-sided
+    reading, min(epsilon_x, epsilon_x') for every pair, is stricter and does not hold.
+
+    Args:
+        domain: the values and which of them are sensitive.
+        epsilon: the largest promise, in nats.
+        epsilons: epsilon_x for every sensitive value: a mapping from label to epsilon, or a list of groups with
+            ``values`` (said as what is sensitive in a domain is) and ``epsilon``.
+
+    Raises:
+        ParameterError: if an epsilon is no promise, or values are not named once each; see `Levels`.
+    """
+
+    name = "rr-per-value"
+
+    def __init__(
+        self, domain: Domain, epsilon: float, *, epsilons: Mapping[Any, float] | Sequence[Mapping[str, Any]]
+    ) -> None:
+        promises = Levels.of(domain, epsilon, epsilons)
+        super().__init__(domain, epsilon, UnevenSingletons.keeping(promises), epsilons=promises.epsilons)
