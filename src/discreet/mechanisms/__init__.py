@@ -8,10 +8,9 @@ from discreet.mechanisms.designs import BlockDesign
 from discreet.mechanisms.hadamard import HadamardResponse
 from discreet.mechanisms.hashing import LocalHashing
 from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.per_value import PerValueEncoding, PerValueResponse
 from discreet.mechanisms.singletons import RandomizedResponse
 from discreet.mechanisms.subsets import SubsetSelection
-from discreet.mechanisms.uneven_bits import PerValueEncoding
-from discreet.mechanisms.uneven_singletons import PerValueResponse
 
 Mechanism: TypeAlias = BlockMechanism | Channel
 """Whatever turns values into reports."""

@@ -13,7 +13,6 @@ where nobody's value goes in clear: least is the sum of its variances over X_S,
 which has one minimum, in r < 1; for one epsilon it is r = 1/(1 + 2 beta), that is theta = 1/2.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,13 +22,11 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, IntArray, WordArray
-from discreet.core.domain import Domain
 from discreet.core.epsilons import Levels
 from discreet.core.exact import noise_weight
 from discreet.errors import ParameterError
 from discreet.mechanisms.bits import GREATEST_DEPTH, PIECE_WORDS, PRECISION_BITS, BitStrings
 from discreet.mechanisms.block_law import UnevenLaw, level_counts
-from discreet.mechanisms.law import BlockMechanism
 
 # Steps of r: far finer than its effect on any error, far coarser than what machines disagree on.
 _ODDS_BITS = 20
@@ -158,28 +155,3 @@ def _magnitude(share: Fraction) -> int:
     """Return k for a share in (2^-k, 2^(1-k)], nearly; a share above 1/2 counts by what it lacks to 1."""
     small = min(share, 1 - share) if share < 1 else share
     return (small.denominator // small.numerator).bit_length()
-
-
-class PerValueEncoding(BlockMechanism):
-    """Unary encoding with an epsilon for each sensitive value.
-
-    The promise is one-sided: a report makes x at most e^epsilon_x times likelier than any other value. The two-sided
-    reading, min(epsilon_x, epsilon_x') for every pair, is stricter and does not hold.
-
-    Args:
-        domain: the values and which of them are sensitive.
-        epsilon: the largest promise, in nats.
-        epsilons: epsilon_x for every sensitive value: a mapping from label to epsilon, or a list of groups with
-            ``values`` (said as what is sensitive in a domain is) and ``epsilon``.
-
-    Raises:
-        ParameterError: if an epsilon is no promise, or values are not named once each; see `Levels`.
-    """
-
-    name = "unary-per-value"
-
-    def __init__(
-        self, domain: Domain, epsilon: float, *, epsilons: Mapping[Any, float] | Sequence[Mapping[str, Any]]
-    ) -> None:
-        promises = Levels.of(domain, epsilon, epsilons)
-        super().__init__(domain, epsilon, UnevenBits.keeping(promises), epsilons=promises.epsilons)

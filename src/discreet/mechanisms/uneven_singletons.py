@@ -8,7 +8,6 @@ which meets every one-sided epsilon_x with equality, but for rounding [spec of t
 are the same. Noise is drawn from one uniform integer below W, of which every value owns a stretch of its level's width.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,14 +17,12 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, IntArray, WordArray
-from discreet.core.domain import Domain
 from discreet.core.epsilons import Levels
 from discreet.core.exact import noise_weight
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import UnevenLaw, level_counts
-from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.singletons import Symbols
 
 # A multiple of W is just below 2^64, so that hardly a word is thrown away.
@@ -111,28 +108,3 @@ class UnevenSingletons(UnevenLaw, Symbols):
         level = np.searchsorted(starts[1:], drawn, side="right")
         place = (drawn - starts[level]) // widths[level]
         return order[first[level] + place.astype(np.int64)]
-
-
-class PerValueResponse(BlockMechanism):
-    """Randomized response with an epsilon for each sensitive value.
-
-    The promise is one-sided: a report makes x at most e^epsilon_x times likelier than any other value. The two-sided
-    reading, min(epsilon_x, epsilon_x') for every pair, is stricter and does not hold.
-
-    Args:
-        domain: the values and which of them are sensitive.
-        epsilon: the largest promise, in nats.
-        epsilons: epsilon_x for every sensitive value: a mapping from label to epsilon, or a list of groups with
-            ``values`` (said as what is sensitive in a domain is) and ``epsilon``.
-
-    Raises:
-        ParameterError: if an epsilon is no promise, or values are not named once each; see `Levels`.
-    """
-
-    name = "rr-per-value"
-
-    def __init__(
-        self, domain: Domain, epsilon: float, *, epsilons: Mapping[Any, float] | Sequence[Mapping[str, Any]]
-    ) -> None:
-        promises = Levels.of(domain, epsilon, epsilons)
-        super().__init__(domain, epsilon, UnevenSingletons.keeping(promises), epsilons=promises.epsilons)

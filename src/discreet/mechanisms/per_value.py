@@ -1,0 +1,59 @@
+"""Mechanisms that promise an epsilon of its own to each sensitive value."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discreet.core.domain import Domain
+from discreet.core.epsilons import Levels
+from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.uneven_bits import UnevenBits
+from discreet.mechanisms.uneven_singletons import UnevenSingletons
+
+
+class PerValueMechanism(BlockMechanism):
+    """A mechanism with an epsilon for each sensitive value.
+
+    The promise is one-sided: a report makes x at most e^epsilon_x times likelier than any other value. The two-sided
+    reading, min(epsilon_x, epsilon_x') for every pair, is stricter and does not hold [spec of the optimum, section 5].
+
+    Args:
+        domain: the values and which of them are sensitive.
+        epsilon: the largest promise, in nats.
+        epsilons: epsilon_x for every sensitive value: a mapping from label to epsilon, or a list of groups with
+            ``values`` (said as what is sensitive in a domain is) and ``epsilon``.
+
+    Raises:
+        ParameterError: if an epsilon is no promise, or values are not named once each; see `Levels`.
+    """
+
+    def __init__(
+        self, domain: Domain, epsilon: float, *, epsilons: Mapping[Any, float] | Sequence[Mapping[str, Any]]
+    ) -> None:
+        promises = Levels.of(domain, epsilon, epsilons)
+        super().__init__(domain, epsilon, self._law_keeping(promises), epsilons=promises.epsilons)
+
+    @staticmethod
+    def _law_keeping(promises: Levels) -> BlockLaw:
+        """Return the law that keeps what is promised."""
+        raise NotImplementedError
+
+
+class PerValueResponse(PerValueMechanism):
+    """Randomized response with an epsilon for each sensitive value; see `PerValueMechanism`."""
+
+    name = "rr-per-value"
+
+    @staticmethod
+    def _law_keeping(promises: Levels) -> BlockLaw:
+        return UnevenSingletons.keeping(promises)
+
+
+class PerValueEncoding(PerValueMechanism):
+    """Unary encoding with an epsilon for each sensitive value; see `PerValueMechanism`."""
+
+    name = "unary-per-value"
+
+    @staticmethod
+    def _law_keeping(promises: Levels) -> BlockLaw:
+        return UnevenBits.keeping(promises)
