@@ -206,10 +206,11 @@ def test_parameters_are_tuned_for_the_mass() -> None:
     domain = Domain(range(400), sensitive=range(76))
     worst = compare(domain, 2.0, 100)
     tuned = compare(domain, 2.0, 100, target="sensitive-mass", sensitive_mass=0.0)
-    sizes = [one.mechanism.law.describe()["count"] for one in tuned.prospects if one.mechanism.name == "subset"]
+    sizes = [one.mechanism.law.describe()["count"] for one in tuned.prospects if one.mechanism.name == "design"]
     assert sizes[0] in (9, 10)
     assert sizes[1] in (20, 21)
-    assert tuned.best.name == "subset, best k"
+    assert (tuned.best.name, tuned.best.options) == ("design, known mass", "sensitive_mass=0")
+    assert tuned.best.assumed.excess == pytest.approx(1, rel=1e-6)
     assert tuned.best.assumed_mse < worst.best_assumed.assumed_mse
     assert tuned.best.worst_mse > worst.best_worst.worst_mse
     thetas = [one.options for found in (worst, tuned) for one in found.prospects if one.name == "unary, best theta"]

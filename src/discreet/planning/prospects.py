@@ -11,7 +11,7 @@ from discreet.arrays import FloatArray
 from discreet.core.domain import Domain
 from discreet.core.reports import smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, SubsetSelection, UnaryEncoding
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, BlockMechanism, UnaryEncoding
 from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
 from discreet.planning.question import Question, even
 from discreet.theory.optimum import lower_bound, optimal_design
@@ -82,6 +82,8 @@ class Prospect:
         law, moments = self.mechanism.law.describe(), self.mechanism.moments
         if self.mechanism.name == UnaryEncoding.name:
             return f"theta={moments.truth + moments.noisy * float(np.mean(moments.inclusion)):.4f}"
+        if isinstance(self.mechanism, BlockDesign) and self.mechanism.design and self.mechanism.design.given:
+            return f"sensitive_mass={self.mechanism.design.alpha:.4g}"
         return ", ".join(f"{letter}={law[key]}" for key, letter in (("count", "k"), ("buckets", "g")) if key in law)
 
     def error(self, *, worst: bool) -> float:
@@ -133,11 +135,8 @@ def candidates(domain: Domain, epsilon: float, mass: float | None) -> Iterator[t
         # At a very large epsilon its bits would be too rare to be drawn.
         with suppress(ParameterError):
             yield f"unary, {name}", UnaryEncoding(domain, epsilon, theta=theta)
-    if mass is not None and v > 1:
-        sizes = optimal_design(v, w, epsilon, sensitive_mass=mass).weights
-        tuned = [SubsetSelection(domain, epsilon, k) for k in sizes if k < v]
-        p = even(domain, mass)
-        yield "subset, best k", min(tuned, key=lambda mechanism: mechanism.expected_mse(1, p))
+    if mass is not None and domain.clear_count and v:
+        yield "design, known mass", BlockDesign(domain, epsilon, sensitive_mass=mass)
 
 
 def expected_mse(mechanism: BlockMechanism, n: int, p: FloatArray | None) -> float:
