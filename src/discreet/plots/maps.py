@@ -44,12 +44,13 @@ def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
     )
     size = max(int(one.places["row"].max()) for one in maps) + 1
     steps = list(range(size))
+    marked = {"values": steps[::5], "ticks": False, "labelAngle": 0}
     drawn = [
         alt.Chart(alt.Data(values=one.regions))
         .mark_rect()
         .encode(
-            x=alt.X("col:O", scale=alt.Scale(domain=steps), axis=alt.Axis(labels=False, ticks=False, title=None)),
-            y=alt.Y("row:O", scale=alt.Scale(domain=steps[::-1]), axis=alt.Axis(labels=False, ticks=False, title=None)),
+            x=alt.X("col:O", scale=alt.Scale(domain=steps), axis=alt.Axis(title="column, west to east", **marked)),
+            y=alt.Y("row:O", scale=alt.Scale(domain=steps[::-1]), axis=alt.Axis(title="row, south to north", **marked)),
             color=colour,
             tooltip=["row:O", "col:O", alt.Tooltip("share:Q", format=".2%")],
         )
