@@ -130,11 +130,11 @@ def _settings_in_words(artefact: Artefact, settings: Settings, cells: Sequence[C
     runs = settings.chosen(*artefact.runs)
     fewer = "" if runs >= artefact.runs[0] else f", where the paper has {artefact.runs[0]}"
     epsilons = sorted({cell.epsilon for cell in cells if cell.epsilon is not None})
-    return [
-        f"mean over {runs} runs{fewer}; seed {settings.seed}" + ("; quick: fewer points" if settings.quick else ""),
-        f"epsilon: {', '.join(f'{epsilon:.4g}' for epsilon in epsilons)}",
-        f"{len(cells)} cells, {before} of them finished before",
-    ]
+    many = f"mean over {runs} runs" if runs > 1 else "a single run"
+    said = [f"{many}{fewer}; seed {settings.seed}" + ("; quick: fewer points" if settings.quick else "")]
+    if epsilons:
+        said.append(f"epsilon: {', '.join(f'{epsilon:.4g}' for epsilon in epsilons)}")
+    return [*said, f"{len(cells)} cells, {before} of them finished before"]
 
 
 def _written(

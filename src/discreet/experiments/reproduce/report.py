@@ -15,7 +15,7 @@ h1 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid #d6d3d1; p
 img { max-width: 100%; display: block; margin: 1rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px; }
 th, td { padding: 4px 10px; text-align: left; border-bottom: 1px solid #e7e5e4; vertical-align: top; }
-td.number { text-align: right; white-space: nowrap; }
+td.number, th.number { text-align: right; white-space: nowrap; }
 tr.no td { background: #fef2f2; } tr.no td.verdict { color: #b91c1c; font-weight: 600; }
 tr.yes td.verdict { color: #15803d; font-weight: 600; }
 .mark { background: #fef3c7; padding: .6rem 1rem; border-left: 4px solid #d97706; }
@@ -84,15 +84,14 @@ def _list(sentences: Sequence[str]) -> str:
 
 
 def _table(table: Table) -> str:
-    heads = "".join(f"<th>{escape(head)}</th>" for head in table.heads)
-    rows = ""
-    for row in table.rows:
-        cells = (
-            f"<td>{escape(cell)}</td>" if place < table.left else f"<td class='number'>{escape(cell)}</td>"
-            for place, cell in enumerate(row)
-        )
-        rows += f"<tr>{''.join(cells)}</tr>"
+    heads = _cells("th", table.heads, table.left)
+    rows = "".join(f"<tr>{_cells('td', row, table.left)}</tr>" for row in table.rows)
     return f"<h3>{escape(table.caption)}</h3><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _cells(tag: str, texts: Sequence[str], left: int) -> str:
+    kinds = ["" if place < left else " class='number'" for place in range(len(texts))]
+    return "".join(f"<{tag}{kind}>{escape(text)}</{tag}>" for kind, text in zip(kinds, texts, strict=True))
 
 
 def _findings(findings: Sequence[Finding]) -> str:
