@@ -15,7 +15,7 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators import estimate
 from discreet.experiments.data import sources
 from discreet.experiments.reproduce import runner
-from discreet.experiments.reproduce.cells import TIMED, Cell, fingerprint
+from discreet.experiments.reproduce.cells import TIMED, Cell
 from discreet.experiments.reproduce.entrants import BEYOND, BOUND, NAMES, NO_PRIVACY, PAPER, make_mechanism
 from discreet.experiments.reproduce.measuring import TASKS, measure
 from discreet.experiments.reproduce.trials import (
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def cell(folder: Path, mechanism: str = "uRAP", epsilon: float | None = 1.0, **more: Any) -> Cell:
-    return Cell(NAME, fingerprint(sources.load(NAME, folder)), mechanism, epsilon, **more)
+    return Cell(NAME, sources.load(NAME, folder).fingerprint, mechanism, epsilon, **more)
 
 
 def without_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

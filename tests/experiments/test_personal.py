@@ -8,7 +8,7 @@ import pytest
 from discreet.experiments.data import sources
 from discreet.experiments.data.population import Population
 from discreet.experiments.reproduce.artefact import Settings
-from discreet.experiments.reproduce.cells import CELLS, MAPS, TAGS, Cell, fingerprint
+from discreet.experiments.reproduce.cells import CELLS, MAPS, TAGS, Cell
 from discreet.experiments.reproduce.entrants import DESIGN, DROP_BITS, NO_PRIVACY, OPTIMIZED
 from discreet.experiments.reproduce.making import Made, Workshop, make
 from discreet.experiments.reproduce.measuring import measure
@@ -48,7 +48,7 @@ def population(folder: Path) -> Population:
 
 
 def cell(population: Population, mechanism: str, epsilon: float | None, runs: int = 1, task: str = TAGS) -> Cell:
-    return Cell(NAME, fingerprint(population), mechanism, epsilon, runs=runs, task=task)
+    return Cell(NAME, population.fingerprint, mechanism, epsilon, runs=runs, task=task)
 
 
 def test_backgrounds_are_over_what_may_be_secret(population: Population) -> None:

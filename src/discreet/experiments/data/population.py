@@ -1,5 +1,6 @@
 """What every loader returns: a domain, how many people have each value, and what is to be said about both."""
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -71,6 +72,21 @@ class Population:
         """``(|X|,)`` the distribution of all people."""
         shares: FloatArray = self.counts / self.people
         return shares
+
+    @property
+    def facts(self) -> str:
+        """How large it is, in a few words."""
+        domain, mass = self.domain, float(self.truth[self.domain.sensitive].sum())
+        return f"{self.people:,} people, |X| = {domain.size:,}, |X_S| = {domain.sensitive_count:,}, p(X_S) = {mass:.4f}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the domain and the counts."""
+        digest = hashlib.sha256(self.domain.fingerprint.encode())
+        digest.update(self.counts.tobytes())
+        for tag in sorted(self.behind):
+            digest.update(tag.encode() + self.behind[tag].tobytes() + self.points[tag].tobytes())
+        return digest.hexdigest()[:16]
 
 
 def data_folder(given: Path | None = None) -> Path:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import DataError, ParameterError
 from discreet.experiments.data import censuses, places
@@ -59,7 +60,7 @@ def _files(name: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4)
-def load(name: str, folder: Path | None = None) -> Population:
+def load(name: str, folder: Path | None = None) -> Any:
     """Return a data set.
 
     Args:

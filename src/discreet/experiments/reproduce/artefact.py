@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.experiments.data.population import Population
 from discreet.experiments.reproduce.cells import Cell
 from discreet.experiments.reproduce.finding import Finding
 from discreet.experiments.reproduce.results import Results
@@ -46,7 +45,7 @@ class Table:
     left: int = 1
 
 
-def no_charts(_: Results, __: Mapping[str, Population]) -> dict[str, Any]:
+def no_charts(_: Results, __: Mapping[str, Any]) -> dict[str, Any]:
     """Return no charts: a table is its numbers."""
     return {}
 
@@ -66,8 +65,8 @@ class Artefact:
         shows: what it shows, in a sentence or two.
         paper: names of the paper's own data sets.
         instead: names of those at hand.
-        plan: from the populations at hand and the settings to the cells.
-        charts: from the results and the populations to charts, by name of a file.
+        plan: from the data sets at hand and the settings to the cells.
+        charts: from the results and the data sets to charts, by name of a file.
         findings: from the results to the paper's findings, checked.
         tables: from the results to tables.
         runs: how many runs per point (the paper's number; with ``quick``).
@@ -79,8 +78,8 @@ class Artefact:
     shows: str
     paper: tuple[str, ...]
     instead: tuple[str, ...]
-    plan: Callable[[Mapping[str, Population], Settings], Sequence[Cell]]
-    charts: Callable[[Results, Mapping[str, Population]], Mapping[str, Any]]
+    plan: Callable[[Mapping[str, Any], Settings], Sequence[Cell]]
+    charts: Callable[[Results, Mapping[str, Any]], Mapping[str, Any]]
     findings: Callable[[Results], Sequence[Finding]] = nothing
     tables: Callable[[Results], Sequence[Table]] = nothing
     runs: tuple[int, int] = (100, 3)

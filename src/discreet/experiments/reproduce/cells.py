@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.experiments.data.population import Population
-
 _FORMAT = 2
 ESTIMATE, STOPPING, TIMED = "estimate", "stopping", "time"
 TAGS, CELLS, MAPS, WORST = "tags", "cells", "maps", "worst case"
@@ -75,12 +73,3 @@ class Cell:
 def _generator(told: Any) -> np.random.Generator:
     digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16], "big"))
-
-
-def fingerprint(population: Population) -> str:
-    """Return the digest of a data set: its domain and its counts."""
-    digest = hashlib.sha256(population.domain.fingerprint.encode())
-    digest.update(population.counts.tobytes())
-    for tag in sorted(population.behind):
-        digest.update(tag.encode() + population.behind[tag].tobytes() + population.points[tag].tobytes())
-    return digest.hexdigest()[:16]

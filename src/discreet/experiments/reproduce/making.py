@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.errors import DataError, ParameterError
 from discreet.experiments.data import sources
-from discreet.experiments.data.population import Population
+from discreet.experiments.data.dataset import Dataset
 from discreet.experiments.reproduce.artefact import Artefact, Settings
 from discreet.experiments.reproduce.cells import Cell
 from discreet.experiments.reproduce.finding import Finding
@@ -59,7 +59,7 @@ class Made:
     files: Sequence[Path]
 
 
-def at_hand(artefact: Artefact, workshop: Workshop) -> tuple[dict[str, Population], dict[str, list[str]]]:
+def at_hand(artefact: Artefact, workshop: Workshop) -> tuple[dict[str, Dataset], dict[str, list[str]]]:
     """Return the data sets that an artefact can use, and the files that others lack.
 
     Raises:
@@ -138,7 +138,7 @@ def _settings_in_words(artefact: Artefact, settings: Settings, cells: Sequence[C
 
 
 def _written(
-    artefact: Artefact, made: tuple[Results, Sequence[Finding]], populations: Mapping[str, Population], output: Path
+    artefact: Artefact, made: tuple[Results, Sequence[Finding]], populations: Mapping[str, Dataset], output: Path
 ) -> tuple[list[Path], Mapping[str, str]]:
     results, findings = made
     files = [output / f"{artefact.slug}.csv", output / f"{artefact.slug}-findings.json"]

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.experiments.data import sources
-from discreet.experiments.data.population import Population
 from discreet.experiments.reproduce.cells import (
     CELLS,
     ESTIMATE,
@@ -16,13 +16,12 @@ from discreet.experiments.reproduce.cells import (
     WORST,
     Cell,
     Row,
-    fingerprint,
 )
 from discreet.experiments.reproduce.tagged import measure_cells, measure_maps, measure_tags
 from discreet.experiments.reproduce.trials import ENDS, ESTIMATORS, STOPPED, losses
 from discreet.experiments.reproduce.worst import measure_worst
 
-Task = Callable[[Cell, Population, int], Iterator[Row]]
+Task = Callable[[Cell, Any, int], Iterator[Row]]
 
 TASKS: dict[str, Task] = {
     ESTIMATE: losses(ESTIMATORS),
@@ -44,7 +43,7 @@ def measure(cell: Cell, folder: Path | None) -> list[Row]:
         DataError: if it cannot be loaded.
     """
     population = sources.load(cell.population, folder)
-    if fingerprint(population) != cell.data:
+    if population.fingerprint != cell.data:
         raise ParameterError(f"{cell.population} has changed while it was in use; start again.")
     return [
         {"population": cell.population, "epsilon": cell.epsilon, "drawn": cell.drawn, "run": run, **row}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from discreet.experiments.data.population import Population
+from discreet.experiments.data.dataset import Dataset
 from discreet.experiments.reproduce.artefact import Artefact, Table
 from discreet.experiments.reproduce.finding import Finding
 
@@ -30,7 +30,7 @@ class Section:
     Attributes:
         artefact: which.
         said: settings of this run, one sentence each.
-        populations: the data used, by name.
+        datasets: the data used, by name.
         lacking: the data sets not at hand, with the files that are not there.
         pictures: SVG texts, by name of the data set.
         tables: numbers to be read.
@@ -40,7 +40,7 @@ class Section:
 
     artefact: Artefact
     said: Sequence[str]
-    populations: Mapping[str, Population]
+    datasets: Mapping[str, Dataset]
     lacking: Mapping[str, Sequence[str]]
     pictures: Mapping[str, str]
     tables: Sequence[Table]
@@ -55,7 +55,7 @@ class Section:
 {"".join(_picture(name, svg) for name, svg in self.pictures.items())}{"".join(_table(one) for one in self.tables)}
 {_findings(self.findings)}
 <h3>Settings</h3>{_list([*self.said, *artefact.settings])}
-<h3>Data</h3>{"".join(_population(population) for population in self.populations.values())}{_lacking(self.lacking)}
+<h3>Data</h3>{"".join(_dataset(dataset) for dataset in self.datasets.values())}{_lacking(self.lacking)}
 <p><small>Files: {escape(", ".join(self.files))}</small></p></section>
 """
 
@@ -114,15 +114,11 @@ def _findings(findings: Sequence[Finding]) -> str:
     )
 
 
-def _population(population: Population) -> str:
-    domain, mass = population.domain, float(population.truth[population.domain.sensitive].sum())
-    differs = [f"differs from the paper: {sentence}" for sentence in population.differs] or ["the paper's own data"]
-    facts = (
-        f"{population.people:,} people, |X| = {domain.size:,}, |X_S| = {domain.sensitive_count:,}, p(X_S) = {mass:.4f}"
-    )
+def _dataset(dataset: Dataset) -> str:
+    differs = [f"differs from the paper: {sentence}" for sentence in dataset.differs] or ["the paper's own data"]
     return (
-        f"<p><b>{escape(population.title)}</b> ({escape(population.name)}): {escape(facts)}.</p>"
-        f"{_list([*population.cuts, *differs])}<p><small>{escape(population.credit)}</small></p>"
+        f"<p><b>{escape(dataset.title)}</b> ({escape(dataset.name)}): {escape(dataset.facts)}.</p>"
+        f"{_list([*dataset.cuts, *differs])}<p><small>{escape(dataset.credit)}</small></p>"
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.experiments.data.population import Population
 from discreet.experiments.reproduce.artefact import Settings
-from discreet.experiments.reproduce.cells import ESTIMATE, STOPPING, TIMED, Cell, fingerprint
+from discreet.experiments.reproduce.cells import ESTIMATE, STOPPING, TIMED, Cell
 from discreet.experiments.reproduce.entrants import BEYOND, BOUND, EMPIRICAL, NO_PRIVACY, PAPER, PLAIN
 from discreet.experiments.reproduce.results import Mean, Results
 from discreet.experiments.reproduce.trials import ENDS, ESTIMATORS, STOPPED
@@ -71,7 +71,7 @@ class CellMaker:
 
     def cells(self, mechanism: str, epsilon: float | None, drawn: int | None = None) -> Iterator[Cell]:
         """Yield the cells of one mechanism at one epsilon."""
-        data, seed, task = fingerprint(self.population), self.settings.seed, self.line_up.task
+        data, seed, task = self.population.fingerprint, self.settings.seed, self.line_up.task
         total = self.settings.chosen(*self.line_up.runs)
         for first in range(0, total, self.batch):
             runs = min(self.batch, total - first)

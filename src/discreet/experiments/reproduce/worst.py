@@ -9,7 +9,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.experiments.data.population import Population
 from discreet.experiments.reproduce.artefact import Settings, Table
-from discreet.experiments.reproduce.cells import WORST, Cell, Row, fingerprint
+from discreet.experiments.reproduce.cells import WORST, Cell, Row
 from discreet.experiments.reproduce.entrants import EMPIRICAL, NO_PRIVACY, PAPER, make_mechanism
 from discreet.experiments.reproduce.finding import Finding
 from discreet.experiments.reproduce.results import Results
@@ -131,7 +131,7 @@ def plan_worst(populations: Mapping[str, Population], settings: Settings) -> lis
     """Return the cells of [ULDP, Tables 3 and 4]: both losses in the same cells."""
     runs, found = settings.chosen(*RUNS), []
     for name, population in populations.items():
-        data = fingerprint(population)
+        data = population.fingerprint
         epsilons = (SMALL_EPSILON, log(population.domain.size))
         asked = [(NO_PRIVACY, None), *((mechanism, epsilon) for mechanism in PAPER for epsilon in epsilons)]
         found += [
