@@ -1,1 +1,1 @@
-"""How surely can someone tell whose report, or whose trace, this is: bounded for any adversary, measured for real ones."""
+"""How surely can someone tell whose report or trace this is: bounded for any adversary, measured for real ones."""
