@@ -117,8 +117,13 @@ def audit(plan: Path, draws: int, confidence: float, seed: int | None, as_json: 
 
 @main.command("plan")
 @click.argument("domain", type=input_file)
-@click.option("--epsilon", required=True, type=float, help="Privacy promise, in nats.")
+@click.option("--epsilon", type=float, help="Privacy promise, in nats; with --identification-error the most of it.")
 @click.option("--users", required=True, type=int, help="Number of people.")
+@click.option(
+    "--identification-error",
+    type=float,
+    help="Say which epsilon each mechanism may have so that whoever guesses the user errs at least this often.",
+)
 @click.option("--sensitive-mass", type=float, help="Share of people whose value is sensitive, if roughly known.")
 @click.option(
     "--distribution", type=input_file, help="Distribution that is known or assumed: columns label, probability."
@@ -140,10 +145,20 @@ def audit(plan: Path, draws: int, confidence: float, seed: int | None, as_json: 
 @click.option("--plot", type=output_file, help="Picture of the errors against epsilon and users: .png, .svg or .html.")
 @_FORCE
 @_JSON
-def compare_mechanisms(domain: Path, epsilon: float, users: int, **options: Any) -> None:
-    """Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one."""
-    from discreet.cli.planning import compare_on
+def compare_mechanisms(domain: Path, epsilon: float | None, users: int, **options: Any) -> None:
+    """Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.
 
+    With --epsilon their errors are compared; with --identification-error both risks, what reports say of values and
+    what they say of users, and the errors that these leave.
+    """
+    from discreet.cli.planning import compare_on, identify_on
+
+    if options["identification_error"] is not None:
+        identify_on(domain, epsilon, users, **options)
+        return
+    del options["identification_error"]
+    if epsilon is None:
+        raise click.UsageError("Missing option '--epsilon', or '--identification-error'.")
     compare_on(domain, epsilon, users, **options)
 
 
@@ -170,3 +185,51 @@ def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
     from discreet.cli.reproducing import run
 
     run(artefacts, options)
+
+
+@main.command()
+@click.argument("tables", type=input_file, nargs=-1, required=True, metavar="TABLE | compare PLAN...")
+@click.option("--user", default="user", show_default=True, help="Column that says whose event it is.")
+@click.option("--event", default="event", show_default=True, help="Column of events.")
+@click.option("--time", help="Column by which each user's events are ordered; else the order of the rows.")
+@click.option(
+    "--split",
+    default="half",
+    show_default=True,
+    help="What the attacker knows of each user: half (the first half of the events), all, first:N, rest:N.",
+)
+@click.option("--least", type=int, default=2, show_default=True, help="Leave out users with fewer events.")
+@click.option("--attack", default="markov", show_default=True, help="markov, visits, tf-idf or cosine.")
+@click.option("--plan", type=input_file, help="Plan by which events are obfuscated before they are published.")
+@click.option("--epsilon", type=float, help="Instead of a plan: epsilon of a mechanism over the events of the table.")
+@click.option("--mechanism", default="rr", show_default=True, help="Which one, with --epsilon.")
+@click.option("--reports", type=int, default=1, show_default=True, help="Reports of each user, with a mechanism.")
+@click.option("--list", "largest_list", type=int, default=10, show_default=True, help="Longest list of guesses.")
+@click.option("--score", help="For a table of a matcher's scores instead of events: column of scores.")
+@click.option("--probe", default="row", show_default=True, help="With --score: column that says whose probe it is.")
+@click.option("--template", default="col", show_default=True, help="With --score: column that says whose template.")
+@click.option("--distance", is_flag=True, help="With --score: a lower number means more alike.")
+@click.option("--failed", type=float, help="With --score: what stands for no score, such as -1.")
+@click.option("--users", type=int, help="To compare plans: among how many people.")
+@click.option("--fail-above", type=float, help="Exit with 1 if the identification risk is above this.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for risk.html and risk.json.")
+@_SEED
+@_JSON
+def risk(tables: tuple[Path, ...], **options: Any) -> None:
+    """How surely can someone tell whose traces or reports these are?
+
+    TABLE has a row per event: user, event and perhaps time. Published as it is, or with --plan or --epsilon as reports,
+    it is attacked, and what the attack finds is set beside what no attack exceeds. With --score, TABLE has a row per
+    score of a matcher instead. `discreet risk compare PLAN... --users N` ranks plans by their limit.
+    """
+    from discreet.cli.assessing import assess_scores, assess_table, compare_plans
+
+    users = options.pop("users")
+    if str(tables[0]) == "compare" and len(tables) > 1:
+        compare_plans(list(tables[1:]), users=users, reports=options["reports"], as_json=options["as_json"])
+        return
+    if len(tables) > 1:
+        raise click.UsageError("One TABLE at a time; 'compare' takes several plans.")
+    if users is not None:
+        raise click.UsageError("--users goes with compare; a table says itself how many there are.")
+    (assess_table if options["score"] is None else assess_scores)(tables[0], **options)

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from discreet.cli.identifying import plan_for
 from discreet.cli.terminal import console, show_json, show_table
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
@@ -17,6 +18,7 @@ from discreet.planning.prospects import Losses, Prospect
 from discreet.planning.question import Target
 from discreet.plots.losses import Heading, LossPanel, Points, loss_chart
 from discreet.plots.pictures import picture_options
+from discreet.risk.inverse import Wanted
 
 _LOSSES = ("MSE", "/ bound", "l1", "max s.e.")
 _PICTURES = (".png", ".svg", ".html")
@@ -35,6 +37,17 @@ def compare_on(path: Path, epsilon: float, users: int, **options: Any) -> None:
         show_json(_facts(found))
     else:
         _show(found)
+
+
+def identify_on(path: Path, epsilon: float | None, users: int, **options: Any) -> None:
+    """Show the largest epsilon of each mechanism that keeps an identification error, and what follows."""
+    error, as_json = options.pop("identification_error"), options.pop("as_json")
+    reports = options.pop("reports_per_user")
+    given = sorted(name for name, value in options.items() if value not in (None, False))
+    if given:
+        raise ParameterError(f"--{given[0].replace('_', '-')} says nothing with --identification-error; leave it out.")
+    domain, _ = _domain_of(path)
+    plan_for(domain, Wanted(users, error=error, reports=reports), epsilon, as_json=as_json)
 
 
 def _check_picture(path: Path | None, *, force: bool) -> None:

@@ -12,7 +12,7 @@ theta = e^(eps/2) / (e^(eps/2) + 1) is basic RAPPOR, theta = 1/2 is OUE [Wang 20
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, exp, log2
+from math import ceil, exp, log1p, log2
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +25,7 @@ from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.theory.overlap import Overlap, binomial
 from discreet.theory.theta import optimal_theta
 
 # A piece's words stay in the second-level cache.
@@ -190,6 +191,15 @@ class IndependentBits(EvenLaw, BitStrings):
     @property
     def _piece_lanes(self) -> int:
         return max(PIECE_WORDS // self.depth, 1)
+
+    def overlap(self, m: int) -> Overlap:
+        """Return the law of K: binomial."""
+        return binomial(m, self.inclusion)
+
+    def hits(self, m: FloatArray) -> FloatArray:
+        """Return 1 - (1 - d1)^m."""
+        found: FloatArray = -np.expm1(m * log1p(-float(self.inclusion)))
+        return found
 
     def describe(self) -> dict[str, Any]:
         """Return v and the fraction d1."""

@@ -10,6 +10,7 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column
+from discreet.theory.overlap import Overlap, from_pairs
 
 
 class Membership(Protocol):
@@ -114,6 +115,20 @@ class BlockLaw(Protocol):
         """Return ``(m,)`` booleans: which blocks no device can have sent, beyond the bounds of the columns."""
         ...
 
+    def overlap(self, m: int) -> Overlap | None:
+        """Return the law of the share of m values that is in a noise block, for those m that tell most of their users.
+
+        None if values differ, so that only general bounds hold.
+        """
+        ...
+
+    def hits(self, m: FloatArray) -> FloatArray | None:
+        """Return, for each of ``m`` whole numbers, P(a noise block contains one of m values); the largest, or a bound.
+
+        None if values differ, so that only general bounds hold.
+        """
+        ...
+
 
 class EvenLaw(ABC):
     """A block law in which every value is in a noise block equally often: one level."""
@@ -145,6 +160,15 @@ class EvenLaw(ABC):
         """Return rho."""
         return (self.pair_inclusion,)
 
+    def overlap(self, m: int) -> Overlap:
+        """Return a law that tells no less than that of any m values, from pi and rho alone."""
+        return from_pairs(m, self.inclusion, self.pair_inclusion)
+
+    def hits(self, m: FloatArray) -> FloatArray:
+        """Return min(1, m pi): no m values are hit more often."""
+        found: FloatArray = np.minimum(1.0, m * float(self.inclusion))
+        return found
+
 
 class UnevenLaw(ABC):
     """A block law in which values of different levels are in a noise block differently often.
@@ -157,6 +181,14 @@ class UnevenLaw(ABC):
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Return what determines the law, ready for JSON."""
+
+    def overlap(self, m: int) -> None:
+        """Return None: sets of m values differ."""
+        del m
+
+    def hits(self, m: FloatArray) -> None:
+        """Return None: sets of m values differ."""
+        del m
 
     @property
     def _levels_digest(self) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.exact import checked_epsilon
 from discreet.core.random import WORD_RANGE, RandomSource, toss, uniform_below
@@ -31,6 +31,7 @@ from discreet.mechanisms.subsets import MemberLists, Subsets, draw_subsets
 from discreet.theory.decoder import Decoder
 from discreet.theory.design import Design
 from discreet.theory.optimum import optimal_design
+from discreet.theory.overlap import Overlap, hits_of_subsets, hypergeometric, mixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,16 @@ class MixedSubsets(EvenLaw):
     def describe(self) -> dict[str, Any]:
         """Return v, k and the share of k + 1."""
         return {"law": "mixed subsets", "size": self.size, "count": self.smaller, "larger": self.larger}
+
+    def overlap(self, m: int) -> Overlap:
+        """Return the law of K: a mixture of two hypergeometric ones."""
+        return mixed([hypergeometric(self.size, k, m) for k in self.sizes], self.shares)
+
+    def hits(self, m: FloatArray) -> FloatArray:
+        """Return the mean of 1 - C(v - m, k)/C(v, k) over both sizes."""
+        smaller, larger = (hits_of_subsets(self.size, k, m) for k in self.sizes)
+        share = float(self.shares[1])
+        return (1 - share) * smaller + share * larger
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`.

@@ -68,6 +68,11 @@ class HadamardColumns(EvenLaw):
         """Return v."""
         return {"law": "hadamard", "size": self.size}
 
+    def hits(self, m: FloatArray) -> FloatArray:
+        """Return 1/2, 3/4 and then 1: of two rows and their product, an odd number is +1 in every column."""
+        found: FloatArray = np.array([0.0, 0.5, 0.75, 1.0])[np.minimum(m, 3).astype(np.int64)]
+        return found
+
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`."""
         drawn = random.words(len(members)) & np.uint64(self.order - 1)

@@ -12,7 +12,7 @@ A report carries alpha = 1/a and beta = -b/a (mod P), which are uniform on the s
 draws alpha and z = a x + b and sets beta = x - alpha z.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import expm1, isqrt
@@ -28,6 +28,7 @@ from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.theory.overlap import Overlap, binomial, single
 
 _LARGEST_PRIME = (1 << 32) - 5
 # Products of two numbers below this fit into 32 bits.
@@ -86,6 +87,15 @@ class HashBuckets(EvenLaw):
     def describe(self) -> dict[str, Any]:
         """Return v, g and P."""
         return {"law": "hashing", "size": self.size, "buckets": self.buckets, "prime": self.prime}
+
+    def overlap(self, m: int) -> Overlap:
+        """Return a law that tells no less than any m values under any hash family.
+
+        Given the function, a report is randomized response over the g buckets: as much as m values of which no two
+        collide, or as all g buckets evenly. Under a public function that is uniformly random, K is binomial.
+        """
+        bound = single(min(m, self.buckets), self.inclusion, exact=False)
+        return replace(bound, ideal=binomial(m, self.inclusion), idealised="a uniformly random public hash function")
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`. Hash function and noise take words of their own."""

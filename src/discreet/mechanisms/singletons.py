@@ -22,6 +22,7 @@ from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.theory.overlap import Overlap, single
 
 # Below this a 32-bit lane is hardly ever thrown away.
 _SMALL = 1 << 16
@@ -114,6 +115,10 @@ class Singletons(Symbols, EvenLaw):
         """Return the v symbols, uniform."""
         symbols = np.arange(self.size, dtype=smallest_unsigned(self.size))
         return {"symbol": symbols}, np.full(self.size, self.inclusion, dtype=object)
+
+    def overlap(self, m: int) -> Overlap:
+        """Return the law of K: 1 with probability m/v."""
+        return single(m, self.inclusion)
 
     def _noise(self, n: int, random: RandomSource) -> AnyArray:
         return uniform_below(self.size, n, random, lane=np.uint32 if self.size <= _SMALL else np.uint64)

@@ -23,6 +23,7 @@ from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.theory.overlap import Overlap, hits_of_subsets, hypergeometric
 
 # Rows that are drawn together: marks that fit into the cache, but enough rows for a step to be worth its call.
 _PIECE_BYTES = 1 << 19
@@ -74,6 +75,14 @@ class Subsets(EvenLaw):
     def describe(self) -> dict[str, Any]:
         """Return v and k."""
         return {"law": "subsets", "size": self.size, "count": self.count}
+
+    def overlap(self, m: int) -> Overlap:
+        """Return the law of K: hypergeometric."""
+        return hypergeometric(self.size, self.count, m)
+
+    def hits(self, m: FloatArray) -> FloatArray:
+        """Return 1 - C(v - m, k)/C(v, k)."""
+        return hits_of_subsets(self.size, self.count, m)
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`.

@@ -27,6 +27,7 @@ class Curves:
         baseline: what that line is.
         marks: by row, where a dotted vertical line goes (None for none).
         mark: what that line is.
+        even: whether the vertical axis goes evenly from 0 to 1 (shares), instead of logarithmically.
         bound: the one of the lines that is drawn dashed and without points, since nothing was measured there.
     """
 
@@ -43,6 +44,14 @@ class Curves:
     marks: Mapping[str, float] | None = None
     mark: str = ""
     bound: str = ""
+    even: bool = False
+
+    @property
+    def scale(self) -> dict[str, Any]:
+        """The scale of the vertical axis."""
+        if self.even:
+            return {"domain": [0.0, 1.0], "nice": False}
+        return {"type": "log", "domain": list(self.span), "clamp": True, "nice": False}
 
     @property
     def span(self) -> tuple[float, float]:
@@ -78,12 +87,11 @@ def _panel(alt: Any, curves: Curves, row: str, column: str, width: int, height: 
     here = [dict(point) for point in curves.points if (point["row"], point["column"]) == (row, column)]
     base = alt.Chart(alt.Data(values=[point for point in here if point["line"] != curves.bound]))
     least = alt.Chart(alt.Data(values=[point for point in here if point["line"] == curves.bound]))
-    lowest, highest = curves.span
     first = column == curves.columns[0]
     x = alt.X("x:Q", title=curves.x, scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format="~g", tickCount=6))
     axis = {"title": curves.y} if first else {"title": None, "labels": False, "ticks": False}
     y_axis = alt.Axis(format="~g", tickCount=8, **axis)
-    y = alt.Y("y:Q", scale=alt.Scale(type="log", domain=[lowest, highest], clamp=True, nice=False), axis=y_axis)
+    y = alt.Y("y:Q", scale=alt.Scale(**curves.scale), axis=y_axis)
     bounded = curves.bound in curves.lines
     tips = [alt.Tooltip("line:N"), alt.Tooltip("x:Q", format=".4g"), alt.Tooltip("y:Q", format=".4g")]
     layers = [

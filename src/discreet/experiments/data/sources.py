@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DataError, ParameterError
-from discreet.experiments.data import censuses, places
+from discreet.experiments.data import biometrics, censuses, places, trails
 from discreet.experiments.data.population import REPOSITORY, VARIABLE, Population, data_folder
 
-Loader = Callable[[Path], Population]
+Loader = Callable[[Path], Any]
 
 
 def _acs_path(folder: Path) -> Path:
@@ -27,6 +27,10 @@ def _census_income(folder: Path, added: int) -> Population:
     return censuses.load_census_income(folder / censuses.KDD_FILE, added)
 
 
+def _checkins(folder: Path, source: Any, file: str) -> Any:
+    return trails.load_checkins(source, folder / file)
+
+
 def _added(name: str, load: Callable[[Path, int], Population]) -> dict[str, Loader]:
     return {f"{name}+{added}" if added else name: partial(load, added=added) for added in range(6)}  # type: ignore[call-arg]
 
@@ -41,6 +45,20 @@ _LOADERS: dict[str, tuple[tuple[str, ...], Loader]] = {
         (places.TIST_CHECKINS, places.TIST_POINTS),
         lambda folder: places.load_tist(folder / places.TIST_CHECKINS, folder / places.TIST_POINTS),
     ),
+    **{
+        source.name: ((file,), partial(_checkins, source=source, file=file))
+        for source, file in (
+            (trails.KL, trails.KL_FILE),
+            (trails.NYC, trails.NYC_FILE),
+            (trails.FOURSQUARE, trails.FOURSQUARE_FILE),
+        )
+    },
+    "sizes": ((), lambda _: trails.Sizes()),
+    "lbsn-world": ((trails.WWW_FILE,), lambda folder: trails.load_www(folder / trails.WWW_FILE)),
+    "movielens-1m": ((trails.MOVIELENS_FILE,), lambda folder: trails.load_ratings(folder / trails.MOVIELENS_FILE)),
+    "movielens": ((trails.RATINGS_CSV,), lambda folder: trails.load_ratings(folder / trails.RATINGS_CSV)),
+    "movielens-dat": ((trails.RATINGS_DAT,), lambda folder: trails.load_ratings(folder / trails.RATINGS_DAT)),
+    "bssr1": ((biometrics.BSSR1_FILE,), lambda folder: biometrics.load_bssr1(folder / biometrics.BSSR1_FILE)),
 }
 
 NAMES = tuple(_LOADERS)

@@ -13,6 +13,11 @@ TAGS, CELLS, MAPS, WORST = "tags", "cells", "maps", "worst case"
 """What can be measured: losses; where EM stops and where it ends; how long all of that takes; losses of a personalized
 mechanism with tags and with coarse cells; how far guesses are from what is behind tags; losses in the worst case."""
 
+BOUNDS, ATTACKED, MATCHERS = "bounds", "attack", "matchers"
+REPORTS, UTILITY, BUCKETS = "reports", "utility", "buckets"
+"""The same for [PIE]: bounds on the identification risk; attacks on traces; biometric matchers; attacks on reports;
+what protection costs; what hashing to so many buckets costs."""
+
 Row = dict[str, Any]
 
 

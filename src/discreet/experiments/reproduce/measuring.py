@@ -6,13 +6,20 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.experiments.data import sources
+from discreet.experiments.reproduce import identities
 from discreet.experiments.reproduce.cells import (
+    ATTACKED,
+    BOUNDS,
+    BUCKETS,
     CELLS,
     ESTIMATE,
     MAPS,
+    MATCHERS,
+    REPORTS,
     STOPPING,
     TAGS,
     TIMED,
+    UTILITY,
     WORST,
     Cell,
     Row,
@@ -31,6 +38,12 @@ TASKS: dict[str, Task] = {
     CELLS: measure_cells,
     MAPS: measure_maps,
     WORST: measure_worst,
+    BOUNDS: identities.measure_bounds,
+    ATTACKED: identities.measure_attack,
+    MATCHERS: identities.measure_matchers,
+    REPORTS: identities.measure_reports,
+    UTILITY: identities.measure_utility,
+    BUCKETS: identities.measure_buckets,
 }
 """Every task by name: from a cell, its population and the number of a run to that run's rows."""
 

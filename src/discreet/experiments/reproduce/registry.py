@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from discreet.errors import ParameterError
-from discreet.experiments.reproduce import claims, personal, sweeps, worst
+from discreet.experiments.reproduce import claims, personal, risks, sweeps, worst
 from discreet.experiments.reproduce.artefact import Artefact, no_charts, nothing
 from discreet.experiments.reproduce.sweeps import LineUp
 
@@ -277,7 +277,7 @@ _ALL = (
     ),
 )
 
-ARTEFACTS: dict[str, Artefact] = {artefact.name: artefact for artefact in _ALL}
+ARTEFACTS: dict[str, Artefact] = {artefact.name: artefact for artefact in (*_ALL, *risks.PIE)}
 
 
 def artefact(name: str) -> Artefact:

@@ -51,7 +51,7 @@ class Results:
         measures = [*MEASURES, *sorted({name for row in self.rows for name in row} - {*POINT, *MEASURES, "run"})]
         return [
             dict(zip(POINT, key, strict=True))
-            | {name: Mean.of([row[name] for row in rows]) for name in measures if name in rows[0]}
+            | {name: Mean.of(found) for name in measures if (found := [row[name] for row in rows if name in row])}
             for key, rows in groups.items()
         ]
 

@@ -1,0 +1,249 @@
+"""The verb ``risk``: how surely can someone tell whose traces or reports these are."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.cli.terminal import console, progress_bar, show_json, show_table
+from discreet.core.domain import Domain
+from discreet.core.random import RandomSource, SecureRandom, SeededRandom
+from discreet.errors import DataError, ParameterError
+from discreet.experiments.risk_page import write_page
+from discreet.io.plan import Plan
+from discreet.io.tables import read_table
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
+from discreet.risk.assessment import Assessment, assess
+from discreet.risk.biometric import biometric
+from discreet.risk.bounds import identification_bounds
+from discreet.risk.naming import numbered
+from discreet.risk.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
+
+_SAMPLE = 200_000
+
+
+def assess_table(path: Path, **options: Any) -> None:
+    """Attack a table of events, print and keep what was found, and exit with 1 if the risk is above a limit."""
+    mechanism, domain = _mechanism(options)
+    table = read_table(path)
+    traces = Traces.from_table(table, user=options["user"], event=options["event"], time=options["time"], domain=domain)
+    split, knowledge = _split(traces, options["split"], options["least"])
+    if mechanism is None and options["epsilon"] is not None:
+        mechanism = _named(options["mechanism"], Domain(range(traces.event_count)), options["epsilon"])
+    chosen = {"attack": options["attack"], "reports": options["reports"], "largest_list": options["largest_list"]}
+    with progress_bar("comparing every trace with every user"):
+        found = assess(split, mechanism=mechanism, sample=_SAMPLE, random=_source(options["seed"]), **chosen)
+    facts = _facts(found, split, knowledge)
+    files = [] if options["output"] is None else write_page(found, knowledge, facts, options["output"])
+    if options["as_json"]:
+        show_json(facts | {"files": [str(file) for file in files]})
+    else:
+        _show(found, split, knowledge, files)
+    limit = options["fail_above"]
+    if limit is not None and found.risk > limit:
+        click.echo(f"The identification risk, {found.risk:.4g}, is above {limit:g}.", err=True)
+        raise click.exceptions.Exit(1)
+
+
+def assess_scores(path: Path, **options: Any) -> None:
+    """Measure a matcher by its table of scores, and exit with 1 if it names the right user too often."""
+    table = read_table(path)
+    matrix = _matrix(table, options["probe"], options["template"], options["score"])
+    found = biometric(
+        {options["score"]: matrix},
+        distances=options["distance"],
+        failed=options["failed"],
+        random=_source(options["seed"]),
+    )[options["score"]]
+    success = found.ranks.rates[0]
+    facts = {
+        "users": found.users,
+        "dropped": found.dropped,
+        "success": asdict(success),
+        "bse_at_least_bits": found.bse.best.certified,
+        "bse": {one.name: asdict(one) for one in (found.bse.certified, found.bse.info_nce, found.bse.paper) if one},
+        "equal_error_rate": found.det.equal_error_rate,
+        "in_words": str(found),
+    }
+    if options["as_json"]:
+        show_json(facts)
+    else:
+        console().print(str(found))
+    limit = options["fail_above"]
+    if limit is not None and success.value > limit:
+        click.echo(f"The right user is named with probability {success.value:.4g}, above {limit:g}.", err=True)
+        raise click.exceptions.Exit(1)
+
+
+def _matrix(table: Any, probe: str, template: str, score: str) -> FloatArray:
+    """Return ``(n, n)`` scores, probes in rows."""
+    for name in (probe, template, score):
+        if name not in table.column_names:
+            raise ParameterError(f"there is no column {name!r}; the table has {', '.join(table.column_names)}.")
+    (rows, n), (columns, m) = (numbered(table[name], name) for name in (probe, template))
+    same = np.asarray(table[probe].combine_chunks().unique()).tolist()
+    order = {name: place for place, name in enumerate(same)}
+    names = np.asarray(table[template].combine_chunks().unique()).tolist()
+    if n != m or len(table) != n * n or set(same) != set(names):
+        raise DataError(
+            f"there must be a score of every one of n probes for each of as many templates, got {len(table)}."
+        )
+    places = np.array([order[name] for name in names])[columns]
+    if len(np.unique(rows.astype(np.int64) * n + places)) != n * n:
+        raise DataError("some pairs of a probe and a template are there twice, and others not at all.")
+    matrix = np.empty((n, n))
+    matrix[rows, places] = np.asarray(table[score], dtype=np.float64)
+    return matrix
+
+
+def compare_plans(paths: list[Path], *, users: int | None, reports: int, as_json: bool) -> None:
+    """Rank plans by the identification risk, with their errors beside it."""
+    if users is None:
+        raise ParameterError("--users must say among how many people a report's sender is to be found.")
+    rows = []
+    for path in paths:
+        mechanism = Plan.load(path).mechanism()
+        bounds = identification_bounds(mechanism, users, reports=reports)
+        rows.append((path, mechanism, bounds, mechanism.worst_case_mse(users)))
+    rows.sort(key=lambda row: (row[2].identification.value, row[3]))
+    if as_json:
+        show_json(
+            {
+                "users": users,
+                "reports": reports,
+                "plans": [
+                    {
+                        "plan": str(path),
+                        "mechanism": mechanism.name,
+                        "epsilon": None if bounds.total_epsilon == float("inf") else bounds.total_epsilon,
+                        "identification": asdict(bounds.identification),
+                        "pie": asdict(bounds.pie),
+                        "told_in_clear": bounds.in_clear,
+                        "worst_case_mse": mse,
+                    }
+                    for path, mechanism, bounds, mse in rows
+                ],
+            }
+        )
+        return
+    cells = [
+        [
+            str(path),
+            mechanism.name,
+            f"{bounds.identification.value:.4g}",
+            f"{bounds.pie.value:.4g}",
+            f"{bounds.total_epsilon:.4g}",
+            f"{bounds.in_clear:.3g}",
+            f"{mse:.3e}",
+        ]
+        for path, mechanism, bounds, mse in rows
+    ]
+    heads = ["plan", "mechanism", "identified <=", "PIE <= (bits)", "epsilon, together", "told in clear", "worst MSE"]
+    each = f", {reports} reports each" if reports > 1 else ""
+    show_table(f"Least identification risk first; {users:,} users{each}", heads, cells, left=2)
+    console().print(
+        "identified <=: probability that the right user is named, on average over users, whoever guesses.\n"
+        "The two risks are different things: epsilon is about values, identification about users."
+    )
+
+
+def _mechanism(options: dict[str, Any]) -> tuple[BlockMechanism | None, Domain | None]:
+    if options["plan"] is None:
+        return None, None
+    if options["epsilon"] is not None:
+        raise ParameterError("--epsilon follows from --plan; give one of the two.")
+    mechanism = Plan.load(options["plan"]).mechanism()
+    return mechanism, mechanism.domain
+
+
+def _named(name: str, domain: Domain, epsilon: float) -> BlockMechanism:
+    known = [one for one, made in BLOCK_MECHANISMS.items() if not made.needs_options()]
+    if name not in known:
+        raise ParameterError(f"--mechanism must be one of {', '.join(known)}, got {name!r}.")
+    return BLOCK_MECHANISMS[name](domain, epsilon)  # type: ignore[call-arg]
+
+
+def _split(traces: Traces, how: str, least: int) -> tuple[Split, str]:
+    """Return the split and what the attacker knows, in words."""
+    kind, _, number = how.partition(":")
+    count = int(number) if number.isdigit() else 0
+    kept = traces.with_least(max(least, count + 1 if number else least))
+    if kept.users < 2:
+        raise ParameterError(
+            f"at least 2 users must have {least} events, got {kept.users}; lower --least, or use other data."
+        )
+    if kind == "half" and not number:
+        return by_half(kept), "the first half of each user's events; the second half is attributed"
+    if kind == "all" and not number:
+        return maximum_knowledge(kept), "each user's events themselves; only the names are unknown"
+    if kind == "first" and count:
+        return by_count(kept, count), f"the first {count} events of each user; the others are attributed"
+    if kind == "rest" and count:
+        return leave_out(kept, count), f"all but the first {count} events of each user, which are attributed"
+    raise ParameterError(f"--split must be half, all, first:N or rest:N with N >= 1, got {how!r}.")
+
+
+def _source(seed: int | None) -> RandomSource:
+    return SecureRandom() if seed is None else SeededRandom(seed)
+
+
+def _facts(found: Assessment, split: Split, knowledge: str) -> dict[str, Any]:
+    bounds = found.bounds
+    return {
+        "users": found.users,
+        "events": len(split.target),
+        "different_events": split.target.event_count,
+        "attack": found.attack,
+        "attacker_knows": knowledge,
+        "reports": found.reports,
+        "success": asdict(found.success),
+        "list": found.largest_list,
+        "success_of_list": asdict(found.listed),
+        "singled_out": found.singled_out,
+        "pie_at_least_bits": found.certified,
+        "pie_at_most_bits": found.alpha,
+        "lower_bounds": [asdict(one) for one in (found.pse.certified, found.rank_pse)],
+        "divergence_of_the_paper": None if found.pse.paper is None else asdict(found.pse.paper),
+        "equal_error_rate": found.det.equal_error_rate,
+        "list_at_most": None if found.list_bound is None else asdict(found.list_bound),
+        "identification_at_most": None if bounds is None else asdict(bounds.identification),
+        "all_bounds": [] if bounds is None else [asdict(one) for one in (*bounds.pies, *bounds.identifications)],
+        "epsilon_together": None if bounds is None else bounds.total_epsilon,
+        "consistent": found.consistent,
+        "in_words": list(found.sentences),
+    }
+
+
+def _show(found: Assessment, split: Split, knowledge: str, files: list[Path]) -> None:
+    out, bounds = console(), found.bounds
+    out.print(f"{split.target!r}; attack: {found.attack}; the attacker knows {knowledge}")
+    least = max((found.pse.certified, found.rank_pse), key=lambda one: one.certified or 0.0)
+    rows = [
+        ["information on the user (bits)", f"{found.certified:.4g}", f"{found.alpha:.4g}", least.name],
+        [
+            "right user named",
+            f"{found.success.value:.4g} ({found.success.low:.4g} to {found.success.high:.4g})",
+            "1" if bounds is None else f"{bounds.identification.value:.4g}",
+            found.attack,
+        ],
+        [
+            f"right user among {found.largest_list}",
+            f"{found.listed.value:.4g} ({found.listed.low:.4g} to {found.listed.high:.4g})",
+            "1" if found.list_bound is None else f"{found.list_bound.value:.4g}",
+            found.attack,
+        ],
+        ["singled out (users)", f"{found.singled_out:,}", f"{found.users:,}", found.attack],
+        ["equal error rate", f"{found.det.equal_error_rate:.4g}", "", found.attack],
+    ]
+    show_table("Identification risk", ["what", "measured", "at most", "by"], rows, left=1)
+    if found.pse.paper is not None:
+        out.print(str(found.pse.paper))
+    for sentence in found.sentences:
+        out.print(sentence)
+    if not found.consistent:
+        out.print("What was measured is above what bounds it: do not trust these numbers, and please report this.")
+    if files:
+        out.print("Written: " + ", ".join(str(file) for file in files))

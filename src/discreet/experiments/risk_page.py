@@ -1,0 +1,106 @@
+"""A self-contained HTML page of an assessment of identification risk, and its numbers as JSON."""
+
+import base64
+import json
+from collections.abc import Mapping
+from html import escape
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import ParameterError
+from discreet.io.files import replacing
+from discreet.plots.det import det_chart, rank_chart
+from discreet.risk.assessment import Assessment
+from discreet.risk.figures import Figure
+from discreet.risk.rates import rank_curve
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 980px; margin: 2rem auto; padding: 0 1rem; color: #1c1917; }
+h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; } img { max-width: 100%; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px; }
+th, td { padding: 4px 10px; text-align: left; border-bottom: 1px solid #e7e5e4; vertical-align: top; }
+td.number, th.number { text-align: right; white-space: nowrap; }
+.answer { background: #f0f9ff; padding: .6rem 1rem; border-left: 4px solid #0369a1; }
+small { color: #57534e; }
+"""
+
+
+def write_page(found: Assessment, knowledge: str, facts: Mapping[str, Any], folder: Path) -> list[Path]:
+    """Write ``risk.html`` and ``risk.json`` into a folder; what was there is replaced.
+
+    Raises:
+        ParameterError: if the folder cannot be made.
+        MissingExtraError: if the ``plot`` extra is not installed.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f"{folder} cannot be made ({type(error).__name__}); choose another folder.") from None
+    files = [folder / "risk.html", folder / "risk.json"]
+    texts = page(found, knowledge), json.dumps(facts, indent=2) + "\n"
+    for file, text in zip(files, texts, strict=True):
+        with replacing(file, force=True) as beside:
+            beside.write_text(text, encoding="utf-8")
+    return files
+
+
+def page(found: Assessment, knowledge: str) -> str:
+    """Return the page as one HTML text."""
+    answer = "".join(f"<p>{escape(sentence)}</p>" for sentence in found.sentences)
+    ranks = rank_curve(found.scores.greater, found.scores.ties, users=found.users)
+    charts = [rank_chart([ranks.line(found.attack)], users=found.users), det_chart([found.det.line(found.attack)])]
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Identification risk</title><style>{_STYLE}</style></head><body>
+<h1>How surely can someone tell whose data these are?</h1>
+<div class="answer">{answer}</div>
+<h2>Measured and bounded</h2>{_sandwich(found)}
+<p>Measured: what this attack achieves on these data; another one may do better. At most: what no attack exceeds,
+whatever it knows. Lower bounds on the information are certified: they hold with the confidence of their interval.</p>
+<h2>The attack</h2>
+<p>Every trace is compared with what is known of every user ({escape(found.attack)}); the attacker knows
+{escape(knowledge)}. {found.singled_out:,} of {found.users:,} users are singled out: they score best for their own, and
+nobody else as well.</p>
+{"".join(_picture(chart) for chart in charts)}
+{_bounds(found)}
+</body></html>
+"""
+
+
+def _sandwich(found: Assessment) -> str:
+    success = found.success
+    interval = f"{success.value:.4g} ({success.low:.4g} to {success.high:.4g})"
+    rows = [
+        ("information on the user, bits", f"{found.certified:.4g}", f"{found.alpha:.4g}"),
+        ("the right user is named", interval, _most(None if found.bounds is None else found.bounds.identification)),
+        (f"the right user is among {found.largest_list}", f"{found.listed.value:.4g}", _most(found.list_bound)),
+        ("equal error rate of the attack", f"{found.det.equal_error_rate:.4g}", ""),
+    ]
+    if found.pse.paper is not None:
+        # A figure under its own name: it bounds nothing.
+        rows.append(("D(f_G || f_I) of the paper, bits (no bound)", f"{found.pse.paper.bits:.4g}", ""))
+    body = "".join(
+        f"<tr><td>{escape(what)}</td><td class='number'>{escape(low)}</td><td class='number'>{escape(high)}</td></tr>"
+        for what, low, high in rows
+    )
+    heads = "<tr><th></th><th class='number'>measured</th><th class='number'>at most</th></tr>"
+    return f"<table><thead>{heads}</thead><tbody>{body}</tbody></table>"
+
+
+def _most(bound: Figure | None) -> str:
+    return "1" if bound is None else f"{bound.value:.4g}"
+
+
+def _bounds(found: Assessment) -> str:
+    if found.bounds is None:
+        return ""
+    figures = "".join(f"<li>{escape(str(one))}</li>" for one in (*found.bounds.pies, *found.bounds.identifications))
+    return f"<h2>All bounds</h2><ul>{figures}</ul>"
+
+
+def _picture(chart: Any) -> str:
+    written = StringIO()
+    chart.save(written, format="svg")
+    coded = base64.b64encode(written.getvalue().encode()).decode()
+    return f'<img alt="" src="data:image/svg+xml;base64,{coded}">'

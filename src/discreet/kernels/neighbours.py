@@ -1,0 +1,203 @@
+"""Nearest neighbours on a line: two sorted samples walked through once, in their own type, never squared.
+
+Every function takes float64 or int64 scores in ascending order. Differences of int64 scores must fit into 63 bits and
+those of float64 scores must be finite; the difference of two unequal scores is then never zero.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernels.compiling import compiled
+
+Scores: TypeAlias = NDArray[Any]
+
+
+@compiled()
+def digamma(x: float) -> float:
+    """Return psi(x) for x > 0, to about 1e-15."""
+    shift = 0.0
+    while x < 10.0:
+        shift -= 1.0 / x
+        x += 1.0
+    square = 1.0 / (x * x)
+    tail = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132))))
+    return float(shift + np.log(x) - 0.5 / x - tail)
+
+
+@compiled()
+def take_atoms(genuine: Scores, impostors: Scores, k: int, light: int) -> tuple[Any, ...]:
+    """Takes out the values that hold so many scores that a k-th neighbour would be at distance 0.
+
+    Args:
+        genuine: shape ``(n,)``.
+        impostors: shape ``(m,)``.
+        k: the neighbour asked for; with 0 every value is taken out.
+        light: below so many genuine scores an atom counts as light.
+
+    Returns:
+        The sum of X (psi(X) - psi(Y + 1)) over the atoms, X and Y their counts; the genuine scores on light atoms and
+        the number of those; the other genuine and the other impostor scores, still sorted.
+    """
+    n, m = genuine.size, impostors.size
+    kept, others = np.empty_like(genuine), np.empty_like(impostors)
+    total, on_light, lights, a, b, i, j = 0.0, 0, 0, 0, 0, 0, 0
+    while i < n or j < m:
+        value = genuine[i] if j >= m or (i < n and genuine[i] <= impostors[j]) else impostors[j]
+        first, second = i, j
+        while i < n and genuine[i] == value:
+            i += 1
+        while j < m and impostors[j] == value:
+            j += 1
+        x, y = i - first, j - second
+        if x > k or y > k or (x > 0 and y >= k):
+            if x > 0:
+                total += x * (digamma(float(x)) - digamma(y + 1.0))
+            if 0 < x < light:
+                on_light, lights = on_light + x, lights + 1
+        else:
+            kept[a : a + x] = value
+            others[b : b + y] = value
+            a, b = a + x, b + y
+    return total, on_light, lights, kept[:a], others[:b]
+
+
+@compiled()
+def _distance(x: Any, scores: Scores, left: int, right: int, k: int) -> float:
+    """Returns how far the k-th nearest is, of those up to index ``left`` and from index ``right``."""
+    found = 0.0
+    for _ in range(k):
+        if left < 0 or (right < scores.size and scores[right] - x < x - scores[left]):
+            found = float(scores[right] - x)
+            right += 1
+        else:
+            found = float(x - scores[left])
+            left -= 1
+    return found
+
+
+@compiled()
+def _reach_down(x: Any, scores: Scores, left: int, radius: float) -> int:
+    """Returns the first index within the radius, of those up to ``left``; ``left + 1`` if there is none."""
+    inside, step = left + 1, 1
+    while inside - step >= 0 and float(x - scores[inside - step]) <= radius:
+        inside -= step
+        step *= 2
+    outside = max(inside - step, -1)
+    while inside - outside > 1:
+        middle = (inside + outside) // 2
+        if float(x - scores[middle]) <= radius:
+            inside = middle
+        else:
+            outside = middle
+    return inside
+
+
+@compiled()
+def _reach_up(x: Any, scores: Scores, right: int, radius: float) -> int:
+    """Returns the last index within the radius, of those from ``right``; ``right - 1`` if there is none."""
+    inside, step = right - 1, 1
+    while inside + step < scores.size and float(scores[inside + step] - x) <= radius:
+        inside += step
+        step *= 2
+    outside = min(inside + step, scores.size)
+    while outside - inside > 1:
+        middle = (inside + outside) // 2
+        if float(scores[middle] - x) <= radius:
+            inside = middle
+        else:
+            outside = middle
+    return inside
+
+
+@compiled()
+def _within(x: Any, scores: Scores, left: int, right: int, radius: float) -> tuple[int, float]:
+    """Returns how many are within the radius, and how far the farthest of them is."""
+    first, last = _reach_down(x, scores, left, radius), _reach_up(x, scores, right, radius)
+    farthest = 0.0
+    if first <= left:
+        farthest = float(x - scores[first])
+    if last >= right:
+        farthest = max(farthest, float(scores[last] - x))
+    return (left - first + 1) + (last - right + 1), farthest
+
+
+@compiled()
+def fixed_sum(genuine: Scores, impostors: Scores, k: int) -> float:
+    """Returns the sum of ln nu_k - ln rho_k over the genuine scores.
+
+    Args:
+        genuine: shape ``(n,)``, n > k, none of them more than k times.
+        impostors: shape ``(m,)``, m >= k, none of them k times or more where a genuine score is.
+        k: at least 1.
+    """
+    total, place = 0.0, 0
+    for i in range(genuine.size):
+        x = genuine[i]
+        while place < impostors.size and impostors[place] < x:
+            place += 1
+        nu = _distance(x, impostors, place - 1, place, k)
+        # The difference of logarithms, as the ratio might overflow.
+        total += np.log(nu) - np.log(_distance(x, genuine, i - 1, i + 1, k))
+    return total
+
+
+@compiled()
+def generalized_sum(genuine: Scores, impostors: Scores, k: int) -> float:
+    """Returns the sum of ln nu - ln rho + psi(l) - psi(k) over the genuine scores, with one radius for both samples.
+
+    The radius is the larger of the two distances to the k-th neighbours; l and k count the scores within it, and rho
+    and nu are how far the farthest of those are. Arguments as for `fixed_sum`.
+    """
+    total, place = 0.0, 0
+    for i in range(genuine.size):
+        x = genuine[i]
+        while place < impostors.size and impostors[place] < x:
+            place += 1
+        radius = max(_distance(x, impostors, place - 1, place, k), _distance(x, genuine, i - 1, i + 1, k))
+        own, rho = _within(x, genuine, i - 1, i + 1, radius)
+        others, nu = _within(x, impostors, place - 1, place, radius)
+        total += np.log(nu) - np.log(rho) + digamma(float(own)) - digamma(float(others))
+    return total
+
+
+@compiled()
+def group_bins(genuine: NDArray[np.int64], least: int) -> NDArray[np.int64]:
+    """Groups consecutive bins until each group has ``least`` genuine scores; a bin that has them alone stays alone.
+
+    Args:
+        genuine: shape ``(b,)`` counts.
+        least: at least 1.
+
+    Returns:
+        The first bin of every group, ascending. Bins of no genuine scores join the group before them, or after a bin
+        that stays alone are a group of their own; too few genuine scores left over at the end join the group before
+        them unless that is one of these two.
+    """
+    starts = np.empty(genuine.size, np.int64)
+    groups, held, closed, apart, alone = 0, least, True, True, False
+    for place in range(genuine.size):
+        count = genuine[place]
+        if alone or (count > 0 and (held >= least or count >= least)):
+            starts[groups] = place
+            groups, held, apart = groups + 1, 0, closed
+            closed = count == 0 or count >= least
+        held += count
+        alone = count >= least
+        if closed:
+            held = least
+    if held < least and not apart:
+        groups -= 1
+    return starts[:groups]
+
+
+@compiled()
+def counted_sum(genuine: NDArray[np.int64], impostors: NDArray[np.int64]) -> float:
+    """Returns the sum of X (psi(X) - psi(Y + 1)) over bins with counts X and Y."""
+    total = 0.0
+    for place in range(genuine.size):
+        x, y = genuine[place], impostors[place]
+        if x > 0:
+            total += x * (digamma(float(x)) - digamma(y + 1.0))
+    return total

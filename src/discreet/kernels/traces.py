@@ -1,0 +1,208 @@
+"""Rows of events in one array: grouping, ordering, transitions, and counts of what a row repeats.
+
+Row i of an array is ``array[offsets[i]:offsets[i + 1]]``; ``offsets`` has shape ``(rows + 1,)``.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernels.compiling import compiled
+from discreet.kernels.parallel import map_blocks
+
+_Ints = NDArray[np.int64]
+_Integers = NDArray[np.integer[Any]]
+
+NOTHING = -1
+"""A key that does not count."""
+
+_MOST_TASKS = 32
+# Most rows are short, and a short row is sorted faster by insertion.
+_SHORT = 48
+
+
+def group(owners: _Integers, size: int) -> tuple[_Ints, _Integers]:
+    """Lists the places of each owner, in order.
+
+    Args:
+        owners: shape ``(m,)``, in 0..size - 1.
+        size: how many owners there are.
+
+    Returns:
+        ``(size + 1,)`` offsets and ``(m,)`` places, int32 where that suffices.
+    """
+    offsets = np.zeros(size + 1, np.int64)
+    _count_owners(owners, offsets)
+    narrow = owners.size < 1 << 31
+    places: _Integers = np.empty(owners.size, np.int32) if narrow else np.empty(owners.size, np.int64)
+    _scatter(owners, np.cumsum(offsets, out=offsets)[:-1].copy(), places)
+    return offsets, places
+
+
+def order_rows(offsets: _Ints, places: _Integers, times: NDArray[Any]) -> None:
+    """Sorts the places of each row by time, in place; places of equal times keep their order.
+
+    Args:
+        offsets: shape ``(rows + 1,)``.
+        places: shape ``(m,)``.
+        times: shape ``(m,)``, by place.
+    """
+
+    def order(start: int, stop: int) -> None:
+        _order(offsets, places, times, start, stop)
+
+    rows = offsets.size - 1
+    map_blocks(order, rows, block=_rows_per_task(rows))
+
+
+def transitions(offsets: _Ints, events: _Integers, size: int, *, start: bool) -> _Ints:
+    """Numbers what happens in each row: its first event, and every step from one event to the next.
+
+    The first event x has the key x, the step from x to y the key (x + 1) * size + y.
+
+    Args:
+        offsets: shape ``(rows + 1,)``.
+        events: shape ``(m,)``, in 0..size - 1.
+        size: how many different events there are; below 2^31.
+        start: whether the first event counts; otherwise its key is `NOTHING`.
+
+    Returns:
+        Keys, shape ``(m,)``.
+    """
+    keys = np.empty(events.size, np.int64)
+    _transitions(offsets, events, size, start, keys)
+    return keys
+
+
+def count_keys(offsets: _Ints, keys: _Ints) -> tuple[_Ints, _Ints, NDArray[np.int32]]:
+    """Counts the different keys of each row.
+
+    Args:
+        offsets: shape ``(rows + 1,)``.
+        keys: shape ``(m,)``; taken over, and sorted within each row. `NOTHING` does not count.
+
+    Returns:
+        ``(rows + 1,)`` offsets of the result, its keys, ascending in each row, and how often each came.
+    """
+    counts, found = np.empty(keys.size, np.int32), np.zeros(offsets.size, np.int64)
+
+    def count(start: int, stop: int) -> None:
+        _count_keys(offsets, keys, counts, found, (start, stop))
+
+    rows = offsets.size - 1
+    map_blocks(count, rows, block=_rows_per_task(rows))
+    packed = np.cumsum(found)
+    _pack(offsets, packed, keys, counts)
+    return packed, keys[: packed[-1]].copy(), counts[: packed[-1]].copy()
+
+
+def step_totals(offsets: _Ints, keys: _Ints, counts: NDArray[np.int32], size: int) -> _Ints:
+    """Sums, for every step of a row, the counts of that row's steps from the same event.
+
+    Args:
+        offsets: shape ``(rows + 1,)``.
+        keys: shape ``(m,)``, of steps, ascending in each row.
+        counts: shape ``(m,)``.
+        size: as in `transitions`.
+
+    Returns:
+        Sums, shape ``(m,)``.
+    """
+    totals = np.empty(keys.size, np.int64)
+    _step_totals(offsets, keys, counts, size, totals)
+    return totals
+
+
+def _rows_per_task(rows: int) -> int:
+    return max(-(-rows // _MOST_TASKS), 1)
+
+
+@compiled()
+def _count_owners(owners: _Integers, offsets: _Ints) -> None:
+    for owner in owners:
+        offsets[owner + 1] += 1
+
+
+@compiled()
+def _scatter(owners: _Integers, next_place: _Ints, places: _Integers) -> None:
+    for i in range(owners.size):
+        places[next_place[owners[i]]] = i
+        next_place[owners[i]] += 1
+
+
+@compiled()
+def _order(offsets: _Ints, places: _Integers, times: NDArray[Any], start: int, stop: int) -> None:
+    for row in range(start, stop):
+        part = places[offsets[row] : offsets[row + 1]]
+        ordered = True
+        for i in range(1, part.size):
+            if times[part[i]] < times[part[i - 1]]:
+                ordered = False
+                break
+        if not ordered:
+            part[:] = part[np.argsort(times[part], kind="mergesort")]
+
+
+@compiled()
+def _transitions(offsets: _Ints, events: _Integers, size: int, start: bool, keys: _Ints) -> None:
+    for row in range(offsets.size - 1):
+        for i in range(offsets[row], offsets[row + 1]):
+            if i > offsets[row]:
+                keys[i] = (np.int64(events[i - 1]) + 1) * size + events[i]
+            else:
+                keys[i] = np.int64(events[i]) if start else NOTHING
+
+
+@compiled()
+def _sort(keys: _Ints) -> None:
+    if keys.size > _SHORT:
+        keys.sort()
+        return
+    for i in range(1, keys.size):
+        key, j = keys[i], i
+        while j > 0 and keys[j - 1] > key:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+
+
+@compiled()
+def _count_keys(offsets: _Ints, keys: _Ints, counts: NDArray[np.int32], found: _Ints, rows: Any) -> None:
+    for row in range(rows[0], rows[1]):
+        part, many = keys[offsets[row] : offsets[row + 1]], counts[offsets[row] : offsets[row + 1]]
+        _sort(part)
+        kept = 0
+        for i in range(part.size):
+            if part[i] == NOTHING:
+                continue
+            if kept and part[kept - 1] == part[i]:
+                many[kept - 1] += 1
+            else:
+                part[kept] = part[i]
+                many[kept] = 1
+                kept += 1
+        found[row + 1] = kept
+
+
+@compiled()
+def _pack(offsets: _Ints, packed: _Ints, keys: _Ints, counts: NDArray[np.int32]) -> None:
+    # Rows only move towards the front, so none is written over before it has moved.
+    for row in range(offsets.size - 1):
+        shift = offsets[row] - packed[row]
+        for i in range(packed[row], packed[row + 1]):
+            keys[i] = keys[i + shift]
+            counts[i] = counts[i + shift]
+
+
+@compiled()
+def _step_totals(offsets: _Ints, keys: _Ints, counts: NDArray[np.int32], size: int, totals: _Ints) -> None:
+    for row in range(offsets.size - 1):
+        i = offsets[row]
+        while i < offsets[row + 1]:
+            stop, total = i, 0
+            while stop < offsets[row + 1] and keys[stop] // size == keys[i] // size:
+                total += counts[stop]
+                stop += 1
+            totals[i:stop] = total
+            i = stop

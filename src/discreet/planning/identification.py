@@ -1,0 +1,152 @@
+"""Which mechanism for a wanted identification risk: the largest epsilon of each, both risks, and the error it gives.
+
+The two risks are shown side by side and never traded: a mechanism that keeps users hidden in the crowd may tell their
+values as they are. [PIE, Thm 17] prefers more buckets at the same theta; at the same *exact* identification risk the
+least error of all has hashing to few buckets without any noise, which has no attribute privacy at all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import sqrt
+
+import numpy as np
+
+from discreet.core.domain import Domain
+from discreet.core.exact import checked_epsilon, checked_n
+from discreet.errors import ParameterError
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, LocalHashing, UnaryEncoding
+from discreet.planning.losses import worst_variance
+from discreet.privacy.composition import split_epsilon
+from discreet.risk.bounds import Bounds
+from discreet.risk.inverse import LARGEST_EPSILON, Allowed, Wanted, largest_epsilon
+
+_MOST_BUCKETS = (1 << 32) - 5
+_BUCKET_CHOICES = 32
+
+SIDE_BY_SIDE = (
+    "epsilon is the attribute risk, what a report says of the value; identification is what it says of the user: a "
+    "small one does not make the other small."
+)
+"""What must be said wherever both are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What one mechanism offers.
+
+    Attributes:
+        name: its plan name, with the option that was chosen.
+        mechanism: with the largest epsilon found, of one report.
+        bounds: both risks.
+        limited: whether identification limits epsilon; else only the limit on epsilon does, if any.
+        worst_mse: largest E ||p_hat - p||^2 over all distributions, of the linear estimate.
+        standard_error: the largest one of any value under any distribution.
+    """
+
+    name: str
+    mechanism: BlockMechanism
+    bounds: Bounds
+    limited: bool
+    worst_mse: float
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdentificationPlan:
+    """All options for a wanted identification risk.
+
+    Attributes:
+        domain: the values.
+        wanted: the identification risk.
+        epsilon: the limit on the attribute risk of all reports of a user, in nats; None if there is none.
+        options: one per mechanism, those with the least worst-case error first.
+        refused: names of the mechanisms that cannot keep the risk.
+    """
+
+    domain: Domain
+    wanted: Wanted
+    epsilon: float | None
+    options: tuple[Option, ...]
+    refused: tuple[str, ...]
+
+    @property
+    def recommendation(self) -> str:
+        """Return what to use, in one sentence; without a limit on epsilon nothing is recommended."""
+        if self.epsilon is None:
+            return (
+                "Nothing is recommended without a limit on the attribute risk: give an epsilon as well, or the least "
+                "error is that of whatever tells values as they are."
+            )
+        if not self.options:
+            return "No mechanism keeps both risks."
+        best = self.options[0]
+        return (
+            f"Use {best.name} at epsilon = {best.mechanism.epsilon:.6g} per report: whoever guesses the user errs with "
+            f"probability {best.bounds.error:.6g} or more, and the mean squared error is at most "
+            f"{best.worst_mse:.3e}, the least of the {len(self.options)} that keep both risks."
+        )
+
+    @property
+    def without_noise(self) -> str | None:
+        """Return what hashing without noise would do, and why it is no option; None where it is not to be compared."""
+        wanted, d = self.wanted, self.domain.size
+        if wanted.error is None or wanted.prior is not None or wanted.largest_list > 1 or self.domain.clear_count:
+            return None
+        buckets = int((1 - wanted.error) * wanted.users)
+        if not 2 <= buckets <= d:
+            return None
+        later = min(buckets**2 / wanted.users, 1.0)
+        return (
+            f"Hashing to {buckets:,} buckets without any noise keeps the same identification risk in one report, with "
+            "far less error; but it has no attribute privacy at all, and after a second report with another function "
+            f"the right user is named with probability up to {later:.4g}."
+        )
+
+
+def plan_identification(domain: Domain, wanted: Wanted, *, epsilon: float | None = None) -> IdentificationPlan:
+    """Return, for every mechanism, the largest epsilon that keeps a wanted identification risk, and the error.
+
+    Args:
+        domain: the values and which of them are sensitive.
+        wanted: the identification risk; ``reports`` of each user have epsilon/t each, and count as independent.
+        epsilon: the most that the reports of a user may say of her values together, in nats; None for no limit.
+
+    Raises:
+        ParameterError: if a number is out of range, nothing is sensitive, or no mechanism keeps the risk.
+    """
+    if domain.sensitive_count == 0:
+        raise ParameterError("there is nothing to compare where no value is sensitive.")
+    limit = LARGEST_EPSILON if epsilon is None else split_epsilon(checked_epsilon(epsilon), wanted.reports)
+    reports = checked_n(wanted.users * wanted.reports)
+    found = {name: largest_epsilon(build, wanted, limit=limit) for name, build in builders(domain).items()}
+    if epsilon is not None:
+        found["hashing, best g"] = _best_buckets(domain, wanted, limit)
+    options = [_option(name, allowed, reports) for name, allowed in found.items() if allowed is not None]
+    refused = tuple(name for name, allowed in found.items() if allowed is None)
+    if not options:
+        raise ParameterError("no mechanism keeps this identification risk at any epsilon; ask for less.")
+    options.sort(key=lambda one: one.worst_mse)
+    return IdentificationPlan(domain, wanted, epsilon, tuple(options), refused)
+
+
+def builders(domain: Domain) -> dict[str, Callable[[float], BlockMechanism]]:
+    """Return, by name, what makes a mechanism of an epsilon, for every class that needs no more."""
+    plain = {name: partial(cls, domain) for name, cls in BLOCK_MECHANISMS.items() if not cls.needs_options()}
+    return {**plain, "unary, theta=1/2": partial(UnaryEncoding, domain, theta=0.5)}
+
+
+def _best_buckets(domain: Domain, wanted: Wanted, limit: float) -> Allowed | None:
+    """Return hashing with the number of buckets that has the least worst-case error under both limits."""
+    choices = {int(g) for g in np.geomspace(2, _MOST_BUCKETS, _BUCKET_CHOICES)}
+    if wanted.error is not None:
+        choices.add(min(max(int((1 - wanted.error) * wanted.users), 2), _MOST_BUCKETS))
+    tried = [largest_epsilon(partial(LocalHashing, domain, g=g), wanted, limit=limit) for g in sorted(choices)]
+    kept = [one for one in tried if one is not None]
+    return min(kept, key=lambda one: one.mechanism.worst_case_mse(1)) if kept else None
+
+
+def _option(name: str, allowed: Allowed, reports: int) -> Option:
+    mechanism: BlockMechanism = allowed.mechanism
+    error = sqrt(max(worst_variance(mechanism), 0.0) / reports)
+    return Option(name, mechanism, allowed.bounds, allowed.limited, mechanism.worst_case_mse(reports), error)

@@ -1,0 +1,268 @@
+"""One answer: how surely can someone tell whose traces or reports these are; measured from below, bounded from above.
+
+    certified PSE  <=  PIE  <=  alpha,        success of the attack  <=  V.
+
+The left sides are what one attack achieves on these data, the right sides hold for every attack and all data.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import lgamma, log2
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.core.random import RandomSource, checked_source
+from discreet.errors import ParameterError
+from discreet.mechanisms import BlockMechanism, Channel
+from discreet.risk import models
+from discreet.risk.attack import match_reports
+from discreet.risk.bounds import Bounds, identification_bounds
+from discreet.risk.det import DET, det_of_counts
+from discreet.risk.figures import Figure
+from discreet.risk.matching import match
+from discreet.risk.measured import Information, checked_count
+from discreet.risk.pse import PSE, pse_of_counts
+from discreet.risk.ranks import pse_of_ranks
+from discreet.risk.rates import RankCurve, Rate, rank_curve
+from discreet.risk.samples import ScoreCounts
+from discreet.risk.scores import Scores
+from discreet.risk.traces import Split
+
+ATTACKS: dict[str, Callable[[Split], models.Matcher]] = {
+    "markov": models.markov,
+    "visits": models.visits,
+    "tf-idf": models.tf_idf,
+    "cosine": models.cosine,
+}
+"""Matching algorithms by name; obfuscated reports are always attacked by their likelihood."""
+
+REPORTS = "likelihood of reports"
+
+YARDSTICK_USERS = 517
+YARDSTICKS = (
+    ("a matcher of left index fingers", 0.861),
+    ("a matcher of faces", 0.886),
+    ("a matcher of right index fingers", 0.930),
+)
+"""How often the right one of 517 users scores best; NIST Biometric Scores Set 1 (left finger, face matcher C, right
+finger), measured by `discreet.risk.biometric`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Assessment:
+    """What an attack tells, and what none can exceed.
+
+    Attributes:
+        attack: how probes were compared with what is known of each user.
+        reports: t, how many reports each user sent; None where traces were published as they are.
+        epsilon: of one report, in nats; None where traces were published as they are.
+        scores: of the attack.
+        ranks: how often the right user is among the best.
+        pse: lower bounds on the PIE by the scores, and the paper's figure.
+        rank_pse: a lower bound on the PIE by the ranks.
+        det: errors of telling genuine from impostor pairs.
+        bounds: what no attack exceeds; None where nothing was obfuscated.
+        list_bound: what no attack exceeds with the longest list; None likewise.
+        largest_list: k, the longest list of guesses that is told of.
+    """
+
+    attack: str
+    reports: int | None
+    epsilon: float | None
+    scores: Scores
+    ranks: RankCurve
+    pse: PSE
+    rank_pse: Information
+    det: DET
+    bounds: Bounds | None
+    list_bound: Figure | None
+    largest_list: int
+
+    def __repr__(self) -> str:
+        return f"Assessment({self.users} users, {self.attack}, success {self.success.value:.4g})"
+
+    @property
+    def users(self) -> int:
+        """How many users the attacker chooses among."""
+        return self.pse.users
+
+    @property
+    def success(self) -> Rate:
+        """How often the attack names the right user in one guess."""
+        return self.ranks.rates[0]
+
+    @property
+    def listed(self) -> Rate:
+        """How often the right user is among the `largest_list` best."""
+        return self.ranks.rates[-1]
+
+    @property
+    def certified(self) -> float:
+        """What the PIE is at least, in bits: the larger of the lower limits."""
+        return max(self.pse.best.certified or 0.0, self.rank_pse.certified or 0.0)
+
+    @property
+    def alpha(self) -> float:
+        """What the PIE is at most, in bits."""
+        return log2(self.users) if self.bounds is None else self.bounds.pie.value
+
+    @property
+    def risk(self) -> float:
+        """The identification risk: what no attack exceeds if reports were obfuscated, else what this one achieves."""
+        return self.success.value if self.bounds is None else self.bounds.identification.value
+
+    @property
+    def singled_out(self) -> int:
+        """How many probes score best for their own user, and for nobody else as well."""
+        above, same = self.scores.greater, self.scores.ties
+        assert above is not None
+        assert same is not None
+        return int(np.count_nonzero((above == 0) & (same == 1)))
+
+    @property
+    def consistent(self) -> bool:
+        """Whether nothing measured is above what bounds it, but for chance."""
+        return self.certified <= self.alpha and (self.bounds is None or self.success.low <= self.risk)
+
+    def success_among(self, users: int) -> float:
+        """Return how often the right user would score best among fewer users, drawn at random with her among them."""
+        above, same = self.scores.greater, self.scores.ties
+        assert above is not None
+        assert same is not None
+        return float(
+            np.mean([_best_among(users, self.users, int(g), int(t)) for g, t in zip(above, same, strict=True)])
+        )
+
+    @property
+    def yardstick(self) -> str:
+        """Return what this is comparable with, in words; empty if there are too few users to say."""
+        if self.users < YARDSTICK_USERS:
+            return ""
+        here = self.success_among(YARDSTICK_USERS)
+        names = [name for name, success in YARDSTICKS if here >= success]
+        how = f"more identifiable than {names[-1]}" if names else f"less identifiable than {YARDSTICKS[0][0]}"
+        told = ", ".join(f"{name.removeprefix('a matcher of ')} {success:.0%}" for name, success in YARDSTICKS)
+        return (
+            f"Among {YARDSTICK_USERS} users the right one would be named with probability {here:.3g}: {how} "
+            f"(NIST Biometric Scores Set 1, as many users: {told})."
+        )
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Return the answer in words that can be pasted into a report."""
+        what = "traces without names" if self.reports is None else _reports(self.reports, self.epsilon)
+        first = (
+            f"Of {self.users:,} users known to an attacker, the right one is named for {self.success.value:.2%} of "
+            f"{what} (95% interval {self.success.low:.2%} to {self.success.high:.2%}; guessing: {1 / self.users:.2g}), "
+            f"and is among the {self.largest_list} best for {self.listed.value:.2%}."
+        )
+        bits = (
+            f"They tell at least {self.certified:.3g} of the {log2(self.users):.3g} bits that it takes to name somebody"
+        )
+        if self.bounds is None:
+            return (first, f"{bits}; nothing limits what a better attack finds.", *filter(None, [self.yardstick]))
+        above = (
+            f"{bits}, and at most {self.alpha:.3g}: no attack, whatever it knows, names the right one more often than "
+            f"with probability {self.bounds.identification.value:.3g} on average over users."
+        )
+        return (first, above, self.bounds.attribute_sentence, self.bounds.per_user_sentence)
+
+
+def assess(
+    split: Split,
+    *,
+    attack: str = "markov",
+    mechanism: BlockMechanism | Channel | None = None,
+    reports: int = 1,
+    largest_list: int = 10,
+    sample: int = 0,
+    level: float = 0.95,
+    random: RandomSource | None = None,
+) -> Assessment:
+    """Attack traces, or reports made of them, and compare with what no attack exceeds.
+
+    Args:
+        split: what the attacker knows of each user, and what she tries to attribute.
+        attack: one of `ATTACKS`, for traces that are published as they are.
+        mechanism: over the events' codes, 0..d - 1: each user sends her first events in the target through it. None if
+            traces are published as they are.
+        reports: t, how many events of each user.
+        largest_list: k, the longest list of guesses.
+        sample: how many impostor scores to keep, for plots.
+        level: confidence of intervals.
+        random: draws reports and folds; None for fresh words.
+
+    Raises:
+        DataError: if fewer than 2 users have events in the target.
+        ParameterError: if a parameter is out of range.
+    """
+    source = checked_source(random)
+    reports, listed = checked_count("reports", reports, 1), checked_count("largest_list", largest_list, 1)
+    if mechanism is None:
+        if attack not in ATTACKS:
+            raise ParameterError(f"attack must be one of {', '.join(ATTACKS)}, got attack={attack!r}.")
+        scores = match(ATTACKS[attack](split), sample=sample, random=source)
+    else:
+        scores = match_reports(split, mechanism, events=reports, sample=sample, random=source)
+    users = split.training.users
+    counts = ScoreCounts.of_bins(scores.genuine, scores.impostor_counts, scores.impostor_ties)
+    lists = sorted({1, min(listed, users)})
+    bounds = [
+        None if mechanism is None else identification_bounds(mechanism, users, reports=reports, largest_list=k)
+        for k in (lists[0], lists[-1])
+    ]
+    return Assessment(
+        attack if mechanism is None else REPORTS,
+        None if mechanism is None else reports,
+        None if mechanism is None else mechanism.guarantee.realised,
+        scores,
+        rank_curve(scores.greater, scores.ties, ks=lists, users=users, level=level),
+        pse_of_counts(counts, users=users, level=level, random=source),
+        pse_of_ranks(scores.greater, scores.ties, users=users, level=level, random=source),
+        det_of_counts(counts),
+        bounds[0],
+        None if bounds[1] is None else bounds[1].identification,
+        lists[-1],
+    )
+
+
+def _reports(reports: int, epsilon: float | None) -> str:
+    each = "" if epsilon is None else f" at epsilon = {epsilon:.3g}"
+    return f"the reports{each}" if reports == 1 else f"the sets of {reports} reports{each} each"
+
+
+def _best_among(chosen: int, users: int, above: int, same: int) -> float:
+    """Return the probability of the best score among a random part of the users, ties broken at random.
+
+    Args:
+        chosen: how many users, the right one included.
+        users: N, out of which.
+        above: how many of the others score more.
+        same: how many score the same, the right one included.
+    """
+    others, marked = users - 1 - above, same - 1
+    if chosen - 1 > others:
+        return 0.0
+    none_above = _log_choose(others, chosen - 1) - _log_choose(users - 1, chosen - 1)
+    # E 1/(1 + T), T of those tied among the chosen, is hypergeometric.
+    missed = (
+        _log_choose(others - marked, chosen) - _log_choose(others + 1, chosen) if others - marked >= chosen else None
+    )
+    tied = (others + 1) / ((marked + 1) * chosen) * (1 - (0.0 if missed is None else float(np.exp(missed))))
+    return float(np.exp(none_above)) * min(tied, 1.0)
+
+
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def identification_curve(found: Assessment) -> FloatArray:
+    """Return ``(n,)`` for every probe the probability that its own user is named, ties broken at random, descending."""
+    above, same = found.scores.greater, found.scores.ties
+    assert above is not None
+    assert same is not None
+    chances: Any = np.where(above == 0, 1.0 / same, 0.0)
+    ordered: FloatArray = np.sort(chances)[::-1]
+    return ordered

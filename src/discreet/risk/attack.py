@@ -1,0 +1,296 @@
+"""Attacks on obfuscated events: whose report is it?
+
+Each user sends one event, or some, through a mechanism, and the attacker compares every report with what she knows of
+every user. A block A is 1 + c pi_i(A) times as likely to come from user i as to be noise, with c = e^eps - 1 and pi_i
+the shares of the user's visits in training; a value x in clear comes from her with probability pi_i(x). Both are known
+up to a factor that is the same for all users.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.core.random import RandomSource
+from discreet.core.reports import Blocks, Reports, refuse_strangers
+from discreet.errors import DataError, ParameterError
+from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.channel import Channel
+from discreet.mechanisms.hashing import HashBuckets
+from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.singletons import Symbols
+from discreet.risk.matching import match, match_rows
+from discreet.risk.models import SMALLEST, Matcher, checked_zero, counted_visits, visit_weights, visits
+from discreet.risk.scores import Scores, binned_weights
+from discreet.risk.traces import Split, Traces
+
+UNIT = 2.0**-40
+"""Of the scores of reports, in nats: a small epsilon makes likelihoods that differ by little."""
+
+_ENTRIES_PER_CHUNK = 1 << 24
+_MOST_MEMBERS = 500_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class OneReport:
+    """One event per user, told truly with probability theta, otherwise replaced by noise that depends on nothing.
+
+    Everything is linear in theta, so one pass over the truth serves every epsilon [spec of exact risk, section 4].
+
+    Attributes:
+        truth: the scores of true events; every user has a probe.
+        noise: ``(k + 1,)`` how probable it is that noise and a random user score below the first of the truth's
+            thresholds, from the first on and below the second, and so on.
+    """
+
+    truth: Scores
+    noise: FloatArray
+
+    def __post_init__(self) -> None:
+        """Refuse what is not linear.
+
+        Raises:
+            DataError: if some candidate has no probe: she would be found more or less often than noise finds anybody.
+        """
+        if self.truth.probes != self.truth.candidates:
+            raise DataError(
+                f"every candidate must send a report, got {self.truth.probes} probes for {self.truth.candidates}; "
+                "select the users that have an event in the target."
+            )
+
+    def __repr__(self) -> str:
+        return f"OneReport({self.truth!r})"
+
+    def success(self, theta: float, k: int = 1) -> float:
+        """Return how often the own user is among the k best: theta s_k + (1 - theta) k/n."""
+        theta = _checked_theta(theta)
+        return theta * self.truth.success(k) + (1 - theta) * min(k / self.truth.probes, 1.0)
+
+    def false_rejections(self, theta: float) -> FloatArray:
+        """Return ``(k,)`` shares of genuine scores below each of the truth's thresholds."""
+        counts = np.unique(self.truth.genuine, return_counts=True)[1]
+        return self._below(theta, np.concatenate([[0.0], counts / self.truth.probes]))
+
+    def false_acceptances(self, theta: float) -> FloatArray:
+        """Return ``(k,)`` shares of impostor scores from each of the truth's thresholds on."""
+        pairs = max(self.truth.impostors, 1)
+        accepted: FloatArray = 1 - self._below(theta, self.truth.impostor_counts / pairs)
+        return accepted
+
+    def _below(self, theta: float, told: FloatArray) -> FloatArray:
+        theta = _checked_theta(theta)
+        below: FloatArray = np.cumsum(theta * told + (1 - theta) * self.noise)[:-1]
+        return below
+
+
+def one_report(
+    split: Split,
+    noise: Any = None,
+    *,
+    zero: float = SMALLEST,
+    sample: int = 0,
+    random: RandomSource | None = None,
+    threads: int | None = None,
+) -> OneReport:
+    """Attack the first event of each target, told or replaced by noise, by the visits of each user.
+
+    Args:
+        split: training and target; every user needs an event in the target.
+        noise: ``(d,)`` the distribution of noise, such as that of randomized response; None for uniform.
+        zero: what probabilities of 0 become.
+        sample: as for `match`, of true events.
+        random: as for `match`.
+        threads: as for `match`.
+
+    Raises:
+        DataError: if a user has no event in the target.
+        ParameterError: if noise is no distribution over the events.
+    """
+    training, size = split.training, split.training.event_count
+    law = np.full(size, 1 / max(size, 1)) if noise is None else np.asarray(noise, dtype=np.float64)
+    if law.shape != (size,) or not (np.isfinite(law).all() and (law >= 0).all() and abs(law.sum() - 1) < 1e-9):
+        raise ParameterError(f"noise must be {size} probabilities that sum to 1.")
+    told = visits(Split(training, split.target.first(1)), zero=zero)
+    truth = match(told, sample=sample, random=random, threads=threads)
+    known, weights, floor = visit_weights(training, zero)
+    shares = law[known.keys] / training.users
+    between = binned_weights(weights + floor, shares, truth.thresholds)
+    # Whoever was never there scores the floor.
+    between += binned_weights(np.array([floor]), np.array([max(1 - shares.sum(), 0.0)]), truth.thresholds)
+    return OneReport(truth, between)
+
+
+def match_reports(
+    split: Split,
+    mechanism: BlockMechanism | Channel,
+    *,
+    events: int = 1,
+    zero: float = SMALLEST,
+    sample: int = 0,
+    random: RandomSource | None = None,
+    threads: int | None = None,
+) -> Scores:
+    """Let each user send her first events in the target through a mechanism, and attack the reports.
+
+    Args:
+        split: training and target, in the codes of the mechanism's domain.
+        mechanism: any that has one promise to all values, or a channel.
+        events: how many each user sends (all she has, if fewer), with fresh noise.
+        zero: what the probability of a value in clear becomes where it is 0.
+        sample: as for `match`.
+        random: the words for the reports, and then for the sample; None for fresh ones.
+        threads: as for `match`.
+    """
+    sent = split.target.first(events)
+    reports = mechanism.obfuscate_codes(_fitting(sent, mechanism).events, random=random)
+    owners = np.repeat(np.arange(sent.users), sent.lengths)
+    if isinstance(mechanism, Channel):
+        rows, users = _channel_rows(split.training, mechanism, reports, owners, checked_zero(zero))
+        found = match_rows(rows, users, split.training.users, sample=sample, random=random)
+        return replace(found, unit=UNIT)
+    matcher = report_matcher(split.training, mechanism, reports, owners, zero=zero)
+    return match(matcher, sample=sample, random=random, threads=threads)
+
+
+def report_matcher(
+    training: Traces, mechanism: BlockMechanism, reports: Reports, owners: Any, *, zero: float = SMALLEST
+) -> Matcher:
+    """Score reports by their likelihood given each user's visits, in nats.
+
+    Args:
+        training: what is known of the users, in the codes of the mechanism's domain.
+        mechanism: any with one promise to all values.
+        reports: of which those of one user are a probe.
+        owners: ``(r,)`` whose each report is, ascending.
+        zero: what the probability of a value in clear becomes where it is 0.
+
+    Raises:
+        ParameterError: if the mechanism has promises of its own to some values.
+        DataError: if the reports' blocks are too large to be listed, or owners do not fit.
+        MismatchError: if the reports belong to another plan.
+    """
+    from discreet.kernels.features import invert
+    from discreet.kernels.matching import Problem
+
+    refuse_strangers({mechanism.fingerprint, reports.fingerprint})
+    if mechanism.law.levels is not None:
+        raise ParameterError("this mechanism has several promises; attack its channel() instead.")
+    known = counted_visits(_fitting(training, mechanism))
+    users, rows = _grouped(owners, reports.n, training.users)
+    floor = np.int64(np.rint(np.log(checked_zero(zero)) / UNIT))
+    told = np.zeros(reports.n, dtype=np.int64) if reports.in_clear is None else reports.in_clear.astype(np.int64)
+    offsets, features = _listed(mechanism, reports)
+    return Matcher(
+        Problem(
+            users=users,
+            candidates=training.users,
+            constants=np.add.reduceat(told, rows[:-1]) * floor,
+            index=invert(training.event_count, [(known.offsets, known.keys.astype(np.int32), known.counts)]),
+            queries=(offsets, features, np.ones(len(features), dtype=np.int32)),
+            reports=rows,
+            contrasts=np.where(told > 0, 0.0, mechanism.contrast),
+            totals=training.lengths,
+            floor=zero,
+            scale=1 / UNIT,
+        ),
+        UNIT,
+    )
+
+
+def _fitting(traces: Traces, mechanism: BlockMechanism | Channel) -> Traces:
+    if traces.event_count != mechanism.domain.size:
+        raise DataError(
+            f"the traces have {traces.event_count} different events, the mechanism's domain {mechanism.domain.size}; "
+            "give the domain to Traces.of."
+        )
+    return traces
+
+
+def _grouped(owners: Any, reports: int, candidates: int) -> tuple[IntArray, IntArray]:
+    """Return who has reports, and the ``(users + 1,)`` rows where those of each begin."""
+    whose = np.asarray(owners, dtype=np.int64)
+    if whose.shape != (reports,) or not reports:
+        raise DataError(f"owners must be one per report, at least one, got {whose.size} for {reports}.")
+    if whose[0] < 0 or whose[-1] >= candidates or (np.diff(whose) < 0).any():
+        raise DataError(f"owners must ascend in 0..{candidates - 1}.")
+    users, rows = np.unique(whose, return_index=True)
+    return users, np.append(rows, reports).astype(np.int64)
+
+
+def _listed(mechanism: BlockMechanism, reports: Reports) -> tuple[IntArray, AnyArray]:
+    """Return, for every report, the values that it may stand for: ``(r + 1,)`` offsets and int32 codes."""
+    codes, n = mechanism.domain.sensitive_codes, reports.n
+    told = np.zeros(n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
+    lengths, parts, total = np.ones(n, dtype=np.int64), [np.empty(0, dtype=np.int32)], len(reports.clear)
+    places, done = np.flatnonzero(~told), 0
+    for sizes, ranks in _members(mechanism.law, mechanism.blocks_of_unknown(reports)):
+        lengths[places[done : done + len(sizes)]] = sizes
+        parts.append(codes[ranks].astype(np.int32))
+        done, total = done + len(sizes), total + len(ranks)
+        if total > _MOST_MEMBERS:
+            raise DataError(f"the reports list more than {_MOST_MEMBERS} values; attack fewer of them at a time.")
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    features = np.empty(total, dtype=np.int32)
+    in_clear = np.repeat(told, lengths)
+    features[in_clear], features[~in_clear] = reports.clear.astype(np.int32), np.concatenate(parts)
+    return offsets, features
+
+
+def _members(law: BlockLaw, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
+    """List blocks, some at a time: how many values each contains, and their ranks."""
+    count = len(next(iter(blocks.values())))
+    if isinstance(law, Symbols):
+        yield np.ones(count, dtype=np.int64), blocks["symbol"].astype(np.int64)
+        return
+    hashed = isinstance(law, HashBuckets)
+    width = law.prime // law.buckets + 1 if isinstance(law, HashBuckets) else law.size
+    step = max(_ENTRIES_PER_CHUNK // width, 1)
+    for start in range(0, count, step):
+        part = {name: column[start : start + step] for name, column in blocks.items()}
+        if hashed:
+            values, inside = _preimages(law, part)
+            yield inside.sum(axis=1), values[inside].astype(np.int64)
+        else:
+            contained = law.contains(part)
+            yield contained.sum(axis=1), np.nonzero(contained)[1]
+
+
+def _preimages(law: Any, blocks: Blocks) -> tuple[AnyArray, AnyArray]:
+    """Invert the hash functions: {alpha z + beta mod P : z = bucket, bucket + g, ... < P}, and which of these exist."""
+    alpha, beta, bucket = (blocks[name].astype(np.uint64)[:, None] for name in ("alpha", "beta", "bucket"))
+    z = bucket + np.arange(law.prime // law.buckets + 1, dtype=np.uint64) * np.uint64(law.buckets)
+    inside = z < law.prime
+    # Below 2^64: alpha and z, where it counts, are below the prime, which is below 2^32.
+    values = (alpha * np.where(inside, z, np.uint64(0)) + beta) % np.uint64(law.prime)
+    return values, inside & (values < law.size)
+
+
+def _channel_rows(
+    training: Traces, channel: Channel, reports: Reports, owners: IntArray, zero: float
+) -> tuple[Callable[[int, int], IntArray], IntArray]:
+    """Return a function that scores probes by ln sum_x pi_i(x) Q(y | x), and whose they are."""
+    known = counted_visits(_fitting(training, channel))
+    users, rows = _grouped(owners, reports.n, training.users)
+    outputs, totals = reports.blocks["output"].astype(np.int64), np.maximum(training.lengths, 1)
+
+    def logs(output: int) -> IntArray:
+        seen = np.append(known.counts * channel.matrix[known.keys, output], 0.0)
+        sums = np.where(np.diff(known.offsets) > 0, np.add.reduceat(seen, known.offsets[:-1]), 0.0)
+        return np.rint(np.log(np.maximum(sums / totals, zero)) / UNIT).astype(np.int64)
+
+    def scores(start: int, stop: int) -> IntArray:
+        here = outputs[rows[start] : rows[stop]]
+        different, which = np.unique(here, return_inverse=True)
+        table = np.stack([logs(int(output)) for output in different])
+        summed: IntArray = np.add.reduceat(table[which], rows[start:stop] - rows[start], axis=0)
+        return summed
+
+    return scores, users
+
+
+def _checked_theta(theta: float) -> float:
+    if not 0 <= theta <= 1:
+        raise ParameterError(f"theta must be a probability, got theta={theta!r}.")
+    return float(theta)

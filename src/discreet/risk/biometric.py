@@ -1,0 +1,118 @@
+"""Biometric systems as a yardstick: what their scores tell about who it is (BSE), how often they err [PIE, sec. 5].
+
+A matcher's scores come as a matrix, a row per probe and a column per user of the gallery, genuine scores on the
+diagonal. Where enrolment failed, matchers write a mark such as -1 instead of a score.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray, IntArray
+from discreet.core.random import RandomSource, checked_source
+from discreet.errors import DataError
+from discreet.risk.det import DET, det
+from discreet.risk.pse import PSE, checked_matrix, pse_of_matrix
+from discreet.risk.rates import RankCurve, rank_curve
+from discreet.risk.samples import as_array
+
+_FEWEST = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Biometric:
+    """What one matcher's scores tell.
+
+    Attributes:
+        name: of the matcher.
+        bse: what the scores tell about who it is.
+        det: errors of telling genuine from impostor pairs.
+        ranks: how often the right user is among the k best.
+        users: how many users were kept.
+        dropped: how many users were left out since a score of theirs, against themselves or anybody who was kept, was
+            marked as failed.
+    """
+
+    name: str
+    bse: PSE
+    det: DET
+    ranks: RankCurve
+    users: int
+    dropped: int
+
+    def __str__(self) -> str:
+        left_out = f" ({self.dropped} left out for failed enrolment)" if self.dropped else ""
+        return f"{self.name}, {self.users} users{left_out}: {self.bse} {self.det} {self.ranks}"
+
+
+def biometric(
+    matchers: Mapping[str, Any],
+    *,
+    distances: bool = False,
+    failed: float | None = None,
+    halves: int = 100,
+    level: float = 0.95,
+    random: RandomSource | None = None,
+) -> dict[str, Biometric]:
+    """Measure biometric matchers.
+
+    Args:
+        matchers: by name, an ``(N, N)`` matrix each, row u the probe of user u against the gallery.
+        distances: whether a lower number means more alike.
+        failed: what is written where there is no score; None if there always is one. NaN is a mark too.
+        halves: how many halves of the users the interval of D(f_G || f_I) takes; 0 for none.
+        level: confidence of the intervals.
+        random: chooses folds and halves; None for fresh words.
+
+    Returns:
+        A result per matcher, in the same order.
+
+    Raises:
+        DataError: if a matrix is not square, or fewer than 4 users are left, or a score is not finite.
+        ParameterError: if a parameter is out of range.
+    """
+    source = checked_source(random)
+    found = {}
+    for name, matrix in matchers.items():
+        scores, dropped = _kept(matrix, failed)
+        scores = -scores if distances else scores
+        bse = pse_of_matrix(scores, halves=halves, level=level, random=source)
+        own = np.eye(len(scores), dtype=np.bool_)
+        greater, ties = ranks_of_matrix(scores)
+        ranks = rank_curve(greater, ties, users=len(scores), level=level)
+        found[name] = Biometric(name, bse, det(scores[own], scores[~own]), ranks, len(scores), dropped)
+    return found
+
+
+def ranks_of_matrix(scores: AnyArray) -> tuple[IntArray, IntArray]:
+    """Count, per row, the scores above the one on the diagonal and those equal to it, itself included.
+
+    Args:
+        scores: ``(N, N)``, higher meaning more alike.
+
+    Returns:
+        ``(N,)`` and ``(N,)`` counts.
+    """
+    own = scores.diagonal()[:, None]
+    return np.count_nonzero(scores > own, axis=1), np.count_nonzero(scores == own, axis=1)
+
+
+def _kept(matrix: Any, failed: float | None) -> tuple[AnyArray, int]:
+    """Leave out users until no score among those who stay is marked as failed, those with most marks first."""
+    scores = as_array(matrix, "scores")
+    if scores.ndim != 2 or scores.shape[0] != scores.shape[1]:
+        raise DataError(f"scores must be a square matrix, got shape {scores.shape}.")
+    if failed is None or scores.dtype.kind not in "fiu":
+        return checked_matrix(scores), 0
+    bad = np.isnan(scores) if failed != failed else scores == failed  # noqa: PLR0124
+    marks = bad.sum(axis=0) + bad.sum(axis=1)
+    keep = np.ones(len(scores), dtype=np.bool_)
+    while marks[keep].any():
+        worst = int(np.argmax(np.where(keep, marks, -1)))
+        keep[worst] = False
+        marks -= bad[worst] + bad[:, worst].astype(marks.dtype)
+    if keep.sum() < _FEWEST:
+        raise DataError(f"only {int(keep.sum())} of {len(scores)} users have no failed score; at least 4 are needed.")
+    return checked_matrix(scores[np.ix_(keep, keep)]), int((~keep).sum())

@@ -1,0 +1,199 @@
+"""What any adversary at most learns of who sent a report, beside what is promised of the value in it.
+
+Two risks, which neither bound each other nor may be traded silently: the *attribute* risk, what a report says of the
+value (epsilon), and the *identification* risk, what it says of the user (PIE in bits, and the probability of guessing
+right). The bounds on the latter hold for every source, that is whatever users' values have to do with who they are, and
+for every adversary, whatever she knows of the users beforehand.
+"""
+
+from dataclasses import dataclass
+from math import exp, inf
+from typing import Any
+
+from discreet.core.guarantee import Guarantee
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.personalized import Personalized
+from discreet.risk.figures import Figure, least
+from discreet.risk.identification import identification_bounds_of
+from discreet.risk.information import information_bounds, paper_information
+from discreet.risk.profile import Profile, profile
+from discreet.risk.users import Users, checked_count
+from discreet.theory.entropies import BITS
+from discreet.theory.fano import corollary_8
+
+# e^epsilon beyond which a ratio of likelihoods limits nothing.
+_USELESS = 50.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Bounds on both risks of one mechanism.
+
+    Attributes:
+        name: the mechanism's plan name.
+        guarantee: the attribute risk of one report.
+        users: n.
+        reports: t, reports per user.
+        largest_list: k, how many guesses the adversary has.
+        entropy: H(U), in bits: what there is to be known of the user.
+        guessed: P_k, the probability of guessing right without any report.
+        pie: alpha, the least bound on the information about the user, in bits.
+        pies: all bounds on it.
+        paper_pie: alpha by the paper's theorems, the least of them; None where it has none.
+        identification: V_k, the least bound on the probability of guessing right.
+        identifications: all bounds on it.
+        paper_error: beta by the paper's Cor. 8 and ``paper_pie``; None where it has none, or for lists.
+        eta_tv: the largest total variation between reports of two values, in 0..1.
+        eta_kl: the share of the information about a user that a report lets through at most, in 0..1.
+        ideal: figures under an idealisation of the mechanism; empty if there is none.
+        in_clear: the probability with which a value that is not sensitive is told in clear by one report; 0 if none is.
+    """
+
+    name: str
+    guarantee: Guarantee
+    users: int
+    reports: int
+    largest_list: int
+    entropy: float
+    guessed: float
+    pie: Figure
+    pies: tuple[Figure, ...]
+    paper_pie: Figure | None
+    identification: Figure
+    identifications: tuple[Figure, ...]
+    paper_error: Figure | None
+    eta_tv: Figure
+    eta_kl: Figure
+    ideal: tuple[Figure, ...]
+    in_clear: float
+
+    @property
+    def error(self) -> float:
+        """Return beta, the identification error that no adversary goes below: 1 - V_k."""
+        return 1 - self.identification.value
+
+    @property
+    def epsilon(self) -> float:
+        """Return the attribute risk of one report as realised, in nats; infinite if nothing is protected."""
+        return self.guarantee.realised
+
+    @property
+    def total_epsilon(self) -> float:
+        """Return the attribute risk of all reports of a user together, in nats."""
+        return self.reports * self.guarantee.realised
+
+    @property
+    def attribute_sentence(self) -> str:
+        """Return the attribute risk in words."""
+        if self.total_epsilon == inf:
+            return "Attribute risk: no limit; a report may tell the value for sure."
+        several = f", {self.total_epsilon:.4g} for {self.reports} reports together" if self.reports > 1 else ""
+        whose = "every value" if self.guarantee.notion == "LDP" else "sensitive values only"
+        return f"Attribute risk: epsilon = {self.epsilon:.4g} nats per report{several}, for {whose}."
+
+    @property
+    def identification_sentence(self) -> str:
+        """Return the identification risk in words."""
+        guesses = "one guess" if self.largest_list == 1 else f"{self.largest_list:,} guesses"
+        reports = "a report" if self.reports == 1 else f"{self.reports} reports"
+        return (
+            f"Identification risk: whoever sees {reports} of one of {self.users:,} users names the right one in "
+            f"{guesses} with probability at most {self.identification.value:.4g} ({self.guessed:.4g} by guessing "
+            f"blindly), and learns at most {self.pie.value:.4g} of {self.entropy:.4g} bits."
+        )
+
+    @property
+    def per_user_sentence(self) -> str:
+        """Return what holds for each single user, not on average, in words."""
+        if self.in_clear or self.guarantee.notion != "LDP":
+            chance = 1 - (1 - min(self.in_clear, 1.0)) ** self.reports
+            return (
+                "No limit for a single user: a value that is not sensitive is told in clear with probability "
+                f"{chance:.4g}, and if only she has it, that names her with certainty."
+            )
+        apart = min(self.reports * self.eta_tv.value, 1.0)
+        ratio = f"TPR <= {exp(self.total_epsilon):.4g} FPR and " if self.total_epsilon < _USELESS else ""
+        return (
+            "For every single user, whatever she is like: a test that finds her with probability TPR takes others for "
+            f"her with probability FPR, where {ratio}TPR - FPR <= {apart:.4g}."
+        )
+
+    def __str__(self) -> str:
+        shares = f"A report lets through at most {self.eta_kl.value:.4g} of the information on a user (eta_KL)."
+        lines = [
+            f"{self.name}, {self.users:,} users, {self.reports} report{'' if self.reports == 1 else 's'} each",
+            self.attribute_sentence,
+            self.identification_sentence,
+            f"  {self.pie}",
+            f"  {self.identification}",
+            *(f"  {figure}" for figure in (self.paper_pie, self.paper_error) if figure is not None),
+            *(f"  {figure}" for figure in self.ideal),
+            shares,
+            self.per_user_sentence,
+            "The two risks are different things: a small one does not make the other small.",
+        ]
+        return "\n".join(lines)
+
+
+def identification_bounds(
+    mechanism: Mechanism | Personalized, users: int, *, reports: int = 1, prior: Any = None, largest_list: int = 1
+) -> Bounds:
+    """Return bounds on both risks, for any source and any adversary.
+
+    The figures of one report are exact where that is said: some source attains them. For t reports the noise must be
+    fresh each time; what else must hold is said with each figure.
+
+    Args:
+        mechanism: a block mechanism, a matrix, or a personalized mechanism.
+        users: n.
+        reports: t, how many reports of the same user the adversary knows to belong together.
+        prior: ``(n,)`` how likely each user is beforehand, in any order; None if all are equally likely.
+        largest_list: k, how many users the adversary may name.
+
+    Raises:
+        ParameterError: if a number is not a whole one of at least 1, or the prior is not n probabilities.
+    """
+    people = Users.of(users, prior)
+    reports, listed = checked_count("reports", reports), checked_count("largest_list", largest_list)
+    found = profile(mechanism, people, listed)
+    pies = tuple(information_bounds(found, people, reports))
+    chances = tuple(identification_bounds_of(found, people, reports, listed))
+    papers = paper_information(found, people, reports)
+    paper = least(papers) if papers else None
+    return Bounds(
+        name=mechanism.common.name if isinstance(mechanism, Personalized) else mechanism.name,
+        guarantee=found.guarantee,
+        users=people.count,
+        reports=reports,
+        largest_list=listed,
+        entropy=people.entropy * BITS,
+        guessed=people.guessed(listed),
+        pie=least(pies),
+        pies=pies,
+        paper_pie=paper,
+        identification=least(chances),
+        identifications=chances,
+        paper_error=_paper_error(paper, people) if listed == 1 else None,
+        eta_tv=Figure(found.eta_tv.value, "share", "eta_TV", "total variation", found.eta_tv.exact),
+        eta_kl=Figure(found.eta_kl.value, "share", "eta_KL", "Ordentlich and Polyanskiy", found.eta_kl.exact),
+        ideal=tuple(_ideal(found)) if reports == 1 else (),
+        in_clear=found.in_clear,
+    )
+
+
+def _paper_error(paper: Figure | None, users: Users) -> Figure | None:
+    if paper is None:
+        return None
+    error = corollary_8(paper.value / BITS, users.likeliest)
+    return Figure(error, "probability", "error at least", "Cor. 8 of [PIE]", condition=paper.condition)
+
+
+def _ideal(found: Profile) -> list[Figure]:
+    if found.ideal is None:
+        return []
+    information, probability, how = found.ideal
+    figures = [Figure(information * BITS, "bits", "PIE", "capacity of n values", True, f"for {how}")]
+    if probability is not None:
+        source = "the best guess against the worst source"
+        figures.append(Figure(probability, "probability", "identification", source, True, f"for {how}"))
+    return figures

@@ -1,0 +1,140 @@
+"""The detection error trade-off of telling genuine from impostor scores, exact over all thresholds.
+
+A claim is accepted if its score is at least t. The *false acceptance rate* is the share of impostor scores >= t, the
+*false rejection rate* that of genuine scores < t. Between two neighbouring genuine scores only the first changes, and
+is least at the upper one, so thresholds at the distinct genuine scores are all that matter, and impostor scores
+counted between them are all that is needed.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray, frozen
+from discreet.errors import ParameterError
+from discreet.plots.det import DetLine, det_chart
+from discreet.risk.measured import checked_level
+from discreet.risk.rates import Rate, rate
+from discreet.risk.samples import ScoreCounts
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DET:
+    """A curve of thresholds, from the least genuine score upwards, and one above all scores.
+
+    Attributes:
+        false_accepts: ``(b + 1,)`` numbers of impostor scores accepted, falling to 0.
+        false_rejects: ``(b + 1,)`` numbers of genuine scores rejected, rising from 0 to n.
+        n: number of genuine scores.
+        m: number of impostor scores.
+    """
+
+    false_accepts: IntArray
+    false_rejects: IntArray
+    n: int
+    m: int
+
+    def __post_init__(self) -> None:
+        """Make the numbers read-only."""
+        object.__setattr__(self, "false_accepts", frozen(self.false_accepts))
+        object.__setattr__(self, "false_rejects", frozen(self.false_rejects))
+
+    def __repr__(self) -> str:
+        return f"DET({len(self.false_accepts)} thresholds, n={self.n}, m={self.m})"
+
+    def __str__(self) -> str:
+        return (
+            f"At one threshold {self.equal_error_rate:.2%} of genuine pairs are rejected and as many of the impostor "
+            f"pairs are accepted ({self.n} genuine and {self.m} impostor scores)."
+        )
+
+    @property
+    def far(self) -> FloatArray:
+        """``(b + 1,)`` false acceptance rates, falling."""
+        return self.false_accepts / self.m
+
+    @property
+    def frr(self) -> FloatArray:
+        """``(b + 1,)`` false rejection rates, rising."""
+        return self.false_rejects / self.n
+
+    @property
+    def equal_error_rate(self) -> float:
+        """Where both rates are equal, on straight lines between neighbouring thresholds (a coin chooses between them).
+
+        The first threshold rejects nobody and the last accepts nobody, so the curves always cross.
+        """
+        far, frr = self.far, self.frr
+        after = int(np.argmax(frr >= far))
+        if after == 0:
+            return float(far[0])
+        fall, rise = far[after - 1] - far[after], frr[after] - frr[after - 1]
+        share = (far[after - 1] - frr[after - 1]) / (fall + rise)
+        return float(frr[after - 1] + share * rise)
+
+    def rejection_at(self, far: float, *, level: float = 0.95) -> Rate:
+        """Return the least false rejection rate of a threshold that accepts at most this share of impostors.
+
+        Args:
+            far: in 0..1.
+            level: confidence of the interval, for the threshold as given.
+
+        Raises:
+            ParameterError: if it is no share.
+        """
+        limit = _share(far)
+        # The product may be a rounding off the count that it stands for.
+        place = int(np.argmax(self.false_accepts <= limit * self.m * (1 + 1e-12)))
+        return rate(float(self.false_rejects[place]), self.n, level=level)
+
+    def acceptance_at(self, frr: float, *, level: float = 0.95) -> Rate:
+        """Return the least false acceptance rate of a threshold that rejects at most this share of genuine scores.
+
+        The interval takes impostor scores as independent; those of one probe are not, and it is then too short.
+
+        Args:
+            frr: in 0..1.
+            level: confidence of the interval.
+
+        Raises:
+            ParameterError: if it is no share.
+        """
+        limit = _share(frr)
+        place = int(np.flatnonzero(self.false_rejects <= limit * self.n * (1 + 1e-12))[-1])
+        return rate(float(self.false_accepts[place]), self.m, level=checked_level(level))
+
+    def line(self, name: str) -> DetLine:
+        """Return what a chart of several curves shows of this one."""
+        return DetLine(name, self.far, self.frr, self.equal_error_rate)
+
+    def plot(self, name: str = "attack") -> Any:
+        """Return an Altair chart on normal-deviate axes."""
+        return det_chart([self.line(name)])
+
+
+def det(genuine: Any, impostors: Any) -> DET:
+    """Compute the curve from scores.
+
+    Args:
+        genuine: ``(n,)`` scores, n >= 2, higher meaning more alike.
+        impostors: ``(m,)`` scores, m >= 1.
+
+    Raises:
+        DataError: if there are too few scores, or they are not finite.
+    """
+    return det_of_counts(ScoreCounts.of(genuine, impostors))
+
+
+def det_of_counts(counts: ScoreCounts) -> DET:
+    """Compute the curve from impostor scores counted between the genuine ones."""
+    counts = counts.grouped(np.flatnonzero(counts.genuine))
+    accepts = np.append(np.cumsum(counts.impostors[::-1])[::-1], 0)
+    rejects = np.concatenate([[0], np.cumsum(counts.genuine)])
+    return DET(accepts, rejects, counts.n, counts.m)
+
+
+def _share(number: Any) -> float:
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
+        raise ParameterError(f"a rate must be a number in 0..1, got {number!r}.")
+    return float(number)

@@ -1,0 +1,57 @@
+"""Every bound on the probability that the right user is among k guesses, for any source and any adversary."""
+
+from dataclasses import replace
+
+from discreet.risk.figures import Figure, least
+from discreet.risk.information import ANY_DATA, NOT_ADAPTIVE, information_bounds
+from discreet.risk.profile import Profile
+from discreet.risk.users import Users
+from discreet.theory.entropies import BITS
+from discreet.theory.fano import (
+    distortion_rate,
+    erased_success,
+    ldp_success,
+    leaked_success,
+    of_order,
+    tight_fano,
+)
+
+
+def identification_bounds_of(found: Profile, users: Users, reports: int, listed: int) -> list[Figure]:
+    """Return every bound on V_k after t reports."""
+    guessed = users.guessed(listed)
+    when = ANY_DATA if reports > 1 else ""
+    figures = []
+    if reports == 1 and found.success is not None:
+        one = found.success
+        figures.append(_chance(one.value, "the best guess against the worst source", exact=one.exact))
+    if found.local is not None:
+        figures.append(_chance(ldp_success(reports * found.local, guessed), "any LDP mechanism", when))
+    values = found.values
+    doeblin = erased_success(found.told, reports, guessed, values) if values > 1 else guessed
+    figures.append(_chance(doeblin, "Doeblin: how often reports are noise", when))
+    if users.prior is not None or reports > 1 or found.success is None:
+        leaked = leaked_success(found.leakage, reports, guessed)
+        figures.append(_chance(leaked, "maximal leakage (Sibson's order infinity)", when))
+    figures += _by_information(found, users, reports, listed)
+    # Reports never make guessing harder; rounding might.
+    return [replace(one, value=max(one.value, guessed)) for one in figures]
+
+
+def _by_information(found: Profile, users: Users, reports: int, listed: int) -> list[Figure]:
+    guessed = users.guessed(listed)
+    pie = least(information_bounds(found, users, reports))
+    figures = [_chance(tight_fano(pie.value / BITS, guessed), "Fano, tight", pie.condition)]
+    if users.prior is not None and listed == 1:
+        erokhin = distortion_rate(pie.value / BITS, users.prior)
+        figures.append(_chance(erokhin, "Erokhin's distortion-rate function", pie.condition))
+    if found.orders:
+        orders = [(of_order(reports * told, guessed, order), order) for order, told in found.orders]
+        value, order = min(orders)
+        condition = NOT_ADAPTIVE if reports > 1 else ""
+        figures.append(_chance(value, f"Sibson's information of order {order:g}", condition))
+    return figures
+
+
+def _chance(value: float, source: str, condition: str = "", *, exact: bool = False) -> Figure:
+    return Figure(min(value, 1.0), "probability", "identification", source, exact, condition)

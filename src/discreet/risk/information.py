@@ -1,0 +1,67 @@
+"""Every bound on the PIE of one report or of t: I(user; reports), for any source and any adversary.
+
+[PIE]: Murakami and Takahashi. What goes beyond it is derived in the modules of `discreet.theory` named beside it.
+"""
+
+from math import log
+
+from discreet.risk.figures import Figure
+from discreet.risk.profile import Profile
+from discreet.risk.users import Users
+from discreet.theory.entropies import BITS, ldp_capacity
+from discreet.theory.fano import erased_information
+
+FRESH = "noise is fresh in each report"
+NOT_ADAPTIVE = f"{FRESH}, and neither data nor mechanisms depend on earlier reports; data may be correlated"
+DATA_DO_NOT_REACT = f"{FRESH}, and data do not depend on earlier reports; data may be correlated"
+ANY_DATA = f"{FRESH}; data may be correlated, and may react to earlier reports"
+_PIE = "PIE"
+
+
+def paper_information(found: Profile, users: Users, reports: int) -> list[Figure]:
+    """Return alpha by the paper's theorems, in bits: Prop. 10, and Thms 11 and 13 with t reports as in 12 and 14.
+
+    Capped by log n, which the paper leaves out for t reports. Thms 11 and 13 are about randomized response and hashing;
+    their proof holds for every mechanism of truth or noise, with theta = s.
+    """
+    both, cap = min(log(users.count), log(found.values)), log(users.count)
+    when = NOT_ADAPTIVE if reports > 1 else ""
+    figures = []
+    if found.local is not None:
+        alpha = min(found.local, found.local**2, both)
+        figures.append(_bits(min(reports * alpha, cap), "alpha", "Prop. 10 of [PIE]", when))
+    if found.theta is not None:
+        source = "Thms 11 and 13 of [PIE], theta = s" if reports == 1 else "Thms 12 and 14 of [PIE], theta = s"
+        figures.append(_bits(min(reports * found.theta * both, cap), "alpha", source, when))
+    return figures
+
+
+def information_bounds(found: Profile, users: Users, reports: int) -> list[Figure]:
+    """Return every bound on the information that t reports give on the user, in bits."""
+    entropy = users.entropy
+    figures = [_bits(entropy, _PIE, "the entropy of the user")]
+    if reports == 1:
+        # The supremum is over priors as well, unless one is given.
+        exact = found.information.exact and users.prior is None
+        figures.append(_bits(found.information.value, _PIE, "capacity of n values", exact=exact))
+    else:
+        figures += _of_several(found, users, reports)
+    if found.local is not None:
+        # No more than 63 reports of two values are needed to tell all users apart.
+        used = min(users.count, found.values ** min(reports, 63))
+        figures.append(_bits(ldp_capacity(reports * found.local, used), _PIE, "any LDP mechanism", ANY_DATA))
+    return figures
+
+
+def _of_several(found: Profile, users: Users, reports: int) -> list[Figure]:
+    eta, entropy = found.eta_kl.value, users.entropy
+    together = erased_information(eta, reports, users.count, found.values) if found.values > 1 else 0.0
+    return [
+        _bits(reports * found.information.value, _PIE, "t times the capacity of n values", NOT_ADAPTIVE),
+        _bits(together, _PIE, "erasures with 1 - eta_KL", DATA_DO_NOT_REACT),
+        _bits(reports * eta * entropy, _PIE, "t eta_KL times the entropy of the user", ANY_DATA),
+    ]
+
+
+def _bits(nats: float, what: str, source: str, condition: str = "", *, exact: bool = False) -> Figure:
+    return Figure(max(nats, 0.0) * BITS, "bits", what, source, exact, condition)

@@ -1,0 +1,200 @@
+"""From a wanted identification risk to the largest epsilon that keeps it.
+
+That epsilon says how much *attribute* risk the wanted *identification* risk leaves room for, nothing more: it may be so
+large that values are told as they are. So a limit on epsilon belongs beside it, and both risks are returned.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from math import exp, log
+from typing import Any
+
+from discreet.core.domain import Domain
+from discreet.core.exact import checked_epsilon, real_number
+from discreet.errors import ParameterError
+from discreet.mechanisms import LocalHashing, Mechanism
+from discreet.risk.bounds import Bounds, identification_bounds
+from discreet.risk.users import Users, checked_count
+
+LARGEST_EPSILON = 200.0
+"""What stands for no limit on epsilon, in nats: no mechanism takes more."""
+
+_MOST_BUCKETS = (1 << 32) - 5
+_SMALLEST = 1e-6
+# To 9 digits of epsilon.
+_HALVINGS = 32
+_SLACK = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What identification risk is wanted.
+
+    Attributes:
+        users: n.
+        error: beta, the identification error that no adversary may go below, in (0, 1); None if alpha is given.
+        pie: alpha, the most information on the user, in bits; None if beta is given.
+        reports: t, reports per user.
+        prior: ``(n,)`` how likely each user is; None if all are equally likely.
+        largest_list: k, how many users the adversary may name.
+
+    Raises:
+        ParameterError: if a number is out of range, not one of the two is given, or guessing blindly does better.
+    """
+
+    users: int
+    error: float | None = None
+    pie: float | None = None
+    reports: int = 1
+    prior: Any = None
+    largest_list: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be had."""
+        people = Users.of(self.users, self.prior)
+        checked_count("reports", self.reports)
+        if (self.error is None) == (self.pie is None):
+            raise ParameterError("either error or pie must be given, and not both.")
+        if self.pie is not None and not 0 < real_number(self.pie) < float("inf"):
+            raise ParameterError(f"pie must be a finite number > 0, in bits, got pie={self.pie!r}.")
+        if self.error is None:
+            return
+        if not 0 < real_number(self.error) < 1:
+            raise ParameterError(
+                f"identification error must be between 0 and 1, both excluded, got error={self.error!r}."
+            )
+        blind = people.guessed(checked_count("largest_list", self.largest_list))
+        if 1 - blind <= self.error:
+            raise ParameterError(
+                f"an identification error of {self.error!r} cannot be had: guessing blindly is right with probability "
+                f"{blind:.4g}."
+            )
+
+    def bounds(self, mechanism: Mechanism) -> Bounds:
+        """Return both risks of a mechanism."""
+        kept = {"reports": self.reports, "prior": self.prior, "largest_list": self.largest_list}
+        return identification_bounds(mechanism, self.users, **kept)
+
+    def keeps(self, bounds: Bounds) -> bool:
+        """Return whether the wanted identification risk is kept."""
+        if self.error is not None:
+            return bounds.identification.value <= (1 - self.error) * (1 + _SLACK)
+        return self.pie is not None and bounds.pie.value <= self.pie * (1 + _SLACK)
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedTheta:
+    """The largest theta, how often the truth is told, that a wanted identification error leaves room for.
+
+    Attributes:
+        paper: by Cor. 8 with Thms 11 and 13, alpha = theta log n; 0 where these allow none.
+        exact: where each user has a value of her own and none is in clear: V = (1 + theta (n - 1))/n. No mechanism of
+            truth or noise has a larger V with this theta.
+    """
+
+    paper: float
+    exact: float
+
+
+def allowed_theta(users: int, error: float) -> AllowedTheta:
+    """Return the largest theta for an identification error against one report of n users who are equally likely.
+
+    Raises:
+        ParameterError: as for `Wanted`.
+    """
+    wanted = Wanted(users, error=error)
+    n = wanted.users
+    return AllowedTheta(max(1 - error - log(2) / log(n), 0.0), (n * (1 - error) - 1) / (n - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a wanted identification risk allows.
+
+    Attributes:
+        mechanism: with the largest epsilon that was found.
+        bounds: both its risks.
+        limited: whether identification is what limits epsilon; else the limit on epsilon itself does.
+    """
+
+    mechanism: Any
+    bounds: Bounds
+    limited: bool
+
+
+def largest_epsilon(
+    build: Callable[[float], Mechanism], wanted: Wanted, *, limit: float = LARGEST_EPSILON
+) -> Allowed | None:
+    """Return the mechanism with the largest epsilon of one report that keeps a wanted identification risk.
+
+    By bisection, to nine digits from below. Where ``build`` chooses other parameters by epsilon too, the risk may not
+    grow with epsilon throughout: then what is returned keeps it, but a larger epsilon might.
+
+    Args:
+        build: makes a mechanism of an epsilon.
+        wanted: the risk.
+        limit: on epsilon, in nats.
+
+    Returns:
+        None if no epsilon that ``build`` takes keeps it.
+
+    Raises:
+        ParameterError: if the limit is no epsilon.
+    """
+    limit = checked_epsilon(limit)
+    made = _attempt(build, wanted, limit)
+    if made is not None and made[0]:
+        return Allowed(made[1], made[2], limited=False)
+    low, high = log(min(_SMALLEST, limit)), log(limit)
+    found: Allowed | None = None
+    # The first attempt is at the smallest epsilon, the others halve what lies between.
+    middle = low
+    for _ in range(_HALVINGS):
+        made = _attempt(build, wanted, exp(middle))
+        # What is too large an epsilon to be built, or too small, says on which side to go on.
+        if made is None:
+            low, high = (middle, high) if found is None else (low, middle)
+        elif made[0]:
+            low, found = middle, Allowed(made[1], made[2], limited=True)
+        else:
+            high = middle
+        middle = (low + high) / 2
+    return found
+
+
+def largest_buckets(domain: Domain, epsilon: float, wanted: Wanted) -> Allowed | None:
+    """Return local hashing with the largest g that keeps a wanted identification risk at a given epsilon.
+
+    Up to as many buckets as there are values or users, more of them tell more; beyond that nothing is gained.
+
+    Args:
+        domain: the values.
+        epsilon: of one report, in nats.
+        wanted: the risk.
+
+    Returns:
+        None if not even two buckets keep it.
+
+    Raises:
+        ParameterError: if epsilon is none.
+    """
+    low, high = 2, max(min(domain.size, wanted.users, _MOST_BUCKETS), 2)
+    found: Allowed | None = None
+    while low <= high:
+        g = (low + high) // 2
+        mechanism = LocalHashing(domain, epsilon, g=g)
+        bounds = wanted.bounds(mechanism)
+        if wanted.keeps(bounds):
+            low, found = g + 1, Allowed(mechanism, bounds, limited=True)
+        else:
+            high = g - 1
+    return found
+
+
+def _attempt(build: Callable[[float], Mechanism], wanted: Wanted, epsilon: float) -> tuple[bool, Any, Bounds] | None:
+    with suppress(ParameterError):
+        mechanism = build(epsilon)
+        bounds = wanted.bounds(mechanism)
+        return wanted.keeps(bounds), mechanism, bounds
+    return None

@@ -1,0 +1,97 @@
+"""A measured amount of information, and what may be said of it."""
+
+from dataclasses import dataclass
+from math import isfinite, log
+from statistics import NormalDist
+from typing import Any
+
+from discreet.errors import ParameterError
+
+NATS_PER_BIT = log(2)
+_MUCH = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Information:
+    """An estimate in bits.
+
+    Attributes:
+        name: what is estimated, such as ``D(f_G || f_mix)``.
+        bits: the estimate; near 0 it may come out negative.
+        interval: lower and upper confidence limit, in bits; None if none was asked for.
+        level: confidence of the interval.
+        method: how it was estimated.
+        n: number of genuine scores.
+        m: number of impostor scores.
+        bounds_pie: whether what is estimated is at most I(U;S), hence at most the PIE, for any number of users.
+        capped: whether the estimate stopped at what m impostor scores can show at most.
+        separated: whether the genuine scores lie in a gap of the impostor scores, whose width decides.
+        beyond: the share of genuine scores that lie beyond all impostor scores, where the estimate is too low.
+    """
+
+    name: str
+    bits: float
+    interval: tuple[float, float] | None
+    level: float
+    method: str
+    n: int
+    m: int
+    bounds_pie: bool
+    capped: bool = False
+    separated: bool = False
+    beyond: float = 0.0
+
+    @property
+    def certified(self) -> float | None:
+        """What the PIE is at least, in bits, by the lower limit; None if this bounds nothing or has no interval."""
+        return max(self.interval[0], 0.0) if self.bounds_pie and self.interval else None
+
+    def __str__(self) -> str:
+        between = (
+            f" ({self.level:.0%} interval {self.interval[0]:.4g} to {self.interval[1]:.4g})" if self.interval else ""
+        )
+        role = (
+            "a lower bound on the PIE"
+            if self.bounds_pie
+            else "the limit of the PSE for many users, and for few not a lower bound on the PIE"
+        )
+        ends = "; all that so many impostor scores can show, the truth may be larger" if self.capped else ""
+        gap = "; no impostor score lies among the genuine ones" if self.separated else ""
+        if self.beyond > _MUCH and not self.bounds_pie:
+            gap += f"; {self.beyond:.1%} of the genuine scores lie beyond all impostor scores, so it is rather too low"
+        return (
+            f"{self.name} is about {self.bits:.4g} bits{between}, by {self.method} from {self.n} genuine and {self.m} "
+            f"impostor scores: {role}{ends}{gap}."
+        )
+
+
+def bits(nats: float) -> float:
+    """Turn nats into bits."""
+    return nats / NATS_PER_BIT
+
+
+def normal_quantile(level: float) -> float:
+    """Return how many standard deviations around its mean hold a normal variable with probability ``level``."""
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def checked_level(level: Any) -> float:
+    """Return a confidence level.
+
+    Raises:
+        ParameterError: if it is not in (0, 1).
+    """
+    if isinstance(level, bool) or not isinstance(level, int | float) or not (isfinite(level) and 0 < level < 1):
+        raise ParameterError(f"level must be a number between 0 and 1, both excluded, got level={level!r}.")
+    return float(level)
+
+
+def checked_count(name: str, number: Any, least: int) -> int:
+    """Return a whole number.
+
+    Raises:
+        ParameterError: if it is none, or too small.
+    """
+    if isinstance(number, bool) or not hasattr(number, "__index__") or int(number) < least:
+        raise ParameterError(f"{name} must be an integer of at least {least}, got {name}={number!r}.")
+    return int(number)

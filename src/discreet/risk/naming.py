@@ -1,0 +1,105 @@
+"""From columns of names and times to columns of numbers: nothing that is kept says what anything was called."""
+
+from collections.abc import Iterable, Sized
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray
+from discreet.core import columns
+from discreet.errors import DataError
+
+
+def numbered(values: Any, wanted: str) -> tuple[AnyArray, int]:
+    """Number integers or text in the order in which they first come.
+
+    Args:
+        values: ``(m,)``; see `Traces.of`.
+        wanted: what they are, for messages.
+
+    Returns:
+        ``(m,)`` int32 codes, and how many different ones there are.
+
+    Raises:
+        DataError: if they are neither, or some are missing.
+    """
+    import pyarrow as pa
+
+    column = _integers_or_text(values, wanted)
+    if not isinstance(column, np.ndarray) and column.null_count:
+        rows = np.flatnonzero(np.asarray(column.is_null()))
+        raise DataError(columns.missing_message(len(rows), len(column), int(rows[0]), wanted))
+    array = pa.array(column) if isinstance(column, np.ndarray) else column
+    if pa.types.is_dictionary(array.type):
+        # A dictionary may hold what no row says, or say the same twice; so both steps are numbered.
+        names = np.asarray(array.dictionary.dictionary_encode().indices)
+        array = pa.array(names[np.asarray(array.indices)])
+    coded = array.dictionary_encode()
+    coded = coded.unify_dictionaries().combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
+    return np.asarray(coded.indices).astype(np.int32, copy=False), len(coded.dictionary)
+
+
+def _integers_or_text(values: Any, wanted: str) -> Any:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise DataError(f"{wanted} must be a sequence, got a single {type(values).__name__}.")
+    values = values if isinstance(values, Sized) and hasattr(values, "__getitem__") else list(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
+        return columns.integers(values, wanted)
+    try:
+        return columns.text(values, wanted)
+    except DataError:
+        pass
+    try:
+        return columns.integers(values, wanted)
+    except DataError as error:
+        raise DataError(str(error).replace("must be integers", "must be integers or text")) from None
+
+
+def instants(values: Any) -> AnyArray:
+    """Return ``(m,)`` int64 or float64 times that can be compared; dates are in nanoseconds.
+
+    Raises:
+        DataError: if they are neither numbers nor dates, or some are missing.
+    """
+    import pyarrow as pa
+
+    plain = values if hasattr(values, "dtype") or hasattr(values, "__arrow_c_stream__") else np.asarray(values)
+    kind = getattr(getattr(plain, "dtype", None), "kind", "")
+    try:
+        if kind in "iu" and isinstance(plain, np.ndarray):
+            return columns.integers(plain, "times")
+        array = pa.chunked_array(plain) if hasattr(plain, "__arrow_c_stream__") else pa.array(plain, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError, TypeError, OverflowError):
+        raise DataError("times must be numbers or dates, all of one kind.") from None
+    missing = np.flatnonzero(np.asarray(array.is_null(nan_is_null=True)))
+    if len(missing):
+        raise DataError(columns.missing_message(len(missing), len(array), int(missing[0]), "times"))
+    if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
+        # One unit for all of them, so that dates of any kind can be compared.
+        zone = array.type.tz if pa.types.is_timestamp(array.type) else None
+        try:
+            array = array.cast(pa.timestamp("ns", tz=zone))
+        except pa.ArrowInvalid:
+            raise DataError("times must lie between the years 1678 and 2261.") from None
+    if pa.types.is_temporal(array.type):
+        array = array.cast(pa.int64())
+    if not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
+        raise DataError(f"times must be numbers or dates, got {array.type}.")
+    return np.asarray(array).astype(np.int64 if pa.types.is_integer(array.type) else np.float64, copy=False)
+
+
+def named(table: Any, name: str) -> Any:
+    """Return the column of a table that has a name.
+
+    Raises:
+        DataError: if there is none.
+    """
+    try:
+        return table[name]
+    except (KeyError, IndexError, TypeError, ValueError):
+        raise DataError(f"there is no column {name!r} in the table.") from None
+    except Exception as error:
+        if type(error).__name__ != "ColumnNotFoundError":  # polars has an exception class of its own
+            raise
+        raise DataError(f"there is no column {name!r} in the table.") from None

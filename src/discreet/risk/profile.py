@@ -1,0 +1,222 @@
+"""What a single report of a mechanism tells about n users: the numbers that every bound follows from.
+
+For a block mechanism they follow from its numbers and the law of K, for a matrix they are computed; nothing else knows
+the difference. Information is in nats here.
+"""
+
+from dataclasses import dataclass, replace
+from math import inf, log, tanh
+
+import numpy as np
+
+from discreet.core.guarantee import Guarantee
+from discreet.mechanisms import BlockMechanism, Channel, Mechanism
+from discreet.mechanisms.personalized import Personalized
+from discreet.risk.users import Users
+from discreet.theory.capacity import Inputs, capacity, order_capacity
+from discreet.theory.contraction import contraction
+from discreet.theory.entropies import ldp_capacity
+from discreet.theory.matrices import Interval, capacity_of_users, matrix_leakage, matrix_success
+from discreet.theory.overlap import Overlap
+from discreet.theory.success import Sizes, leakage, listed_success, success, uniform_success
+
+_ORDERS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Certain:
+    """A number that is certain from above.
+
+    Attributes:
+        value: not below the truth.
+        exact: whether some source attains it, but for rounding.
+        low: not above the truth.
+    """
+
+    value: float
+    exact: bool = False
+    low: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What one report tells.
+
+    Attributes:
+        guarantee: the attribute risk.
+        values: d, how many values there are.
+        information: alpha_n, in nats.
+        eta_tv: the largest total variation between the reports of two values.
+        eta_kl: the largest share of the information about a user that a report lets through.
+        told: 1 - delta, how often at most a report depends on the value at all; s for truth or noise.
+        theta: s, the parameter of the MI-loss of Thms 11 and 13; None for a matrix.
+        leakage: ML, the sum over reports of the largest probability that one of n values gives them.
+        success: V_k, where that is known for the prior and the list; None where only general bounds are.
+        orders: (a, I_a) in nats, the largest mutual information of order a, where that is known.
+        ideal: alpha_n and V_k under an idealisation, and which; None if there is none.
+        in_clear: the probability with which a value that is not sensitive is reported in clear; 0 if there is none.
+    """
+
+    guarantee: Guarantee
+    values: int
+    information: Certain
+    eta_tv: Certain
+    eta_kl: Certain
+    told: float
+    theta: float | None
+    leakage: float
+    success: Certain | None
+    orders: tuple[tuple[float, float], ...] = ()
+    ideal: tuple[float, float | None, str] | None = None
+    in_clear: float = 0.0
+
+    @property
+    def local(self) -> float | None:
+        """Return epsilon, in nats, if the mechanism is epsilon-LDP; None if it is not."""
+        kept = self.guarantee.notion == "LDP" and self.guarantee.realised < inf
+        return self.guarantee.realised if kept else None
+
+
+def profile(mechanism: Mechanism | Personalized, users: Users, listed: int) -> Profile:
+    """Return what one report tells about n users.
+
+    Args:
+        mechanism: a block mechanism, a matrix, or a personalized mechanism, whose common one is meant: users' own
+            replacements are a part of the source.
+        users: the users.
+        listed: k.
+    """
+    if isinstance(mechanism, Personalized):
+        return replace(profile(mechanism.common, users, listed), guarantee=mechanism.guarantee)
+    if isinstance(mechanism, Channel):
+        return _of_matrix(mechanism, users, listed)
+    return _of_blocks(mechanism, users, listed)
+
+
+# Truth or noise
+
+
+def _of_blocks(mechanism: BlockMechanism, users: Users, listed: int) -> Profile:
+    inputs, law = _inputs(mechanism, users), mechanism.law
+    overlap = law.overlap(inputs.sensitive) if inputs.sensitive else None
+    hits = law.hits(np.array([float(inputs.sensitive)])) if inputs.sensitive else np.zeros(1)
+    eta_tv, eta_kl = _contraction(mechanism)
+    # No report of truth or noise is likelier than 1 - s for all values and s more for one of them.
+    general = inputs.noisy + inputs.truth * (inputs.sensitive + inputs.clear)
+    known = hits is not None
+    return Profile(
+        mechanism.guarantee,
+        mechanism.domain.size,
+        _information(mechanism, inputs, overlap, eta_kl.value),
+        eta_tv,
+        eta_kl,
+        inputs.truth if mechanism.domain.size > 1 else 0.0,
+        inputs.truth,
+        general if hits is None else leakage(inputs, float(hits[0])),
+        _success(mechanism, inputs, users, listed) if known else None,
+        tuple((order, order_capacity(inputs, overlap, order)) for order in _ORDERS) if known else (),
+        _ideal(inputs, overlap, users, listed),
+        inputs.truth if mechanism.domain.clear_count else 0.0,
+    )
+
+
+def _inputs(mechanism: BlockMechanism, users: Users) -> Inputs:
+    """Return the numbers, and how many values n users have who are told apart as well as can be."""
+    domain, moments = mechanism.domain, mechanism.moments
+    clear = min(users.count, domain.clear_count)
+    sensitive = min(users.count - clear, domain.sensitive_count)
+    inclusion = float(np.max(moments.inclusion))
+    return Inputs(moments.truth, moments.noisy, inclusion, mechanism.guarantee.realised, sensitive, clear)
+
+
+def _contraction(mechanism: BlockMechanism) -> tuple[Certain, Certain]:
+    domain, law, s = mechanism.domain, mechanism.law, mechanism.moments.truth
+    if domain.size == 1:
+        return Certain(0.0, True), Certain(0.0, True)
+    if domain.clear_count:
+        return Certain(s, True, s), Certain(s, True, s)
+    apart = s * float(1 - min(law.pair_inclusions))
+    through = apart * tanh(mechanism.guarantee.realised / 2)
+    even = law.levels is None
+    return Certain(apart, True, apart), Certain(through, even, through if even else 0.0)
+
+
+def _information(mechanism: BlockMechanism, inputs: Inputs, overlap: Overlap | None, eta: float) -> Certain:
+    used = inputs.sensitive + inputs.clear
+    general = eta * log(used)
+    if mechanism.domain.clear_count == 0:
+        general = min(general, ldp_capacity(inputs.epsilon, used))
+    if inputs.sensitive and overlap is None:
+        return Certain(general)
+    found = capacity(inputs, overlap)
+    exact = overlap is None or overlap.exact
+    return Certain(found, True, found) if exact else Certain(min(found, general))
+
+
+def _success(mechanism: BlockMechanism, inputs: Inputs, users: Users, listed: int) -> Certain | None:
+    law, domain, a = mechanism.law, mechanism.domain, inputs.sensitive
+    if listed == 1:
+        hits = law.hits(np.arange(a + 1.0) if users.prior is not None else np.array([float(a)])) if a else np.zeros(1)
+        if hits is None:
+            return None
+        exact = a == 0 or (one := law.overlap(a)) is None or one.exact
+        if users.prior is not None:
+            return Certain(success(inputs, hits, users.prior), exact)
+        return Certain(uniform_success(inputs, float(hits[0]), users.count), exact)
+    if users.prior is not None:
+        return None
+    rest = users.count - min(users.count, domain.clear_count * listed)
+    overlap = law.overlap(min(rest, domain.sensitive_count)) if rest and domain.sensitive_count else None
+    sizes = Sizes(users.count, domain.sensitive_count, domain.clear_count)
+    spread = rest <= domain.sensitive_count or rest % max(domain.sensitive_count, 1) == 0
+    exact = spread and (overlap is None or overlap.exact)
+    return Certain(listed_success(inputs, overlap, sizes, listed), exact)
+
+
+def _ideal(
+    inputs: Inputs, overlap: Overlap | None, users: Users, listed: int
+) -> tuple[float, float | None, str] | None:
+    if overlap is None or overlap.ideal is None:
+        return None
+    known = users.prior is None and listed == 1
+    probability = uniform_success(inputs, overlap.ideal.hit, users.count) if known else None
+    return capacity(inputs, overlap.ideal), probability, overlap.idealised
+
+
+# A matrix
+
+
+def _of_matrix(channel: Channel, users: Users, listed: int) -> Profile:
+    matrix, n = channel.matrix, users.count
+    found = contraction(matrix)
+    told = 1 - found.common
+    information = capacity_of_users(matrix, min(n, len(matrix)), found.information.high)
+    most = matrix_leakage(matrix, min(n, len(matrix)))
+    clear = ~channel.domain.sensitive
+    alone = (channel.matrix > 0).sum(axis=0) == 1
+    return Profile(
+        channel.guarantee,
+        channel.domain.size,
+        _certain(information),
+        Certain(found.total_variation, True, found.total_variation),
+        _certain(found.information),
+        max(told, 0.0),
+        None,
+        most.high,
+        _matrix_success(channel, users, most, listed),
+        in_clear=float(matrix[clear][:, alone].sum(axis=1).max()) if clear.any() else 0.0,
+    )
+
+
+def _certain(interval: Interval) -> Certain:
+    return Certain(interval.high, interval.high - interval.low <= 1e-6 * interval.high, interval.low)
+
+
+def _matrix_success(channel: Channel, users: Users, most: Interval, listed: int) -> Certain | None:
+    n, d = users.count, channel.domain.size
+    if listed == 1 and users.prior is not None:
+        return _certain(matrix_success(channel.matrix, users.prior))
+    if users.prior is None and (listed == 1 or n >= d * listed):
+        # Lists of k users who share a value.
+        return _certain(Interval(listed * most.low / n, min(listed * most.high / n, 1.0)))
+    return None

@@ -1,0 +1,160 @@
+"""Rates with exact intervals, and how often the right user is among the k best.
+
+Where several users share a score with the right one, the adversary breaks the tie at random: with ``greater`` users
+strictly better and ``ties`` users (the right one among them) at her score, she is among the k best with probability
+
+    clip((k - greater) / ties, 0, 1).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import DataError, ParameterError
+from discreet.plots.det import RankLines, rank_chart
+from discreet.privacy.binomial import lower_bound, upper_bound
+from discreet.risk.measured import checked_count, checked_level
+from discreet.risk.samples import as_array
+
+_BELOW_ONE_COUNT = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How often something happened.
+
+    Attributes:
+        value: the share, in 0..1.
+        low: lower confidence limit [Clopper and Pearson 1934].
+        high: upper confidence limit.
+        trials: out of how many.
+        level: confidence of the interval.
+    """
+
+    value: float
+    low: float
+    high: float
+    trials: int
+    level: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} ({self.level:.0%} interval {self.low:.4g} to {self.high:.4g}, of {self.trials})"
+
+    @property
+    def complement(self) -> "Rate":
+        """How often it did not."""
+        return Rate(1 - self.value, 1 - self.high, 1 - self.low, self.trials, self.level)
+
+
+def rate(successes: float, trials: int, *, level: float = 0.95) -> Rate:
+    """Return a rate with its Clopper-Pearson interval.
+
+    Args:
+        successes: in 0..trials; where ties were counted in parts, the interval is that of the next whole numbers. A sum
+            of chances varies no more than as many coins, so it keeps its level.
+        trials: independent ones, at least 1.
+        level: confidence.
+
+    Raises:
+        DataError: if there are more successes than trials, or no trials.
+        ParameterError: if the level is not in (0, 1).
+    """
+    level = checked_level(level)
+    if trials < 1 or not -_BELOW_ONE_COUNT <= successes <= trials + _BELOW_ONE_COUNT:
+        raise DataError(f"successes must be between 0 and trials, and trials at least 1, got trials={trials}.")
+    least, most = floor(successes + _BELOW_ONE_COUNT), ceil(successes - _BELOW_ONE_COUNT)
+    error = (1 - level) / 2
+    low = lower_bound(max(least, 0), trials, error)
+    high = upper_bound(min(most, trials), trials, error)
+    return Rate(min(max(successes / trials, 0.0), 1.0), low, high, trials, level)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RankCurve:
+    """How often the right user is among the k best.
+
+    Attributes:
+        ks: list lengths, ascending.
+        rates: one per list length.
+        users: how many users the lists are drawn from; None if not said.
+    """
+
+    ks: tuple[int, ...]
+    rates: tuple[Rate, ...]
+    users: int | None = None
+
+    def __repr__(self) -> str:
+        return f"RankCurve(k={self.ks[0]}..{self.ks[-1]}, {self.rates[0].trials} probes)"
+
+    @property
+    def error(self) -> Rate:
+        """The identification error rate: how often the best score is another user's (of the shortest list)."""
+        return self.rates[0].complement
+
+    def __str__(self) -> str:
+        listed = f"among the {self.ks[0]} best" if self.ks[0] > 1 else "identified"
+        chance = f"; guessing would do so with {self.ks[0] / self.users:.4g}" if self.users else ""
+        return f"A user is {listed} with probability {self.rates[0]}{chance}."
+
+    def plot(self, name: str = "attack") -> Any:
+        """Return an Altair chart of success against k."""
+        return rank_chart([self.line(name)], users=self.users)
+
+    def line(self, name: str) -> RankLines:
+        """Return what a chart of several curves shows of this one."""
+        points = [(k, one.value, one.low, one.high) for k, one in zip(self.ks, self.rates, strict=True)]
+        return RankLines(name, points)
+
+
+def rank_curve(
+    greater: Any, ties: Any, *, ks: Sequence[int] | None = None, users: int | None = None, level: float = 0.95
+) -> RankCurve:
+    """Compute how often the right user is among the k best.
+
+    Args:
+        greater: ``(n,)`` how many users scored strictly higher than the right one, per probe.
+        ties: ``(n,)`` how many users have exactly the right one's score, herself included; at least 1.
+        ks: list lengths; None for 1, 2, 5, 10, ... up to the worst rank.
+        users: N, the size of the gallery, for comparison with guessing.
+        level: confidence of each interval.
+
+    Raises:
+        DataError: if they are no counts.
+        ParameterError: if a list length is not at least 1.
+    """
+    level = checked_level(level)
+    above, same = _counts(greater, "greater", 0), _counts(ties, "ties", 1)
+    if len(above) != len(same) or not len(above):
+        raise DataError(f"there must be as many ties as greater counts, at least 1, got {len(same)} and {len(above)}.")
+    if ks is None:
+        # Beyond the worst rank everybody is in the list.
+        ks = _spread(int((above + same).max()))
+    if not len(ks):
+        raise ParameterError("ks must hold at least one length of a list.")
+    chosen = tuple(sorted({checked_count("k", k, 1) for k in ks}))
+    rates = tuple(rate(float(success(above, same, k).sum()), len(above), level=level) for k in chosen)
+    return RankCurve(chosen, rates, None if users is None else checked_count("users", users, 1))
+
+
+def success(greater: IntArray, ties: IntArray, k: int) -> FloatArray:
+    """Return ``(n,)`` probabilities that the right user is among the k best, ties broken at random."""
+    found: FloatArray = np.clip((k - greater) / ties, 0.0, 1.0)
+    return found
+
+
+def _spread(worst: int) -> list[int]:
+    steps = [digit * 10**decade for decade in range(len(str(worst))) for digit in (1, 2, 5)]
+    return [k for k in steps if k < worst] + [worst]
+
+
+def _counts(array: Any, name: str, least: int) -> IntArray:
+    counts = as_array(array, name)
+    if counts.ndim != 1 or counts.dtype.kind not in "iu":
+        raise DataError(f"{name} must be integers in one dimension, got {counts.ndim} of {counts.dtype}.")
+    if (counts < least).any():
+        raise DataError(f"{int((counts < least).sum())} of {len(counts)} counts of {name} are below {least}.")
+    return counts.astype(np.int64)

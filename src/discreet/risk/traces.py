@@ -1,0 +1,220 @@
+"""Events per user, in order: what an attacker learns from, and what she tries to attribute.
+
+Users and events are kept as codes only; who and what they were, only the caller knows.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from discreet.arrays import AnyArray, IntArray, frozen
+from discreet.core.domain import Domain
+from discreet.errors import DataError, ParameterError
+from discreet.risk.naming import instants, named, numbered
+
+_MOST = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Traces:
+    """The events of each user, one user after the other.
+
+    Attributes:
+        offsets: ``(n + 1,)`` int64, ascending from 0; the events of user i are offsets[i] .. offsets[i + 1] - 1.
+        events: ``(m,)`` codes 0..d - 1, int32 if they were not coded before.
+        event_count: d, how many different events there may be.
+        times: ``(m,)`` numbers that do not fall within a user, in any unit; None if only the order is known.
+    """
+
+    offsets: IntArray
+    events: AnyArray
+    event_count: int
+    times: AnyArray | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no list of traces, and make the columns read-only.
+
+        Raises:
+            DataError: if offsets, events and times do not fit together.
+        """
+        offsets, events = np.asarray(self.offsets), np.asarray(self.events)
+        if offsets.ndim != 1 or not len(offsets) or offsets.dtype != np.int64 or events.ndim != 1:
+            raise DataError("traces need (n + 1,) int64 offsets and (m,) events.")
+        if offsets[0] != 0 or offsets[-1] != len(events) or (np.diff(offsets) < 0).any():
+            raise DataError(f"offsets must rise from 0 to the number of events, {len(events)}.")
+        if max(len(offsets) - 1, self.event_count) > _MOST:
+            raise DataError(f"at most {_MOST} users and {_MOST} different events are taken.")
+        if events.dtype.kind not in "iu" or (
+            len(events) and not (events.min() >= 0 and events.max() < self.event_count)
+        ):
+            raise DataError(f"events must be integer codes in 0..{self.event_count - 1}.")
+        object.__setattr__(self, "offsets", frozen(offsets))
+        object.__setattr__(self, "events", frozen(events))
+        if self.times is not None:
+            times = np.asarray(self.times)
+            if times.shape != events.shape:
+                raise DataError(f"times must be one per event, {len(events)}, got shape {times.shape}.")
+            object.__setattr__(self, "times", frozen(times))
+
+    def __repr__(self) -> str:
+        timed = "" if self.times is None else ", timed"
+        return f"Traces({self.users} users, {len(self)} events, {self.event_count} different{timed})"
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    @property
+    def users(self) -> int:
+        """n, how many users there are; some may have no event."""
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> IntArray:
+        """``(n,)`` how many events each user has."""
+        lengths: IntArray = np.diff(self.offsets)
+        return lengths
+
+    @classmethod
+    def of(cls, users: Any, events: Any, times: Any = None, *, domain: Domain | None = None) -> Self:
+        """Group the rows of a table by user.
+
+        Args:
+            users: ``(m,)`` integers or text, in any order: NumPy, pandas, polars, Arrow or a sequence. Users are
+                numbered as they first come.
+            events: ``(m,)`` the same.
+            times: ``(m,)`` numbers or dates by which each user's events are ordered; equal ones stay in the order of
+                the rows. Dates are kept in nanoseconds. None if the rows are in order.
+            domain: what the events are values of, so that they get its codes; None to number them as they first come.
+
+        Raises:
+            DataError: if something is missing or not of its kind, or the columns differ in length.
+        """
+        from discreet.kernels.traces import group, order_rows
+
+        owners, n = numbered(users, "users")
+        codes, d = numbered(events, "events") if domain is None else (domain.encode(events), domain.size)
+        whens = None if times is None else instants(times)
+        lengths = {len(column) for column in (owners, codes, whens) if column is not None}
+        if len(lengths) > 1:
+            raise DataError(f"users, events and times must be of one length, got lengths {sorted(lengths)}.")
+        offsets, places = group(owners, n)
+        if whens is not None:
+            order_rows(offsets, places, whens)
+        return cls(offsets, codes[places], d, None if whens is None else whens[places])
+
+    @classmethod
+    def from_table(
+        cls, table: Any, *, user: str, event: str, time: str | None = None, domain: Domain | None = None
+    ) -> Self:
+        """Group the rows of a table by user.
+
+        Args:
+            table: a frame, an Arrow table or a mapping: what gives a column for its name.
+            user: the column of users.
+            event: the column of events.
+            time: the column of times, if any.
+            domain: as for `of`.
+
+        Raises:
+            DataError: if a column is not there, and as `of`.
+        """
+        found = [None if name is None else named(table, name) for name in (user, event, time)]
+        return cls.of(*found, domain=domain)
+
+    def select(self, users: Any) -> Self:
+        """Return the traces of some users, ``(k,)`` codes or ``(n,)`` booleans, in that order.
+
+        Raises:
+            DataError: if a code is that of no user.
+        """
+        chosen = np.asarray(users)
+        chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen.astype(np.int64)
+        if len(chosen) and not (chosen.min() >= 0 and chosen.max() < self.users):
+            raise DataError(f"users must be codes in 0..{self.users - 1}.")
+        return self._cut(self.offsets[chosen], self.offsets[chosen + 1])
+
+    def with_least(self, events: int) -> Self:
+        """Return the traces of the users with at least so many events."""
+        return self.select(self.lengths >= events)
+
+    def first(self, events: int) -> Self:
+        """Return the first so many events of each user (all, if there are fewer)."""
+        starts = self.offsets[:-1]
+        return self._cut(starts, np.minimum(starts + _checked_count(events), self.offsets[1:]))
+
+    def after(self, events: int) -> Self:
+        """Return what follows the first so many events of each user."""
+        stops = self.offsets[1:]
+        return self._cut(np.minimum(self.offsets[:-1] + _checked_count(events), stops), stops)
+
+    def _cut(self, starts: IntArray, stops: IntArray) -> Self:
+        offsets = np.concatenate([[0], np.cumsum(stops - starts)])
+        places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], stops - starts)
+        times = None if self.times is None else self.times[places]
+        return type(self)(offsets, self.events[places], self.event_count, times)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """What the attacker knows of each user, and what she tries to attribute.
+
+    Attributes:
+        training: the events she knows.
+        target: the events of unknown origin; of the same users, in the same codes.
+    """
+
+    training: Traces
+    target: Traces
+
+    def __post_init__(self) -> None:
+        """Refuse traces of different users or events.
+
+        Raises:
+            DataError: if it is so.
+        """
+        same = self.training.users == self.target.users and self.training.event_count == self.target.event_count
+        if not same:
+            raise DataError("training and target must be about the same users and events, in the same codes.")
+
+
+def by_half(traces: Traces) -> Split:
+    """Train on the first half of each user's events, rounded down; the second half is the target [PIE, section 5]."""
+    starts, lengths = traces.offsets[:-1], traces.lengths
+    middle = starts + lengths // 2
+    return Split(traces._cut(starts, middle), traces._cut(middle, starts + lengths))
+
+
+def by_count(traces: Traces, training: int) -> Split:
+    """Train on the first so many events of each user; the rest is the target."""
+    return Split(traces.first(training), traces.after(training))
+
+
+def by_time(traces: Traces, time: Any) -> Split:
+    """Train on what happened before a time, given as the times were; what happened later or just then is the target.
+
+    Raises:
+        DataError: if the traces have no times.
+    """
+    if traces.times is None:
+        raise DataError("these traces have no times; give some to Traces.of.")
+    when = instants(np.asarray([time]) if np.ndim(time) == 0 else time)[0]
+    before = np.concatenate([[0], np.cumsum(traces.times < when)])
+    middle = traces.offsets[:-1] + before[traces.offsets[1:]] - before[traces.offsets[:-1]]
+    return Split(traces._cut(traces.offsets[:-1], middle), traces._cut(middle, traces.offsets[1:]))
+
+
+def leave_out(traces: Traces, target: int) -> Split:
+    """Take the first so many events of each user as the target; train on the rest."""
+    return Split(traces.after(target), traces.first(target))
+
+
+def maximum_knowledge(traces: Traces) -> Split:
+    """Train on the target itself: the attacker knows it and lacks only the name."""
+    return Split(traces, traces)
+
+
+def _checked_count(events: int) -> int:
+    if isinstance(events, bool) or not isinstance(events, int | np.integer) or events < 0:
+        raise ParameterError(f"the number of events must be an integer >= 0, got {events!r}.")
+    return int(events)

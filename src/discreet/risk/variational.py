@@ -1,0 +1,145 @@
+"""Bounds in nats from a function L of a score that was fitted to other probes, each with what it may be wrong by."""
+
+from dataclasses import dataclass
+from math import log, log1p, sqrt
+
+import numpy as np
+
+from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.core.random import RandomSource
+from discreet.risk.measured import normal_quantile
+from discreet.risk.samples import ScoreCounts
+from discreet.risk.steps import fitted_levels
+
+FOLDS = 5
+_NO_DIVISION = 1e-6
+
+Fold = tuple[FloatArray, FloatArray, FloatArray]
+"""``(n,)`` each: ln L of the genuine score of a probe, T, and its weight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean in nats, and what may lie beyond the values seen.
+
+    Attributes:
+        nats: the mean.
+        error: its standard error.
+        lowest: what a probe like none of those seen may be worth.
+        n: how many probes there are.
+        unseen: by how much the mean of L may be higher, relatively, for each impostor that was not seen.
+    """
+
+    nats: float
+    error: float
+    lowest: float
+    n: float
+    unseen: float = 0.0
+
+    @classmethod
+    def of(cls, values: FloatArray, weights: FloatArray, users: int) -> "Mean":
+        """Return the weighted mean of ``(n,)`` values, one per probe."""
+        shares = weights / weights.sum()
+        # At worst one probe misleads by as much as the best can tell.
+        lowest = min(float(values.min()), -log(users))
+        return cls(float(shares @ values), _error(values, shares), lowest, 1 / float(shares @ shares))
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Return the mean -+ z standard errors, but with room below for what n probes cannot exclude.
+
+        Something that none of n has may still have a probability of -ln((1 - level)/2) / n (the rule of three), and a
+        spread of 0 over few probes is no certainty.
+        """
+        reach, odds = normal_quantile(level) * self.error, -log((1 - level) / 2)
+        room = min(odds / self.n, 1.0) * (self.nats - self.lowest), log1p(odds * self.unseen)
+        return self.nats - max(reach, *room), self.nats + reach
+
+
+def variational(fold: Fold) -> FloatArray:
+    """Return values, one per probe, whose mean is the bound by D(f_G || f_mix) and whose spread its error, in nats."""
+    logs, totals, weights = fold
+    shares = weights / weights.sum()
+    mean = float(shares @ totals)
+    # The logarithm of a mean is low by half the squared relative error, which would flatter the bound.
+    low = (_error(totals, shares) / mean) ** 2 / 2
+    return logs - log(mean) - low - (totals / mean - 1)
+
+
+def contrastive(fold: Fold) -> FloatArray:
+    """Return values, one per probe, whose mean is InfoNCE, in nats."""
+    logs, totals, _ = fold
+    found: FloatArray = logs - np.log(totals)
+    return found
+
+
+def _error(values: FloatArray, shares: FloatArray) -> float:
+    """Return the standard error of a weighted mean of independent values."""
+    fewer = max(1 - float(shares @ shares), _NO_DIVISION)
+    return sqrt(float(shares**2 @ (values - shares @ values) ** 2) / fewer)
+
+
+def certified_by_counts(counts: ScoreCounts, users: int, random: RandomSource) -> Mean:
+    """Return the bound by D(f_G || f_mix) from counts that are shared out among folds."""
+    folds = min(FOLDS, counts.n)
+    genuine, impostors = _genuine_folds(counts, folds, random), _impostor_folds(counts, folds, random)
+    parts = [_held_out(counts, genuine[fold], impostors[fold], users) for fold in range(folds)]
+    shares = np.array([part.sum() for part in genuine]) / counts.n
+    nats = float(shares @ [part.nats for part in parts])
+    # Over all probes: what differs between the folds is part of the spread.
+    spread = sum(
+        share * (part.error**2 * part.n + (part.nats - nats) ** 2) for share, part in zip(shares, parts, strict=True)
+    )
+    lowest, unseen = min(part.lowest for part in parts), max(part.unseen for part in parts)
+    return Mean(nats, sqrt(spread / max(counts.n - 1, 1)), lowest, counts.n, unseen)
+
+
+def _held_out(counts: ScoreCounts, genuine: IntArray, impostors: IntArray, users: int) -> Mean:
+    """Fit L to all counts but these, and return the bound on these.
+
+    Args:
+        counts: all.
+        genuine: ``(b,)`` of them, to be held out.
+        impostors: ``(1 + b,)`` of them; the first is of those below all bins.
+        users: N.
+    """
+    n, m = int(genuine.sum()), int(impostors.sum())
+    fit = counts.genuine - genuine, counts.impostors - impostors[1:]
+    starts, levels = fitted_levels(*fit, max(counts.m - m, 1), users)
+    steps = np.searchsorted(starts, np.arange(-1, len(genuine)), "right")
+    if not m:
+        # Too few to be shared out: all of them stand in.
+        impostors, m = np.concatenate([[counts.m - counts.impostors.sum()], counts.impostors]), counts.m
+    own, others = np.bincount(steps[1:], genuine, len(levels)) / n, np.bincount(steps, impostors, len(levels)) / m
+    mean, logs, rest = float(levels @ own) / users, np.log(levels), 1 - 1 / users
+    mean += rest * float(levels @ others)
+    second = _variance(rest * levels / mean, others) / m
+    # As in `variational`; the genuine scores are a small part of the mixture.
+    nats = float(logs @ own) - log(mean) - second / 2
+    error = sqrt(_variance(logs - levels / (users * mean), own) / n + second)
+    return Mean(nats, error, float(logs.min()) - log(mean), n, rest * float(levels.max()) / (mean * counts.m))
+
+
+def _variance(values: FloatArray, shares: FloatArray) -> float:
+    return float((values - values @ shares) ** 2 @ shares)
+
+
+def _genuine_folds(counts: ScoreCounts, folds: int, random: RandomSource) -> list[IntArray]:
+    """Share the genuine scores out evenly, in random order."""
+    bins, parts = np.repeat(np.arange(len(counts.genuine)), counts.genuine), even_folds(counts.n, folds, random)
+    return [np.bincount(bins[parts == fold], minlength=len(counts.genuine)) for fold in range(folds)]
+
+
+def _impostor_folds(counts: ScoreCounts, folds: int, random: RandomSource) -> AnyArray:
+    """Send every impostor score to a fold of its own choice; ``(folds, 1 + b)`` counts, those below all bins first."""
+    below = counts.m - int(counts.impostors.sum())
+    generator = np.random.Generator(np.random.PCG64(random.words(4).tolist()))
+    counted = np.concatenate([[below], counts.impostors])
+    return generator.multinomial(counted, np.full(folds, 1 / folds)).T
+
+
+def even_folds(count: int, folds: int, random: RandomSource) -> IntArray:
+    """Return ``(count,)`` folds, as even as can be, in random order."""
+    order = np.argsort(random.words(count), kind="stable")
+    parts = np.empty(count, dtype=np.int64)
+    parts[order] = np.arange(count) % folds
+    return parts

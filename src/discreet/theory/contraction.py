@@ -1,0 +1,98 @@
+"""How much of the information about a user a matrix lets through at most: eta_TV, eta_KL and Doeblin's coefficient.
+
+eta_KL is the least eta with I(U;Y) <= eta I(U;X) for all sources. It is the largest over pairs x, x' and b in 0..1 of
+
+    f(b) = 1 - sum over y of Q_x Q_x' / (b Q_x + (1 - b) Q_x'),
+
+which is concave in b [Ordentlich and Polyanskiy]; no pair has more than its total variation, and eta_KL is at most
+eta_TV [Dobrushin], and at most eta_TV tanh(eps/2) under epsilon-LDP.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.theory.matrices import Interval
+
+_HALVINGS = 60
+_CHUNK = 1 << 21
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """The contraction coefficients of a matrix.
+
+    Attributes:
+        total_variation: eta_TV, the largest total variation between two rows.
+        information: eta_KL, between certain bounds.
+        common: Doeblin's delta, the sum over reports of the least probability that any value gives them.
+    """
+
+    total_variation: float
+    information: Interval
+    common: float
+
+
+def contraction(matrix: FloatArray) -> Contraction:
+    """Return eta_TV, eta_KL and delta of an ``(|X|, |Y|)`` matrix."""
+    common = float(matrix.min(axis=0).sum())
+    first, second = np.triu_indices(len(matrix), k=1)
+    if not len(first):
+        return Contraction(0.0, Interval(0.0, 0.0), common)
+    step = max(_CHUNK // matrix.shape[1], 1)
+    pieces = [slice(start, start + step) for start in range(0, len(first), step)]
+    apart = np.concatenate([_total_variation(matrix, first[piece], second[piece]) for piece in pieces])
+    order = np.argsort(-apart, kind="stable")
+    low = high = 0.0
+    for piece in pieces:
+        pairs = order[piece]
+        # The rest differ less than what was found.
+        pairs = pairs[apart[pairs] > low]
+        if not len(pairs):
+            break
+        lows, highs = _largest(matrix[first[pairs]], matrix[second[pairs]])
+        low, high = max(low, float(lows.max())), max(high, float(highs.max()))
+    largest = float(apart.max())
+    return Contraction(largest, Interval(min(low, largest), min(max(high, low), largest)), common)
+
+
+def _total_variation(matrix: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
+    found: FloatArray = np.abs(matrix[first] - matrix[second]).sum(axis=1) / 2
+    return found
+
+
+def _largest(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return, for each pair of rows, the maximum of f from below and from above, by where its slope changes sign."""
+    both = one * other
+    low, high = np.zeros((len(one), 1)), np.ones((len(one), 1))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        rising = _slope(one, other, both, middle) > 0
+        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+    slope = np.maximum(_slope(one, other, both, low), 0.0)
+    value = _value(one, other, low[:, 0])
+    # A concave function stays below its tangent.
+    return value, value + (slope * (high - low))[:, 0]
+
+
+def _mixed(one: FloatArray, other: FloatArray, b: FloatArray) -> FloatArray:
+    mixed = b * one + (1 - b) * other
+    found: FloatArray = np.where(mixed > 0, mixed, 1.0)
+    return found
+
+
+def _slope(one: FloatArray, other: FloatArray, both: FloatArray, b: FloatArray) -> FloatArray:
+    found: FloatArray = (both * (one - other) / _mixed(one, other, b) ** 2).sum(axis=1, keepdims=True)
+    return found
+
+
+def _value(one: FloatArray, other: FloatArray, b: FloatArray) -> FloatArray:
+    """Return f as b (1 - b) sum of (Q_x - Q_x')^2 / (b Q_x + (1 - b) Q_x'), where nothing cancels."""
+    b = b[:, None]
+    inside = b * (1 - b) * ((one - other) ** 2 / _mixed(one, other, b)).sum(axis=1, keepdims=True)
+    # At an end that form is 0/0: what only the other row has counts in full.
+    only_first = np.where(other == 0, one, 0.0).sum(axis=1, keepdims=True)
+    only_second = np.where(one == 0, other, 0.0).sum(axis=1, keepdims=True)
+    found: FloatArray = np.where(b <= 0, only_first, np.where(b >= 1, only_second, inside))[:, 0]
+    return found

@@ -1,0 +1,164 @@
+"""What a bound on information says of the probability of guessing who it was.
+
+V_k is the probability that the right user is among k guesses, P_k that of the k likeliest before anything is seen. All
+information is in nats. [PIE, Prop. 7, Cor. 8; spec of exact risk, section 3]
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import exp, log, log1p
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.theory.entropies import binary_divergence, excess
+from discreet.theory.overlap import binomial
+
+_HALVINGS = 120
+
+
+def corollary_8(information: float, likeliest: float) -> float:
+    """Return the identification error by Cor. 8 of PIE, 1 + (I + 1)/log(1 - beta_U) with I and log in bits.
+
+    Args:
+        information: I, in nats.
+        likeliest: p_1 = 1 - beta_U; for n equally likely users 1/n.
+
+    Returns:
+        beta, at least 0; 0 if there is a single user.
+    """
+    return max(1 - (information + log(2)) / -log(likeliest), 0.0) if likeliest < 1 else 0.0
+
+
+def tight_fano(information: float, likeliest: float) -> float:
+    """Return the largest V with d_KL(V || P) <= I: Fano's inequality without its loss.
+
+    Args:
+        information: I, in nats.
+        likeliest: P, the probability of guessing right before anything is seen.
+    """
+    return _largest(likeliest, information, lambda u: binary_divergence(likeliest, u))
+
+
+def of_order(information: float, likeliest: float, order: float) -> float:
+    """Return the largest V with D_a(V || P) <= I_a, where I_a is of a finite order a > 1 in Sibson's sense, in nats."""
+
+    def divergence(u: float) -> float:
+        rest = max(1 - likeliest * (1 + u), 0.0)
+        logs = order * log1p(u) + log(likeliest)
+        others = exp(order * log(rest / (1 - likeliest)) + log1p(-likeliest)) if rest > 0 else 0.0
+        return (float(np.logaddexp(logs, log(others))) if others else logs) / (order - 1)
+
+    return _largest(likeliest, information, divergence)
+
+
+def _largest(likeliest: float, limit: float, divergence: Callable[[float], float]) -> float:
+    """Return the largest V = P (1 + u) whose divergence, which grows with u, is within a limit; from above."""
+    if likeliest >= 1:
+        return 1.0
+    if limit <= 0:
+        return likeliest
+    top = 1 / likeliest - 1
+    if divergence(top) <= limit:
+        return 1.0
+    low, high = log(1e-18), log(top)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if divergence(exp(middle)) <= limit else (low, middle)
+    return min(likeliest * (1 + exp(high)), 1.0)
+
+
+def distortion_rate(information: float, prior: FloatArray) -> float:
+    """Return the largest V that information I allows for a prior: Erokhin's function, which is tight.
+
+    The best guesses fall on the users with p_j > lambda, of which there are J; then
+    V = lambda + sum over them of (p_j - lambda), and I/lambda = F(sum of c_j) - sum of F(c_j), where
+    c_j = p_j/lambda - 1 and F(c) = (1 + c) ln(1 + c).
+
+    Args:
+        information: I, in nats.
+        prior: ``(n,)`` probabilities of the users, falling.
+    """
+    if information <= 0 or len(prior) == 1:
+        return float(prior[0])
+    positive = prior[prior > 0]
+    first, last = 0, len(positive)
+    # How many users may be guessed: the rate at lambda = p_(J+1) grows with J.
+    while last - first > 1:
+        middle = (first + last) // 2
+        first, last = (middle, last) if _rate(positive[:middle], positive[middle]) <= information else (first, middle)
+    kept = positive[:last]
+    floor = float(positive[last]) if last < len(positive) else 0.0
+    if floor == 0 and _at_zero(kept) <= information:
+        return min(float(kept.sum()), 1.0)
+    low, high = floor, float(kept[-1])
+    for _ in range(_HALVINGS // 2):
+        level = (low + high) / 2
+        low, high = (low, level) if level > 0 and _rate(kept, level) <= information else (level, high)
+    return min(low + float(np.sum(kept - low)), 1.0)
+
+
+def _rate(kept: FloatArray, level: float) -> float:
+    """Return I where the guesses fall on users whose probabilities are above lambda."""
+    over = kept / level - 1
+    return level * (float(excess(over.sum())) - float(excess(over).sum()))
+
+
+def _at_zero(kept: FloatArray) -> float:
+    total = float(kept.sum())
+    return total * log(total) - float(kept @ np.log(kept))
+
+
+def ldp_success(epsilon: float, guessed: float) -> float:
+    """Return V_k <= P E/(1 + P (E - 1)), E = e^eps, which holds for every single report under epsilon-LDP."""
+    return guessed / (guessed + (1 - guessed) * exp(-epsilon)) if guessed < 1 else 1.0
+
+
+def erased_success(told: float, reports: int, guessed: float, values: int) -> float:
+    """Return a bound on V_k after t reports, each of which tells its value with probability ``told``, else nothing.
+
+    V <= E min(1, P d^B), B ~ Bin(t, told): after B told values there are at most d^B things to know. For one report it
+    is at least P + (1 - P) told, Doeblin's bound.
+
+    Args:
+        told: 1 - delta, where delta is the sum over reports of the least probability that any value gives them; s.
+        reports: t.
+        guessed: P_k.
+        values: d.
+    """
+    heard = _heard(told, reports)
+    if heard is None:
+        return 1.0
+    counts, probabilities = heard
+    known = np.minimum(log(guessed) + counts * log(values), 0.0)
+    if reports == 1:
+        return min(guessed + (1 - guessed) * told, float(probabilities @ np.exp(known)))
+    return min(float(probabilities @ np.exp(known)), 1.0)
+
+
+def erased_information(eta: float, reports: int, users: int, values: int) -> float:
+    """Return E min(ln n, B ln d), B ~ Bin(t, eta), a bound on I(U; t reports), in nats.
+
+    A channel that contracts information by eta_KL tells no more than one that erases its input with probability
+    1 - eta_KL, and so do t of them together. It needs fresh noise each time, and data that do not react to reports; the
+    data may depend on each other, and the mechanisms on earlier reports.
+    """
+    heard = _heard(eta, reports)
+    if heard is None:
+        return min(log(users), reports * log(values))
+    counts, probabilities = heard
+    return float(probabilities @ np.minimum(log(users), counts * log(values)))
+
+
+def _heard(told: float, reports: int) -> tuple[FloatArray, FloatArray] | None:
+    """Return the law of B; None if all is told."""
+    if told >= 1:
+        return None
+    law = binomial(reports, Fraction(max(told, 0.0)))
+    return np.rint(law.shares * reports), law.probabilities
+
+
+def leaked_success(leakage: float, reports: int, guessed: float) -> float:
+    """Return V_k <= P_k ML^t, where ML, the sum of the largest probabilities of each report, is given."""
+    exponent = log(guessed) + reports * log(leakage)
+    return exp(exponent) if exponent < 0 else 1.0

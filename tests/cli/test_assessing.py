@@ -1,0 +1,97 @@
+"""The verb ``risk``."""
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from running import done, refusal, run, told
+
+PLACES = [f"place {place}" for place in range(12)]
+
+
+def write_table(folder: Path, users: int = 40, events: int = 12) -> Path:
+    """People with two favourite places each."""
+    generator, path = np.random.default_rng(8), folder / "events.csv"
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["user", "event", "when"])
+        for user in range(users):
+            mine = generator.integers(0, 12, 2)
+            for time in range(events):
+                place = mine[generator.integers(0, 2)] if generator.random() < 0.8 else generator.integers(0, 12)
+                rows.writerow([f"person-{user}", PLACES[place], time])
+    return path
+
+
+def write_plan(folder: Path, name: str = "rr", epsilon: float = 2.0) -> Path:
+    path = folder / f"{name}.toml"
+    labels = ", ".join(f'"{place}"' for place in PLACES)
+    path.write_text(f'epsilon = {epsilon}\n[domain]\nlabels = [{labels}]\n[mechanism]\nname = "{name}"\n')
+    return path
+
+
+def test_traces_as_they_are(tmp_path: Path) -> None:
+    table = write_table(tmp_path)
+    facts = told("risk", table, "--time", "when", "--seed", 1)
+    assert facts["users"] == 40
+    assert facts["identification_at_most"] is None
+    assert facts["success"]["value"] > 5 / 40
+    assert 0 <= facts["pie_at_least_bits"] <= facts["pie_at_most_bits"] == pytest.approx(np.log2(40))
+    assert facts["consistent"] is True
+    text = done("risk", table, "--time", "when", "--split", "all")
+    assert "nothing limits what a better attack finds" in " ".join(text.split())
+
+
+def test_reports_of_a_plan_and_of_an_epsilon(tmp_path: Path) -> None:
+    table = write_table(tmp_path)
+    for options in (["--plan", write_plan(tmp_path)], ["--epsilon", 2, "--mechanism", "unary"], ["--epsilon", 1]):
+        facts = told("risk", table, *options, "--seed", 3)
+        assert facts["success"]["low"] <= facts["identification_at_most"]["value"] < 1
+        assert facts["pie_at_least_bits"] <= facts["pie_at_most_bits"]
+        assert facts["epsilon_together"] in (pytest.approx(2, abs=1e-3), pytest.approx(1, abs=1e-3))
+        assert any("Attribute risk" in sentence for sentence in facts["in_words"])
+    assert told("risk", table, "--epsilon", 1, "--reports", 3)["epsilon_together"] == pytest.approx(3, abs=1e-3)
+
+
+def test_nobody_is_named(tmp_path: Path) -> None:
+    table, out = write_table(tmp_path), tmp_path / "out"
+    text = done("risk", table, "--epsilon", 4, "-o", out)
+    written = (out / "risk.html").read_text() + (out / "risk.json").read_text()
+    for word in ("person-", "place 3"):
+        assert word not in text + written
+    assert written.count("data:image/svg+xml;base64,") == 2
+    assert "http" not in written.replace("http://www.w3.org", "")
+
+
+def test_an_alert_has_an_exit_code(tmp_path: Path) -> None:
+    table = write_table(tmp_path)
+    high = run("risk", table, "--split", "all", "--fail-above", 0.05)
+    assert high.exit_code == 1
+    assert re.fullmatch(r"The identification risk, [\d.e-]+, is above 0\.05\.\n", high.stderr)
+    assert run("risk", table, "--epsilon", 0.1, "--fail-above", 0.5).exit_code == 0
+
+
+def test_plans_are_ranked_by_their_risk(tmp_path: Path) -> None:
+    plans = [write_plan(tmp_path, name, epsilon) for name, epsilon in (("unary", 5.0), ("rr", 0.5), ("hashing", 2.0))]
+    facts = told("risk", "compare", *plans, "--users", 1000)
+    risks = [plan["identification"]["value"] for plan in facts["plans"]]
+    assert risks == sorted(risks)
+    assert facts["plans"][0]["mechanism"] == "rr"
+    assert "two risks are different things" in done("risk", "compare", *plans, "--users", 1000)
+
+
+def test_what_cannot_be_assessed_is_refused(tmp_path: Path) -> None:
+    table = write_table(tmp_path)
+    assert "no column 'who'" in refusal("risk", table, "--user", "who")
+    assert "--split must be" in refusal("risk", table, "--split", "third")
+    assert "--split must be" in refusal("risk", table, "--split", "first:0")
+    assert "attack must be" in refusal("risk", table, "--attack", "oracle")
+    assert "--mechanism must be" in refusal("risk", table, "--epsilon", 1, "--mechanism", "rr-per-value")
+    assert "give one of the two" in refusal("risk", table, "--epsilon", 1, "--plan", write_plan(tmp_path))
+    assert "lower --least" in refusal("risk", table, "--least", 1000)
+    assert "--users must say" in refusal("risk", "compare", write_plan(tmp_path))
+    assert "does not exist" in refusal("risk", tmp_path / "none.csv")
+    for wrong in (["risk", table, table], ["risk", table, "--users", 5]):
+        assert run(*wrong).exit_code == 2

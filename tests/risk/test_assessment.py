@@ -1,0 +1,106 @@
+"""The answer: what is measured below, what bounds it above, in words."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.errors import ParameterError
+from discreet.mechanisms import LocalHashing, RandomizedResponse, UnaryEncoding
+from discreet.risk.assessment import ATTACKS, REPORTS, YARDSTICK_USERS, _best_among, assess
+from discreet.risk.traces import Traces, by_half, maximum_knowledge
+from refusals import refused
+
+PLACES = 40
+
+
+def traces(users: int = 60, seed: int = 1) -> Traces:
+    """People with favourite places."""
+    generator = np.random.default_rng(seed)
+    who = np.repeat(np.arange(users), 20)
+    favourite = generator.integers(0, PLACES, (users, 3))[who, generator.integers(0, 3, len(who))]
+    where = np.where(generator.random(len(who)) < 0.7, favourite, generator.integers(0, PLACES, len(who)))
+    return Traces.of(who, where, domain=Domain(range(PLACES)))
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_attacks_beat_guessing_and_stay_below_what_there_is_to_know(attack: str) -> None:
+    found = assess(by_half(traces()), attack=attack, random=SeededRandom(1))
+    assert found.success.value > 10 / 60
+    assert found.success.value <= found.listed.value
+    assert 0 < found.certified < found.alpha
+    assert found.consistent
+    assert found.risk == found.success.value
+    assert found.singled_out <= 60
+    assert found.yardstick == ""
+    assert len(found.sentences) == 2
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        RandomizedResponse(Domain(range(PLACES)), 1.0),
+        RandomizedResponse(Domain(range(PLACES), sensitive=range(10)), 3.0),
+        UnaryEncoding(Domain(range(PLACES)), 4.0),
+        LocalHashing(Domain(range(PLACES)), 2.0),
+        RandomizedResponse(Domain(range(PLACES)), 1.0).channel(),
+    ],
+)
+@pytest.mark.parametrize("reports", [1, 3])
+def test_nothing_measured_exceeds_its_bound(mechanism: Any, reports: int) -> None:
+    split = maximum_knowledge(traces(200))
+    found = assess(split, mechanism=mechanism, reports=reports, random=SeededRandom(2))
+    assert found.consistent
+    assert found.bounds is not None
+    assert found.list_bound is not None
+    assert found.success.low <= found.bounds.identification.value <= found.list_bound.value + 1e-12
+    assert found.listed.low <= found.list_bound.value
+    assert found.certified <= found.bounds.pie.value
+    assert found.risk == found.bounds.identification.value
+    assert found.attack == REPORTS
+    said = " ".join(found.sentences)
+    assert "Attribute risk" in said
+    assert "no attack, whatever it knows" in said
+
+
+def test_less_noise_tells_more() -> None:
+    split = maximum_knowledge(traces(200))
+    found = [
+        assess(split, mechanism=RandomizedResponse(Domain(range(PLACES)), e), random=SeededRandom(3)).alpha
+        for e in (0.5, 2.0, 6.0)
+    ]
+    assert found == sorted(found)
+
+
+def test_a_random_part_of_the_users_by_enumeration() -> None:
+    """Above, tied and below: every choice of the others counts the same."""
+    for users, above, same in ((6, 0, 1), (6, 2, 1), (7, 1, 3), (5, 0, 5), (8, 3, 2)):
+        others = [2] * above + [1] * (same - 1) + [0] * (users - above - same)
+        for chosen in range(1, users + 1):
+            every = [0.0 if 2 in some else 1 / (1 + some.count(1)) for some in combinations(others, chosen - 1)]
+            assert _best_among(chosen, users, above, same) == pytest.approx(np.mean(every), abs=1e-12)
+
+
+def test_enough_users_are_compared_with_biometrics() -> None:
+    found = assess(by_half(traces(600)), random=SeededRandom(4))
+    assert f"Among {YARDSTICK_USERS} users" in found.yardstick
+    assert found.success.value <= found.success_among(YARDSTICK_USERS) <= 1
+    assert found.success_among(600) == pytest.approx(found.success.value, abs=1e-12)
+
+
+def test_the_same_seed_gives_the_same_answer() -> None:
+    split, mechanism = maximum_knowledge(traces()), RandomizedResponse(Domain(range(PLACES)), 3.0)
+    found = [assess(split, mechanism=mechanism, random=SeededRandom(7)) for _ in range(2)]
+    assert found[0].sentences == found[1].sentences
+    assert found[0].certified == found[1].certified
+
+
+def test_what_cannot_be_assessed_is_refused() -> None:
+    split = by_half(traces())
+    refused(ParameterError, lambda: assess(split, attack="oracle"))
+    refused(ParameterError, lambda: assess(split, largest_list=0))
+    refused(ParameterError, lambda: assess(split, mechanism=RandomizedResponse(Domain(range(PLACES)), 1.0), reports=0))
+    assert repr(assess(split, random=SeededRandom(1))).startswith("Assessment(60 users")

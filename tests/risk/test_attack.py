@@ -1,0 +1,251 @@
+"""Attacks on reports: linear in theta where noise is noise, and by likelihood everywhere."""
+
+from collections.abc import Callable
+from math import log, log1p
+from typing import Any
+
+import numpy as np
+import pytest
+from slow_matching import assert_agrees, events_of, fixed, visit_factors
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.errors import DataError, DiscreetError, MismatchError, ParameterError
+from discreet.mechanisms import (
+    BlockMechanism,
+    Channel,
+    HadamardResponse,
+    LocalHashing,
+    PerValueResponse,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from discreet.risk.attack import UNIT, OneReport, match_reports, one_report, report_matcher
+from discreet.risk.matching import match
+from discreet.risk.models import SMALLEST, visits
+from discreet.risk.scores import Scores
+from discreet.risk.traces import Split, Traces, by_count, by_half, maximum_knowledge
+from refusals import refused
+
+PLACES = 9
+MECHANISMS: dict[str, Callable[[Domain], BlockMechanism]] = {
+    "rr": lambda domain: RandomizedResponse(domain, 2.0),
+    "unary": lambda domain: UnaryEncoding(domain, 2.0),
+    "clear bits": lambda domain: UnaryEncoding(domain, 2.0, clear_bits=True),
+    "subsets": lambda domain: SubsetSelection(domain, 1.0),
+    "hadamard": lambda domain: HadamardResponse(domain, 2.0),
+    "hashing": lambda domain: LocalHashing(domain, 2.0, g=4),
+    "hashing to many": lambda domain: LocalHashing(domain, 2.0, g=1000),
+}
+
+
+def draw(seed: int, users: int = 30, least: int = 2) -> Traces:
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(least, 8, users)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    events = np.minimum(rng.geometric(0.3, offsets[-1]) - 1, PLACES - 1)
+    return Traces(offsets, events.astype(np.int32), PLACES)
+
+
+def members_of(mechanism: BlockMechanism, reports: Reports) -> list[tuple[bool, list[int]]]:
+    """For every report, whether it is in clear, and the values that it may stand for."""
+    domain = mechanism.domain
+    told = np.zeros(reports.n, dtype=bool) if reports.in_clear is None else reports.in_clear
+    contained = mechanism.law.contains(mechanism.blocks_of_unknown(reports))
+    blocks = iter([domain.sensitive_codes[row].tolist() for row in contained])
+    clear = iter(reports.clear.tolist())
+    return [(True, [next(clear)]) if one else (False, next(blocks)) for one in told]
+
+
+def score(known: list[int], listed: list[tuple[bool, list[int]]], contrast: float) -> int:
+    total = 0
+    for in_clear, values in listed:
+        share = sum(known.count(x) for x in values) / max(len(known), 1)
+        total += round(log(max(share, SMALLEST)) / UNIT) if in_clear else round(log1p(contrast * share) / UNIT)
+    return total
+
+
+SOME = (0, 2, 3, 7)
+# Where all is sensitive nothing is ever in clear, with bits or without.
+CASES = [(name, some) for name in MECHANISMS for some in (None, SOME) if some or name != "clear bits"]
+
+
+@pytest.mark.parametrize(("name", "sensitive"), CASES)
+@pytest.mark.parametrize("events", [1, 3])
+def test_reports_are_scored_by_their_likelihood(name: str, sensitive: tuple[int, ...] | None, events: int) -> None:
+    made = MECHANISMS[name](Domain(range(PLACES), sensitive=sensitive))
+    whole = by_count(draw(events, least=0), 2)
+    sent = whole.target.first(events)
+    reports = made.obfuscate_codes(sent.events, random=SeededRandom(1))
+    listed = members_of(made, reports)
+    users = np.flatnonzero(sent.lengths)
+    own = [listed[a:b] for a, b in zip(sent.offsets[:-1], sent.offsets[1:], strict=True)]
+    matrix = np.array(
+        [[score(known, own[user], made.contrast) for known in events_of(whole.training)] for user in users]
+    )
+    found = match_reports(whole, made, events=events, random=SeededRandom(1))
+    assert_agrees(found, users, matrix)
+    assert found.unit == UNIT
+
+
+@pytest.mark.parametrize("events", [1, 3])
+def test_reports_of_a_channel(events: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.risk.scores._ENTRIES_PER_BLOCK", 100)
+    rng = np.random.default_rng(5)
+    matrix = rng.random((PLACES, 6)) ** 3
+    matrix[2, 3] = 0
+    channel = Channel(matrix / matrix.sum(axis=1, keepdims=True))
+    whole = by_count(draw(6, least=0), 2)
+    sent = whole.target.first(events)
+    outputs = channel.obfuscate_codes(sent.events, random=SeededRandom(2)).blocks["output"]
+    likely = np.array(
+        [
+            [np.mean([channel.matrix[x, y] for x in known] or [0.0]) for y in range(channel.outputs)]
+            for known in events_of(whole.training)
+        ]
+    )
+    logs = np.log(np.maximum(likely, SMALLEST))
+    users = np.flatnonzero(sent.lengths)
+    own = [outputs[a:b] for a, b in zip(sent.offsets[:-1], sent.offsets[1:], strict=True)]
+    expected = np.array([logs[:, own[user]].sum(axis=1) for user in users])
+    found = match_reports(whole, channel, events=events, random=SeededRandom(2))
+    np.testing.assert_allclose(found.genuine * found.unit, expected[np.arange(len(users)), users], atol=1e-9)
+    assert_agrees(found, users, np.round(np.array([np.rint(logs / UNIT)[:, own[u]].sum(axis=1) for u in users])))
+
+
+def test_a_mechanism_and_its_matrix_find_the_same_users() -> None:
+    mechanism = RandomizedResponse(Domain(range(PLACES)), 1.5)
+    channel = mechanism.channel()
+    whole = by_half(draw(8, users=60))
+    sent = whole.target.first(1)
+    reports = mechanism.obfuscate_codes(sent.events, random=SeededRandom(4))
+    found = match(report_matcher(whole.training, mechanism, reports, np.arange(60)))
+
+    class Fixed(Channel):
+        def obfuscate_codes(self, codes: Any, *, random: Any = None) -> Reports:
+            nothing = np.empty(0, dtype=np.uint8)
+            return Reports(self.fingerprint, 60, None, nothing, {"output": reports.blocks["symbol"]})
+
+    spelled = match_reports(whole, Fixed(channel.matrix, channel.domain))
+    assert found.greater is not None
+    assert spelled.greater is not None
+    assert found.ties is not None
+    assert spelled.ties is not None
+    assert found.greater.tolist() == spelled.greater.tolist()
+    assert found.ties.tolist() == spelled.ties.tolist()
+
+
+def expected_success(training: list[list[int]], truth: list[int], theta: float, k: int) -> float:
+    """Enumerate whether the truth is told, the noise, and how ties break."""
+    n, total = len(training), 0.0
+    scores = np.array([[fixed(visit_factors(known, [x])) for known in training] for x in range(PLACES)])
+    for user, own in enumerate(truth):
+        for x in range(PLACES):
+            probability = theta * (x == own) + (1 - theta) / PLACES
+            greater = (scores[x] > scores[x, user]).sum()
+            ties = (scores[x] == scores[x, user]).sum()
+            total += probability * min(max((k - greater) / ties, 0.0), 1.0) / n
+    return total
+
+
+@pytest.mark.parametrize("theta", [0.0, 0.25, 1.0])
+def test_all_epsilons_follow_from_one_pass(theta: float) -> None:
+    whole = by_half(draw(9))
+    first = whole.target.first(1)
+    found = one_report(whole, sample=100)
+    truth = first.events.tolist()
+    known = events_of(whole.training)
+    for k in (1, 3, 30, 40):
+        assert found.success(theta, k) == pytest.approx(expected_success(known, truth, theta, k), abs=1e-12)
+    scores = np.array([[fixed(visit_factors(one, [x])) for one in known] for x in range(PLACES)])
+    noise = [(scores >= t).mean() for t in found.truth.thresholds]
+    told = np.array([scores[x] for x in truth])
+    genuine, impostor = np.diagonal(told), told[~np.eye(30, dtype=bool)]
+    accepted = [theta * (impostor >= t).mean() for t in found.truth.thresholds] + (1 - theta) * np.array(noise)
+    kept = [theta * (genuine >= t).mean() for t in found.truth.thresholds] + (1 - theta) * np.array(noise)
+    np.testing.assert_allclose(found.false_acceptances(theta), accepted, atol=1e-12)
+    np.testing.assert_allclose(1 - found.false_rejections(theta), kept, atol=1e-12)
+    assert len(found.truth.impostor_sample) == 100
+
+
+def test_the_mixture_is_what_a_mechanism_does() -> None:
+    """Many users, so that the average over the noise shows: the exact expectation against real reports."""
+    whole = maximum_knowledge(draw(10, users=400))
+    mechanism = RandomizedResponse(Domain(range(PLACES)), 3.0)
+    random = SeededRandom(6)
+    rounds = [match_reports(whole, mechanism, random=random).success(20) for _ in range(30)]
+    expected = one_report(whole).success(mechanism.moments.truth, 20)
+    rival = one_report(whole).success(0.0, 20)
+    error = np.std(rounds) / np.sqrt(len(rounds))
+    assert abs(np.mean(rounds) - expected) < 6 * error
+    assert abs(np.mean(rounds) - rival) > 12 * error
+
+
+def test_noise_of_another_law() -> None:
+    whole = by_half(draw(11))
+    law = np.zeros(PLACES)
+    law[:2] = 0.25, 0.75
+    found = one_report(whole, law)
+    known = events_of(whole.training)
+    at = [np.array([fixed(visit_factors(one, [x])) for one in known]) for x in (0, 1)]
+    expected = [0.25 * (at[0] >= t).mean() + 0.75 * (at[1] >= t).mean() for t in found.truth.thresholds]
+    np.testing.assert_allclose(found.false_acceptances(0.0), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "attempt"),
+    [
+        (ParameterError, lambda w: one_report(w, [0.5, 0.6])),
+        (ParameterError, lambda w: one_report(w, np.full(PLACES, 1.0))),
+        (ParameterError, lambda w: one_report(w).success(1.5)),
+        (ParameterError, lambda w: one_report(w).success(0.5, 0)),
+        (DataError, lambda w: one_report(by_count(w.training, 2))),
+        (DataError, lambda w: match_reports(w, RandomizedResponse(Domain(range(5)), 1.0))),
+        (DataError, lambda w: match_reports(w, Channel(np.eye(5)))),
+        (DataError, lambda w: match_reports(w, RandomizedResponse(Domain(range(PLACES)), 1.0), events=0)),
+        (DataError, lambda w: OneReport(Scores.from_samples([1], [2]), np.zeros(2))),
+        (
+            ParameterError,
+            lambda w: match_reports(
+                w, PerValueResponse(Domain(range(PLACES)), 2.0, epsilons=[{"values": [1, 2], "epsilon": 1.0}])
+            ),
+        ),
+    ],
+)
+def test_refusals(kind: type[DiscreetError], attempt: Callable[[Split], Any]) -> None:
+    whole = by_half(draw(12))
+    refused(kind, lambda: attempt(whole))
+
+
+def test_owners_must_fit_the_reports() -> None:
+    mechanism = RandomizedResponse(Domain(range(PLACES)), 1.0)
+    training = draw(13, users=3)
+    reports = mechanism.obfuscate_codes([1, 2, 3])
+    for owners in ([0, 1], [1, 0, 2], [0, 1, 3], [-1, 0, 1]):
+        refused(DataError, lambda owners=owners: report_matcher(training, mechanism, reports, owners))
+    other = RandomizedResponse(Domain(range(PLACES)), 2.0)
+    refused(MismatchError, lambda: report_matcher(training, other, reports, [0, 1, 2]))
+    assert repr(report_matcher(training, mechanism, reports, [0, 0, 2])) == "Matcher(2 probes, 3 candidates)"
+
+
+def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.risk.attack._MOST_MEMBERS", 10)
+    whole = by_half(draw(14))
+    refused(DataError, lambda: match_reports(whole, UnaryEncoding(Domain(range(PLACES)), 1.0)))
+
+
+def test_one_report_shows_counts_only() -> None:
+    whole = by_half(draw(15))
+    assert repr(one_report(whole)) == "OneReport(Scores(30 probes among 30 candidates, 870 impostor pairs, 0 kept))"
+    assert match(visits(Split(whole.training, whole.target.first(1)))).success(2) == one_report(whole).success(1.0, 2)
+
+
+@pytest.mark.parametrize("name", ["unary", "hashing", "hadamard"])
+def test_blocks_are_listed_in_chunks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = by_half(draw(16))
+    mechanism = MECHANISMS[name](Domain(range(PLACES), sensitive=SOME))
+    once = match_reports(whole, mechanism, random=SeededRandom(7))
+    monkeypatch.setattr("discreet.risk.attack._ENTRIES_PER_CHUNK", 25)
+    assert match_reports(whole, mechanism, random=SeededRandom(7)).genuine.tolist() == once.genuine.tolist()

@@ -1,0 +1,183 @@
+"""DET curves, rates and ranks: against brute force."""
+
+from itertools import pairwise
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta, norm
+
+from discreet.errors import DataError, ParameterError
+from discreet.plots.det import deviate
+from discreet.risk.det import det, det_of_counts
+from discreet.risk.rates import rank_curve, rate
+from discreet.risk.samples import ScoreCounts
+from refusals import refused
+
+SCORES = st.lists(st.integers(-5, 5), min_size=2, max_size=30)
+
+
+def by_force(genuine: list[int], impostors: list[int]) -> list[tuple[float, float]]:
+    """FAR and FRR at every threshold at a genuine score, and at one above all."""
+    thresholds = [*sorted(set(genuine)), max(genuine + impostors) + 1]
+    return [(float(np.mean([s >= t for s in impostors])), float(np.mean([s < t for s in genuine]))) for t in thresholds]
+
+
+@given(SCORES, SCORES)
+def test_every_threshold(genuine: list[int], impostors: list[int]) -> None:
+    found, points = det(genuine, impostors), by_force(genuine, impostors)
+    assert list(zip(found.far, found.frr, strict=True)) == points
+    assert found.n == len(genuine)
+    assert found.m == len(impostors)
+
+
+@given(SCORES, SCORES, st.integers(0, 30))
+def test_least_rejection_at_a_far(genuine: list[int], impostors: list[int], allowed: int) -> None:
+    """Over all thresholds whatsoever, not only those of the curve."""
+    far = min(allowed, len(impostors)) / len(impostors)
+    thresholds = sorted({s + d for s in genuine + impostors for d in (0, 0.5, -0.5)})
+    rates = [(sum(s >= t for s in impostors), np.mean([s < t for s in genuine])) for t in [*thresholds, 99]]
+    best = min(frr for accepted, frr in rates if accepted <= min(allowed, len(impostors)))
+    found = det(genuine, impostors).rejection_at(far)
+    assert found.value == pytest.approx(best)
+    assert found.low <= found.value <= found.high
+    worst = det(genuine, impostors).acceptance_at(best)
+    assert worst.value <= far + 1e-12
+
+
+@given(SCORES, SCORES)
+def test_equal_error_rate_lies_on_the_curve(genuine: list[int], impostors: list[int]) -> None:
+    points, found = by_force(genuine, impostors), det(genuine, impostors).equal_error_rate
+    candidates = []
+    for (far, frr), (less, more) in pairwise(points):
+        gap = (far - frr) + (more - less)
+        if far >= frr and more >= less and gap > 0:
+            share = (far - frr) / gap
+            candidates.append(frr + share * (more - frr))
+    if points[0][0] == points[0][1]:
+        candidates.append(points[0][0])
+    assert any(isclose(found, candidate, abs_tol=1e-12) for candidate in candidates)
+    assert 0 <= found <= 1
+
+
+def test_known_equal_error_rates() -> None:
+    assert det([1, 2, 3, 4], [1, 2, 3, 4]).equal_error_rate == 0.5
+    assert det([3, 4], [1, 2]).equal_error_rate == 0
+    # Rejecting somebody, or everybody by a coin, beats accepting the wrong ones.
+    assert det([1, 2], [3, 4]).equal_error_rate == pytest.approx(2 / 3)
+    assert det([0, 0], [0, 0, 0]).equal_error_rate == 0.5
+    # From (2/3, 0) to (0, 1): where 2/3 (1 - s) = s.
+    assert det([5, 5, 5], [5, 6, 1]).equal_error_rate == pytest.approx(0.4)
+    rng = np.random.default_rng(1)
+    found = det(rng.normal(2, 1, 100_000), rng.normal(0, 1, 300_000))
+    assert found.equal_error_rate == pytest.approx(norm.cdf(-1), abs=0.003)
+    assert found.rejection_at(0.01).value == pytest.approx(norm.cdf(norm.isf(0.01) - 2), abs=0.01)
+    assert "15.8" in str(found) or "15.9" in str(found)
+
+
+@given(SCORES, SCORES)
+def test_increasing_maps_and_counts(genuine: list[int], impostors: list[int]) -> None:
+    first = det(genuine, impostors)
+    second = det(np.exp(genuine), np.exp(impostors))
+    third = det_of_counts(ScoreCounts.of(genuine, impostors))
+    for other in (second, third):
+        assert first.false_accepts.tolist() == other.false_accepts.tolist()
+        assert first.false_rejects.tolist() == other.false_rejects.tolist()
+
+
+def test_refused_curves() -> None:
+    refused(DataError, lambda: det([7531.0, np.nan], [1.0]), 7531)
+    refused(DataError, lambda: det([], []))
+    curve = det([1, 2], [0])
+    for share in (-0.1, 1.1, np.nan, "1", True, None):
+        refused(ParameterError, lambda share=share: curve.rejection_at(share))
+        refused(ParameterError, lambda share=share: curve.acceptance_at(share))
+    refused(ParameterError, lambda: curve.rejection_at(0.1, level=1))
+
+
+# Ranks
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=5, max_size=5), min_size=1, max_size=20), st.integers(1, 6))
+def test_ranks_by_breaking_ties(rows: list[list[int]], k: int) -> None:
+    """The right user is the first; she is put at each place among those tied with her in turn."""
+    greater = [sum(s > row[0] for s in row) for row in rows]
+    ties = [sum(s == row[0] for s in row) for row in rows]
+    chances = [np.mean([above + place < k for place in range(same)]) for above, same in zip(greater, ties, strict=True)]
+    found = rank_curve(greater, ties, ks=[k])
+    assert found.rates[0].value == pytest.approx(np.mean(chances))
+    assert found.rates[0].low <= found.rates[0].value <= found.rates[0].high
+
+
+def test_rank_curves() -> None:
+    found = rank_curve([0, 0, 3, 20], [1, 2, 1, 1], users=50)
+    assert found.ks == (1, 2, 5, 10, 20, 21)
+    assert [one.value for one in found.rates] == [0.375, 0.5, 0.75, 0.75, 0.75, 1.0]
+    assert found.error.value == 0.625
+    assert found.error.low == 1 - found.rates[0].high
+    assert "guessing would do so with 0.02" in str(found)
+    # Nobody and everybody: no crash, and no certainty.
+    assert rank_curve([5, 5], [1, 1], ks=[1]).rates[0].high < 1
+    assert rank_curve([0, 0], [1, 1], ks=[1]).rates[0].low > 0
+    assert rank_curve([5, 5], [1, 1], ks=[1]).error.value == 1
+
+
+def test_rates() -> None:
+    found = rate(3, 20, level=0.9)
+    assert found.low == pytest.approx(beta.ppf(0.05, 3, 18))
+    assert found.high == pytest.approx(beta.isf(0.05, 4, 17))
+    between = rate(3.5, 20, level=0.9)
+    assert between.low == found.low
+    assert between.high == rate(4, 20, level=0.9).high
+    assert rate(3 + 1e-13, 20, level=0.9).high == found.high
+
+
+def test_refused_ranks() -> None:
+    for greater, ties in [([1], [0]), ([-1], [1]), ([1, 2], [1]), ([], []), ([1.0], [1]), ([[1]], [[1]])]:
+        refused(DataError, lambda greater=greater, ties=ties: rank_curve(greater, ties))
+    for k in (0, -1, 1.5, True):
+        refused(ParameterError, lambda k=k: rank_curve([1], [1], ks=[k]))
+    refused(ParameterError, lambda: rank_curve([1], [1], ks=[]))
+    refused(ParameterError, lambda: rank_curve([1], [1], level=2))
+    refused(DataError, lambda: rate(3, 2))
+    refused(DataError, lambda: rate(0, 0))
+
+
+# Pictures
+
+
+def test_pictures(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    curves = [
+        det(rng.normal(2, 1, 5000), rng.normal(0, 1, 20_000)),
+        det([3, 4], [1, 2]),
+        det([0, 0], [0, 0]),
+        det([1, 2], [3, 4]),
+    ]
+    for place, curve in enumerate(curves):
+        path = tmp_path / f"{place}.png"
+        curve.plot().save(path)
+        assert path.stat().st_size > 5000
+    spec = curves[0].plot().to_dict()
+    ticks = spec["layer"][1]["encoding"]["x"]["axis"]
+    assert "'5%'" in ticks["labelExpr"]
+    assert any(isclose(value, norm.ppf(0.05), rel_tol=1e-9) for value in ticks["values"])
+    assert len(spec["layer"][1]["data"]["values"]) <= 1500
+    path = tmp_path / "ranks.png"
+    rank_curve([0, 3], [1, 1], users=9).plot().save(path)
+    assert path.stat().st_size > 5000
+
+
+def test_deviates() -> None:
+    assert deviate(0.5) == 0
+    assert deviate(0.1) == pytest.approx(norm.ppf(0.1))
+    assert np.isfinite([deviate(0.0), deviate(1.0)]).all()
+
+
+@pytest.mark.parametrize("level", [0, 1, "0.9", None])
+def test_refused_levels(level: Any) -> None:
+    refused(ParameterError, lambda: det([1, 2], [0]).rejection_at(0.1, level=level))

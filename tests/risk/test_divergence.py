@@ -1,0 +1,315 @@
+"""The divergence between samples: against loops that follow the definition, and against known divergences."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import isfinite, log
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from laws_of_scores import CASES, Case
+from scipy.special import psi
+
+from discreet import SeededRandom
+from discreet.errors import DataError, ParameterError
+from discreet.kernels import neighbours
+from discreet.risk.divergence import METHODS, divergence, divergence_of_counts, harmonic
+from discreet.risk.samples import ScoreCounts
+from refusals import refused
+
+BITS = 1 / log(2)
+
+
+def nats(genuine: Any, impostors: Any, method: str = "generalized") -> float:
+    return divergence(genuine, impostors, method=method, halves=0).bits / BITS
+
+
+# Against the definition
+
+
+def nearest(x: float, others: Sequence[float]) -> list[float]:
+    return sorted(abs(x - other) for other in others)
+
+
+def fixed_by_definition(genuine: list[float], impostors: list[float]) -> float:
+    n, m, total = len(genuine), len(impostors), 0.0
+    for i, x in enumerate(genuine):
+        total += log(nearest(x, impostors)[0] / nearest(x, genuine[:i] + genuine[i + 1 :])[0])
+    return total / n + log(m / (n - 1))
+
+
+def generalized_by_definition(genuine: list[float], impostors: list[float]) -> float:
+    n, m, total = len(genuine), len(impostors), 0.0
+    for i, x in enumerate(genuine):
+        own, others = nearest(x, genuine[:i] + genuine[i + 1 :]), nearest(x, impostors)
+        radius = max(own[0], others[0])
+        near = [distance for distance in own if distance <= radius]
+        far = [distance for distance in others if distance <= radius]
+        total += log(far[-1] / near[-1]) + psi(len(near)) - psi(len(far))
+    return total / n + log(m / (n - 1))
+
+
+DISTINCT = st.lists(st.integers(-(10**6), 10**6), min_size=5, max_size=40, unique=True)
+
+
+@given(DISTINCT, st.data())
+def test_neighbours_follow_the_definition(values: list[int], data: st.DataObject) -> None:
+    cut = data.draw(st.integers(2, len(values) - 1))
+    shuffled = data.draw(st.permutations(values))
+    for kind in (int, float):
+        genuine, impostors = [kind(x) for x in shuffled[:cut]], [kind(x) for x in shuffled[cut:]]
+        found = divergence(genuine, impostors, method="fixed", halves=0)
+        assert found.bits == pytest.approx(
+            min(fixed_by_definition(genuine, impostors), harmonic(len(impostors))) * BITS
+        )
+        found = divergence(genuine, impostors, halves=0)
+        most = harmonic(len(impostors))
+        assert found.bits == pytest.approx(min(generalized_by_definition(genuine, impostors), most) * BITS)
+
+
+@given(st.lists(st.integers(0, 3), min_size=2, max_size=15), st.lists(st.integers(0, 4), min_size=1, max_size=15))
+def test_atoms_are_zhang_and_grabchaks(genuine: list[int], impostors: list[int]) -> None:
+    """Each score three times, so that nothing is left for neighbours; the original is a double sum."""
+    genuine, impostors = genuine * 3, impostors * 3
+    n, m, total = len(genuine), len(impostors), 0.0
+    for value in set(genuine):
+        x, y = genuine.count(value), impostors.count(value)
+        cross = sum(np.prod([1 - y / (m - j) for j in range(v)]) / v for v in range(1, m - y + 1))
+        own = sum(np.prod([1 - (x - 1) / (n - j) for j in range(1, v + 1)]) / v for v in range(1, n - x + 1))
+        total += x / n * (cross - own)
+    assert nats(genuine, impostors) == pytest.approx(min(total, harmonic(m)), abs=1e-12)
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=30).filter(lambda counts: counts[0] > 0), st.integers(1, 12))
+def test_groups_of_bins(counts: list[int], least: int) -> None:
+    starts = neighbours.group_bins(np.array(counts), least).tolist()
+    assert starts[0] == 0
+    groups = [counts[a:b] for a, b in zip(starts, [*starts[1:], len(counts)], strict=True)]
+    for place, group in enumerate(groups[:-1]):
+        # A group may be small only where one that stays alone cut it off.
+        assert sum(group) >= least or not any(group) or groups[place + 1][0] >= least
+    for place, count in enumerate(counts):
+        if count >= least:
+            assert place in starts
+            assert place + 1 in starts or place + 1 == len(counts)
+
+
+# Against known divergences
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("m", [10_000, 100_000])
+def test_bias_is_small(case: Case, m: int) -> None:
+    rng, repeats = np.random.default_rng(7), 30
+    found = [nats(case.genuine(rng, 10_000), case.impostors(rng, m)) for _ in range(repeats)]
+    error = np.std(found, ddof=1) / repeats**0.5
+    assert abs(np.mean(found) - case.nats) < 0.03
+    # Strong enough to see a bias of 0.03.
+    assert error < 0.01
+
+
+@pytest.mark.parametrize("case", CASES[:6], ids=lambda case: case.name)
+def test_other_methods_agree(case: Case) -> None:
+    rng = np.random.default_rng(8)
+    for method, most in [("fixed", 0.03), ("partition", 0.06)]:
+        found = [nats(case.genuine(rng, 10_000), case.impostors(rng, 100_000), method) for _ in range(10)]
+        assert abs(np.mean(found) - case.nats) < most
+
+
+def test_a_lattice_is_noticed() -> None:
+    rng = np.random.default_rng(9)
+    genuine, impostors = (np.round(rng.normal(mean, 1, size), 4) for mean, size in ((1, 10_000), (0, 100_000)))
+    assert "lattice" in divergence(genuine, impostors, halves=0).method
+    assert "lattice" not in divergence(rng.normal(size=10_000), rng.normal(size=10_000), halves=0).method
+
+
+@pytest.mark.parametrize("case", [CASES[1], CASES[5], CASES[10]], ids=lambda case: case.name)
+def test_intervals_cover(case: Case) -> None:
+    """The benchmark counts to a thousand; this would notice an interval half as long."""
+    rng, words, hits = np.random.default_rng(10), SeededRandom(1), 0
+    for _ in range(60):
+        genuine, impostors = case.genuine(rng, 1000), case.impostors(rng, 3000)
+        low, high = divergence(genuine, impostors, halves=40, random=words).interval or (np.nan, np.nan)
+        hits += low <= case.nats * BITS <= high
+    assert hits >= 49
+
+
+# What must not change it
+
+
+def test_increasing_maps() -> None:
+    rng = np.random.default_rng(11)
+    genuine, impostors = rng.normal(1, 1, 500), rng.normal(0, 1, 3000)
+    for method in METHODS:
+        assert nats(8 * genuine - 2, 8 * impostors - 2, method) == pytest.approx(nats(genuine, impostors, method))
+    assert nats(np.exp(genuine), np.exp(impostors), "partition") == nats(genuine, impostors, "partition")
+    # Neighbours only approximately, except for atoms.
+    assert nats(np.exp(genuine), np.exp(impostors)) == pytest.approx(nats(genuine, impostors), abs=0.1)
+    atoms = rng.integers(0, 5, 500), rng.integers(0, 6, 3000)
+    assert nats(atoms[0] ** 3, atoms[1] ** 3) == nats(*atoms)
+
+
+def test_order_and_type() -> None:
+    rng = np.random.default_rng(12)
+    genuine, impostors = rng.integers(0, 10**9, 300), rng.integers(0, 10**9, 2000)
+    found = nats(genuine, impostors)
+    assert nats(rng.permutation(genuine), rng.permutation(impostors)) == found
+    assert nats(genuine.astype(np.float64), impostors) == pytest.approx(found, rel=1e-12)
+    assert nats(genuine.astype(np.int32), impostors.astype(np.uint32)) == found
+
+
+def test_seeds_are_the_only_randomness() -> None:
+    rng = np.random.default_rng(13)
+    genuine, impostors = rng.normal(1, 1, 200), rng.normal(0, 1, 300)
+    first, again, other = (divergence(genuine, impostors, random=SeededRandom(seed)) for seed in (1, 1, 2))
+    assert first == again
+    assert first.bits == other.bits
+    assert first.interval != other.interval
+
+
+# Always finite
+
+HOSTILE = st.one_of(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=30),
+    st.lists(st.sampled_from([0.0, -0.0, 1.0, 5e-324, 1e308, -1e308]), min_size=2, max_size=30),
+    st.lists(st.integers(-(2**62) + 1, 2**62 - 1), min_size=2, max_size=30),
+    st.lists(st.integers(0, 3), min_size=2, max_size=30),
+)
+
+
+@given(HOSTILE, HOSTILE, st.sampled_from(METHODS))
+@example([1.0, 1.0], [1.0], "generalized")
+@example([1.0, 2.0], [3.0], "generalized")
+@example([0.0] * 9, [1.0] * 5, "generalized")
+@example([0.0, 5e-324], [1e308, -1e308], "generalized")
+@example([2**62 - 1, -(2**62) + 1], [0, 1], "generalized")
+def test_never_nan_or_infinite(genuine: list[float], impostors: list[float], method: str) -> None:
+    found = divergence(genuine, impostors, method=method, halves=6, random=SeededRandom(1))
+    assert isfinite(found.bits)
+    assert found.bits <= harmonic(len(impostors)) * BITS * (1 + 1e-15)
+    if found.interval:
+        assert 0 <= found.interval[0] <= found.interval[1] <= harmonic(len(impostors)) * BITS * (1 + 1e-15)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("genuine", "impostors"), [([1.0] * 30, [0.0] * 9), ([0.0] * 30, [1.0] * 9)])
+def test_disjoint_atoms_stop_at_the_cap(genuine: list[float], impostors: list[float], method: str) -> None:
+    found = divergence(genuine, impostors, method=method)
+    assert found.capped
+    assert found.separated
+    assert found.interval is None
+    assert found.bits == pytest.approx(sum(1 / j for j in range(1, 10)) * BITS)
+    assert "may be larger" in str(found)
+
+
+def test_disjoint_supports() -> None:
+    rng = np.random.default_rng(14)
+    found = divergence(rng.random(1000) + 1e6, rng.random(1000))
+    assert found.capped
+    assert found.separated
+    near = divergence(rng.random(1000) + 1.001, rng.random(1000))
+    assert near.separated
+    assert isfinite(near.bits)
+
+
+def test_scores_beyond_all_impostors_are_told() -> None:
+    rng = np.random.default_rng(16)
+    genuine, impostors = rng.exponential(3, 10_000), rng.exponential(1, 10_000)
+    beyond = float(np.mean((genuine > impostors.max()) | (genuine < impostors.min())))
+    found = divergence(genuine, impostors, halves=0)
+    assert found.beyond == beyond > 0.02
+    assert not found.separated
+    assert f"{beyond:.1%} of the genuine scores lie beyond" in str(found)
+    above = float(np.mean(genuine > impostors.max()))
+    assert divergence_of_counts(ScoreCounts.of(genuine, impostors)).beyond == pytest.approx(above, abs=2e-4)
+    assert "beyond" not in str(divergence(impostors[:100], genuine, halves=0))
+
+
+def test_constant_scores_tell_nothing() -> None:
+    for method in METHODS:
+        assert nats([3.0] * 50, [3.0] * 80, method) == 0
+
+
+# From counts
+
+
+def test_counts_are_the_partition() -> None:
+    rng = np.random.default_rng(15)
+    for draw in (lambda size: rng.normal(size=size), lambda size: rng.integers(0, 50, size)):
+        genuine, impostors = draw(400), draw(5000)
+        counts = ScoreCounts.of(genuine, impostors)
+        assert divergence_of_counts(counts).bits == divergence(genuine, impostors, method="partition", halves=0).bits
+        values = np.unique(genuine)
+        edges = [-np.inf, *values, np.inf]
+        between = [int(((impostors >= a) & (impostors < b)).sum()) for a, b in pairwise(edges)]
+        ties = [int((impostors == value).sum()) for value in values]
+        again = ScoreCounts.of_bins(genuine, between, ties)
+        assert again.genuine.tolist() == counts.genuine.tolist()
+        assert again.impostors.tolist() == counts.impostors.tolist()
+        assert again.m == counts.m
+        merged = ScoreCounts.of_bins(genuine, between)
+        assert merged.impostors.tolist() == between[1:]
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("genuine", "impostors"),
+    [
+        ([], [1.0]),
+        ([7531.0], [1.0]),
+        ([7531.0, 2.0], []),
+        ([7531.0, np.nan], [1.0]),
+        ([7531.0, 2.0], [1.0, np.inf]),
+        ([[7531.0, 2.0]], [1.0]),
+        ([7531.0, [2.0]], [1.0]),
+        (["7531", "2"], [1.0]),
+        ([True, False], [1.0]),
+        ([7531 + 1j, 2], [1.0]),
+        ([2**62, 7531], [1]),
+        ([-(2**62), 7531], [1]),
+        (np.array([2**63, 7531], dtype=np.uint64), [1]),
+        (7531.0, [1.0]),
+        (None, [1.0]),
+    ],
+)
+def test_refused_scores(genuine: Any, impostors: Any) -> None:
+    refused(DataError, lambda: divergence(genuine, impostors), 7531)
+
+
+@pytest.mark.parametrize("level", [0, 1, 0.0, 1.0, -1, np.nan, True, "0.9", None])
+def test_refused_levels(level: Any) -> None:
+    refused(ParameterError, lambda: divergence([1.0, 2.0], [1.0], level=level))
+
+
+def test_refused_parameters() -> None:
+    refused(ParameterError, lambda: divergence([1.0, 2.0], [1.0], method="k-NN"))
+    for halves in (-1, 2.5, True, "3", None):
+        refused(ParameterError, lambda halves=halves: divergence([1.0, 2.0], [1.0], halves=halves))
+    refused(ParameterError, lambda: divergence([1.0, 2.0], [1.0], random=np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize(
+    ("genuine", "impostors", "m"),
+    [
+        ([1], [1], 5),
+        ([0, 2], [1, 1], 5),
+        ([1, 1], [1], 5),
+        ([1, -1], [1, 1], 5),
+        ([1.0, 1.0], [1, 1], 5),
+        ([1, 1], [3, 3], 5),
+        ([1, 1], [0, 0], 0),
+        ([1, 1], [0, 0], 2.0),
+        ([[1, 1]], [[0, 0]], 2),
+    ],
+)
+def test_refused_counts(genuine: Any, impostors: Any, m: Any) -> None:
+    refused(DataError, lambda: ScoreCounts(genuine, impostors, m))
+
+
+def test_refused_bins() -> None:
+    refused(DataError, lambda: ScoreCounts.of_bins([7531, 2], [1, 2]), 7531)
+    refused(DataError, lambda: ScoreCounts.of_bins([7531, 2], [1, 2, 3], [3, 0]), 7531)

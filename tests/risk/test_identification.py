@@ -1,0 +1,366 @@
+"""Bounds on guessing the user: the spec's figures, several reports, priors, and what is refused."""
+
+from decimal import Decimal, localcontext
+from math import exp, log, log2
+from typing import Any
+
+import brute_force
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.errors import ParameterError
+from discreet.mechanisms import Channel, HadamardResponse, LocalHashing, RandomizedResponse, UnaryEncoding
+from discreet.mechanisms.personalized import Personalized
+from discreet.risk.bounds import Bounds, identification_bounds
+from discreet.risk.information import ANY_DATA
+from discreet.risk.profile import profile
+from discreet.risk.users import Users
+from discreet.theory import fano
+from discreet.theory.capacity import Inputs
+from discreet.theory.entropies import BITS, binary_divergence, excess, ldp_capacity, shortfall
+from discreet.theory.overlap import binomial, hits_of_subsets, hypergeometric
+from discreet.theory.success import success
+from laws import Case, spelled
+from refusals import refused
+
+D, N, G = 10_500_393, 1_370_637, 10**8
+LOCATIONS = Domain(range(D))
+SMALL = Domain(range(5))
+
+
+def way(bounds: Bounds, source: str) -> float:
+    """The bound on identification whose source begins like this."""
+    return next(one.value for one in bounds.identifications if one.source.startswith(source))
+
+
+# The spec's figures
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "paper", "exact"),
+    [(1, 0.0491, 8.93e-7), (10, 0.0512, 0.00209), (12, 0.0643, 0.0153), (14, 0.152, 0.103), (16, 0.507, 0.458)],
+)
+def test_success_at_the_papers_size(epsilon: float, paper: float, exact: float) -> None:
+    found = identification_bounds(RandomizedResponse(LOCATIONS, epsilon), N)
+    assert found.paper_error is not None
+    assert 1 - found.paper_error.value == pytest.approx(paper, rel=4e-3)
+    assert found.identification.value == pytest.approx(exact, rel=4e-3)
+    assert found.identification.exact
+    assert found.error == 1 - found.identification.value
+    if epsilon == 10:
+        assert way(found, "Fano") == pytest.approx(0.00262, rel=2e-3)
+
+
+def test_a_zipf_prior() -> None:
+    prior = 1 / np.arange(1, 10**5 + 1)
+    prior /= prior.sum()
+    assert prior[0] == pytest.approx(0.083, abs=5e-4)
+    random = np.random.default_rng(1)
+    found = identification_bounds(
+        RandomizedResponse(Domain(range(10**5)), 10.0), 10**5, prior=random.permutation(prior)
+    )
+    assert found.identification.value == pytest.approx(0.211, abs=5e-4)
+    assert way(found, "Doeblin") == pytest.approx(0.248, abs=5e-4)
+    worst = min(one.value for one in found.pies) / BITS
+    assert 1 - fano.corollary_8(worst, prior[0]) == pytest.approx(0.92, abs=5e-3)
+
+
+def test_five_incomes_need_no_noise() -> None:
+    found = identification_bounds(Channel(np.eye(5)), 10**8)
+    assert found.identification.value == pytest.approx(5e-8)
+    assert found.pie.value == pytest.approx(log2(5))
+    assert fano.corollary_8(log(5), 1e-8) == pytest.approx(0.88, abs=0.0051)
+    assert "no limit" in found.attribute_sentence
+
+
+def test_thirty_reports() -> None:
+    found = identification_bounds(RandomizedResponse(LOCATIONS, 12), N, reports=30)
+    assert found.paper_pie is not None
+    assert found.paper_error is not None
+    assert found.paper_pie.value == pytest.approx(9.3, abs=0.05)
+    assert 1 - found.paper_error.value == pytest.approx(0.51, abs=0.005)
+    assert found.pie.value == pytest.approx(7.23, abs=0.005)
+    assert found.identification.value == pytest.approx(0.37, abs=0.005)
+    assert found.identification.condition == ANY_DATA
+    assert found.total_epsilon == pytest.approx(360)
+
+
+@pytest.mark.parametrize(("beta", "alpha"), [(0.8, 2.99), (0.5, 8.97)])
+def test_errors_of_a_million_users(beta: float, alpha: float) -> None:
+    assert fano.corollary_8(alpha / BITS, 1e-6) == pytest.approx(beta, abs=5e-4)
+
+
+def test_hashing_with_a_random_function() -> None:
+    """V = sum h_j R1 p_j + (1 - sum h_j) R0 p_1, term by term; any function is within the bound."""
+    mechanism, prior = (
+        LocalHashing(Domain(range(50)), 1.5, g=7),
+        np.sort(np.random.default_rng(3).dirichlet([0.5] * 20)),
+    )
+    prior = prior[::-1]
+    g, e = 7, exp(mechanism.guarantee.realised)
+    mu, nu = e / (g + e - 1), 1 / (g + e - 1)
+    steps = [(1 / g) * (1 - 1 / g) ** j for j, p in enumerate(prior) if p * mu >= prior[0] * nu]
+    formula = sum(h * g * mu * p for h, p in zip(steps, prior, strict=False)) + (1 - sum(steps)) * g * nu * prior[0]
+    inputs = Inputs(mechanism.moments.truth, mechanism.moments.noisy, 1 / g, mechanism.guarantee.realised, 20, 0)
+    hits = -np.expm1(np.arange(21.0) * np.log1p(-1 / g))
+    assert success(inputs, hits, prior) == pytest.approx(formula, rel=1e-12)
+    assert identification_bounds(mechanism, 20, prior=prior).identification.value >= formula
+
+
+def test_what_is_idealised_is_said() -> None:
+    found = identification_bounds(LocalHashing(Domain(range(50)), 1.5, g=7), 30)
+    assert len(found.ideal) == 2
+    assert found.ideal[0].value <= found.pie.value
+    assert found.ideal[1].value <= found.identification.value
+    assert "uniformly random public hash function" in str(found)
+    assert identification_bounds(HadamardResponse(SMALL, 1.0), 3).ideal == ()
+
+
+# Several reports
+
+
+def several(matrix: Any, users: int, seed: int, *, reacts: bool) -> tuple[Any, Any]:
+    """A prior, and the law of two reports given the user: data correlated, or reacting to the first report."""
+    random = np.random.default_rng(seed)
+    prior = random.dirichlet(np.ones(users)) if seed % 2 else np.full(users, 1 / users)
+    first = np.eye(len(matrix))[random.integers(0, len(matrix), users)]
+    shape = (users, len(matrix), matrix.shape[1]) if reacts else (users, len(matrix), 1)
+    second = np.eye(len(matrix))[random.integers(0, len(matrix), shape)]
+    joint = np.einsum("ux,xy,uxyz,zw->uyw", first, matrix, second, matrix)
+    return prior, joint.reshape(users, -1)
+
+
+@pytest.mark.parametrize("builder", ["rr", "unary", "subset-k2", "hashing-g2", "hadamard", "rr-per-value"])
+@pytest.mark.parametrize("sizes", ["5of5", "3of7"])
+@pytest.mark.parametrize("reacts", [False, True])
+def test_two_reports(builder: str, sizes: str, reacts: bool) -> None:
+    case = Case(builder, sizes, 3.0)
+    matrix = brute_force.merged(spelled(case).matrix)
+    for seed in range(12):
+        prior, reports = several(matrix, 4, seed, reacts=reacts)
+        joint = prior[:, None] * reports
+        for listed in (1, 2):
+            found = identification_bounds(case.mechanism, 4, reports=2, prior=prior, largest_list=listed)
+            held = [one for one in found.identifications if not reacts or one.condition == ANY_DATA]
+            assert len(held) >= 2
+            assert brute_force.success(joint, listed) <= min(one.value for one in held) + 1e-12
+        held = [one for one in found.pies if not reacts or one.condition in ("", ANY_DATA)]
+        assert brute_force.information(joint) * BITS <= min(one.value for one in held) + 1e-12
+
+
+def test_more_reports_tell_more() -> None:
+    mechanism = RandomizedResponse(Domain(range(1000)), 2.0)
+    found = [identification_bounds(mechanism, 10**6, reports=t) for t in (1, 2, 5, 50, 10**4, 10**8)]
+    for one in ("pie", "identification", "eta_kl"):
+        numbers = [getattr(bounds, one).value for bounds in found]
+        assert np.isfinite(numbers).all()
+        assert numbers == sorted(numbers)
+    assert found[-1].pie.value == pytest.approx(log2(10**6))
+    assert found[-1].identification.value == pytest.approx(1)
+
+
+# From information to success
+
+
+@pytest.mark.parametrize("likeliest", [1e-9, 1e-3, 0.2, 0.9])
+@pytest.mark.parametrize("information", [1e-18, 1e-9, 1e-3, 0.05])
+def test_tight_fano(likeliest: float, information: float) -> None:
+    found = fano.tight_fano(information, likeliest)
+    with localcontext() as context:
+        context.prec = 60
+        v, p = Decimal(found), Decimal(likeliest)
+        if v < 1:
+            divergence = v * (v / p).ln() + (1 - v) * ((1 - v) / (1 - p)).ln()
+            # V itself has sixteen digits, and next to P that is most of what is told.
+            slack = Decimal("1e-15") * (v * (v / p).ln().copy_abs() + 1) * p.sqrt()
+            assert abs(divergence - Decimal(information)) <= Decimal(information) * Decimal("1e-6") + slack
+    assert likeliest <= found <= 1
+    assert found >= likeliest
+
+
+def test_fano_at_its_ends() -> None:
+    assert fano.tight_fano(0.0, 0.25) == 0.25
+    assert fano.tight_fano(10.0, 0.25) == 1
+    assert fano.tight_fano(1.0, 1.0) == 1
+    assert fano.corollary_8(1.0, 1.0) == 0
+    assert fano.ldp_success(1.0, 1.0) == 1
+    assert fano.distortion_rate(0.0, np.array([0.7, 0.3])) == pytest.approx(0.7)
+    assert fano.distortion_rate(5.0, np.array([0.7, 0.3])) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_erokhin_lies_on_the_curve(seed: int) -> None:
+    """The best channels for a price per nat, by alternating minimisation, are exactly as good."""
+    prior = np.sort(np.random.default_rng(seed).dirichlet(np.full(6, 0.7)))[::-1]
+    for price in (1.0, 3.0):
+        guesses = np.full(6, 1 / 6)
+        for _ in range(3000):
+            channel = guesses * np.exp(price * np.eye(6))
+            channel /= channel.sum(axis=1, keepdims=True)
+            guesses = np.maximum(prior @ channel, 1e-300)
+        joint = prior[:, None] * channel
+        tells = float((joint * np.log(channel / guesses)).sum())
+        found = fano.distortion_rate(tells, prior)
+        assert found == pytest.approx(float(np.trace(joint)), rel=1e-4)
+        assert found <= fano.tight_fano(tells, float(prior[0])) + 1e-9
+
+
+def test_erokhin_of_equal_users_is_fano() -> None:
+    even = np.full(1000, 1e-3)
+    for information in (1e-9, 1e-3, 0.5, 3.0):
+        wanted = fano.tight_fano(information, 1e-3)
+        assert fano.distortion_rate(information, even) == pytest.approx(wanted, rel=1e-7)
+
+
+@pytest.mark.parametrize("case", [Case("rr", "5of5", 1.0), Case("unary", "3of7", 2.0), Case("subset", "3of7", 1.0)])
+def test_information_of_an_order(case: Case) -> None:
+    """No prior tells more in Sibson's sense; some tells as much; and V is within what follows."""
+    matrix = brute_force.merged(spelled(case).matrix)
+    random = np.random.default_rng(8)
+    for order, bound in profile(case.mechanism, Users.of(7), 1).orders:
+        best = 0.0
+        for w in np.linspace(0.0, 1.0, 201):
+            p = np.where(case.domain.sensitive, w / case.domain.sensitive_count, 0.0)
+            p[~case.domain.sensitive] = (1 - w) / max(case.domain.clear_count, 1)
+            if p.sum() > 0.999:
+                best = max(best, _sibson(matrix, p, order))
+        for _ in range(50):
+            assert _sibson(matrix, random.dirichlet(np.ones(len(matrix))), order) <= bound + 1e-12
+        assert best == pytest.approx(bound, rel=1e-3)
+        assert best <= bound + 1e-12
+        for prior, values_of in brute_force.sources(10, 4, len(matrix), seed=2):
+            joint = prior[:, None] * (values_of @ matrix)
+            assert brute_force.success(joint) <= fano.of_order(bound, prior.max(), order) + 1e-12
+
+
+def _sibson(matrix: Any, p: Any, order: float) -> float:
+    return float(order / (order - 1) * np.log(((p @ matrix**order) ** (1 / order)).sum()))
+
+
+# Digits
+
+
+@pytest.mark.parametrize("u", [-1.0, -0.999, -0.1, -1e-3, -1e-9, 0.0, 1e-12, 1e-4, 0.06, 0.07, 3.0, 1e9])
+def test_digits_of_what_vanishes(u: float) -> None:
+    with localcontext() as context:
+        context.prec = 60
+        x = Decimal(u)
+        grown = (1 + x) * (1 + x).ln() - x if x > -1 else Decimal(1)
+        assert float(excess(u)) == pytest.approx(float(grown), rel=1e-12)
+        if u > -1:
+            assert shortfall(u) == pytest.approx(float(x - (1 + x).ln()), rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [1e-7, 1e-3, 0.4, 0.6, 3.0, 50.0, 190.0])
+def test_digits_of_any_ldp_mechanism(epsilon: float) -> None:
+    with localcontext() as context:
+        context.prec = 80
+        e = Decimal(epsilon)
+        u = e / (1 - (-e).exp())
+        wanted = min(u - 1 - u.ln(), Decimal(10**6 * 1.0).ln() * ((e.exp() - 1) / (e.exp() + 1)) ** 2)
+    assert ldp_capacity(epsilon, 10**6) <= float(wanted) * (1 + 1e-12)
+    assert ldp_capacity(epsilon, 10**6) >= min(float(wanted), log(10**6)) * (1 - 1e-12) or epsilon > 3
+    assert ldp_capacity(epsilon, 1) == 0
+    assert binary_divergence(0.5, 1.0) == pytest.approx(log(2))
+
+
+def test_laws_of_overlaps() -> None:
+    from scipy.stats import binom, hypergeom
+
+    law = UnaryEncoding(SMALL, 1.0).law
+    for m in (1, 7, 1000, 10**6):
+        found, q = binomial(m, law.inclusion), float(law.inclusion)
+        assert found.probabilities.sum() == pytest.approx(1)
+        assert found.probabilities == pytest.approx(binom.pmf(np.rint(found.shares * m), m, q), rel=1e-6, abs=1e-20)
+        assert found.mean(found.shares) == pytest.approx(q, rel=1e-12)
+    for size, count, m in [(10, 3, 4), (10, 9, 9), (1000, 400, 700), (10**6, 10, 10**5), (1, 1, 1)]:
+        found = hypergeometric(size, count, m)
+        wanted = hypergeom.pmf(np.rint(found.shares * m), size, count, m)
+        assert found.probabilities == pytest.approx(wanted, rel=1e-6, abs=1e-20)
+        missed = hypergeom.pmf(0, size, count, m)
+        assert hits_of_subsets(size, count, np.array([0.0, m]))[0] == 0
+        assert float(hits_of_subsets(size, count, np.array(float(m)))) == pytest.approx(1 - missed, rel=1e-9)
+
+
+def test_overlaps_of_a_thousand_million() -> None:
+    for found in (binomial(10**9, UnaryEncoding(SMALL, 1.0).law.inclusion), hypergeometric(10**9, 10**8, 10**9 // 2)):
+        assert len(found.shares) < 10**6
+        assert found.probabilities.sum() == pytest.approx(1, abs=1e-12)
+    few, many = hits_of_subsets(10**9, 5, np.array([1.0, 10**9 - 5]))
+    assert few == pytest.approx(5e-9, rel=1e-12)
+    assert many == pytest.approx(1, abs=1e-12)
+
+
+# What is said, and what is refused
+
+
+def test_both_risks_are_said() -> None:
+    text = str(identification_bounds(RandomizedResponse(LOCATIONS, 10), N))
+    assert "Attribute risk: epsilon = 10 nats per report, for every value." in text
+    assert "Identification risk: whoever sees a report of one of 1,370,637 users" in text
+    assert "does not make the other small" in text
+    assert "TPR <= 2.203e+04 FPR" in text
+
+
+def test_values_in_clear_are_said() -> None:
+    domain = Domain(range(10), sensitive=[1, 2])
+    mechanism = UnaryEncoding(domain, 2.0)
+    found = identification_bounds(mechanism, 50, reports=2)
+    text = str(found)
+    assert "sensitive values only" in text
+    assert "names her with certainty" in text
+    assert found.in_clear == mechanism.moments.truth
+    assert f"{1 - (1 - found.in_clear) ** 2:.4g}" in text
+    assert "No limit for a single user" in text
+
+
+def test_a_personalized_mechanism_is_bounded_by_its_common_one() -> None:
+    mechanism = Personalized(Domain(range(10), sensitive=[1, 2]), 1.0, ["home"], mechanism="rr")
+    ours, common = identification_bounds(mechanism, 50), identification_bounds(mechanism.common, 50)
+    assert ours.pie == common.pie
+    assert ours.identification == common.identification
+    assert ours.guarantee == mechanism.guarantee
+
+
+def test_one_user_is_known_anyway() -> None:
+    for mechanism in (RandomizedResponse(SMALL, 1.0), Channel(np.eye(3)), UnaryEncoding(SMALL, 1.0)):
+        found = identification_bounds(mechanism, 1)
+        assert (found.pie.value, found.identification.value, found.error, found.entropy) == (0, 1, 0, 0)
+
+
+def test_one_value_tells_nothing() -> None:
+    for users in (1, 7):
+        found = identification_bounds(RandomizedResponse(Domain(["only"]), 1.0), users)
+        assert found.pie.value == 0
+        assert found.identification.value == pytest.approx(1 / users)
+
+
+def test_nothing_sensitive() -> None:
+    domain = Domain(range(4), sensitive=[], allow_unprotected=True)
+    found = identification_bounds(RandomizedResponse(domain, 1.0), 100)
+    assert found.pie.value == pytest.approx(2)
+    assert found.identification.value == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize("users", [0, -1, 1.5, "7", None, True, 1 << 70])
+def test_users_that_are_no_number(users: Any) -> None:
+    refused(ParameterError, lambda: identification_bounds(RandomizedResponse(SMALL, 1.0), users))
+
+
+@pytest.mark.parametrize("name", ["reports", "largest_list"])
+@pytest.mark.parametrize("given", [0, 2.5, None])
+def test_numbers_that_are_none(name: str, given: Any) -> None:
+    options: Any = {name: given}
+    message = refused(ParameterError, lambda: identification_bounds(RandomizedResponse(SMALL, 1.0), 5, **options))
+    assert message.startswith(name)
+
+
+@pytest.mark.parametrize(
+    "prior", [[0.5, 0.4], [0.5, 0.5, 0.0], [1.5, -0.5], [float("nan"), 1.0], ["a", "b"], [[0.5, 0.5]], 1.0]
+)
+def test_priors_that_are_none(prior: Any) -> None:
+    message = refused(
+        ParameterError, lambda: identification_bounds(RandomizedResponse(SMALL, 1.0), 2, prior=prior), "0.4"
+    )
+    assert message.startswith("prior")

@@ -1,0 +1,149 @@
+"""The largest epsilon for a wanted identification risk, and both risks side by side."""
+
+from functools import partial
+from math import exp, log2
+from typing import Any
+
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.errors import ParameterError
+from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, UnaryEncoding
+from discreet.planning.identification import SIDE_BY_SIDE, plan_identification
+from discreet.risk.bounds import identification_bounds
+from discreet.risk.inverse import Wanted, allowed_theta, largest_buckets, largest_epsilon
+from refusals import refused
+
+D, N = 10_500_393, 1_370_637
+LOCATIONS = Domain(range(D))
+FEW = Domain(range(30))
+MIXED = Domain(range(30), sensitive=range(12))
+
+
+def test_theta_at_the_papers_size() -> None:
+    found = allowed_theta(N, 0.92)
+    assert found.paper == pytest.approx(0.031, abs=5e-4)
+    assert found.exact == pytest.approx(0.080, abs=5e-4)
+    allowed = largest_epsilon(partial(RandomizedResponse, LOCATIONS), Wanted(N, error=0.92))
+    assert allowed is not None
+    assert allowed.mechanism.moments.truth == pytest.approx(found.exact, rel=1e-6)
+
+
+def test_theta_one_half() -> None:
+    assert allowed_theta(1000, 0.5 * (1 - 1 / 1000)).exact == pytest.approx(0.5)
+
+
+def test_buckets_without_noise_have_the_least_error_and_protect_no_value() -> None:
+    """n times the squared error of a value with p = 1e-3, by (23) of the paper, at V <= .08."""
+
+    def squared(g: float, e: float) -> float:
+        p = 1e-3
+        own = (g + e - 1) ** 2 / ((e - 1) ** 2 * (g - 1))
+        return own + p * (g * g - 2 * g - e + 1) / ((e - 1) * (g - 1))
+
+    theta, most = allowed_theta(N, 0.92), (1 << 32) - 5
+    assert squared(1e15, 1 + theta.paper * 1e15 / (1 - theta.paper)) == pytest.approx(0.031, abs=5e-4)
+    for g, loss, limited in [(most, 0.0115, True), (109_650, 9.1e-6, False)]:
+        allowed = largest_epsilon(partial(LocalHashing, LOCATIONS, g=g), Wanted(N, error=0.92))
+        assert allowed is not None
+        assert squared(g, exp(allowed.bounds.epsilon)) == pytest.approx(loss, rel=5e-3)
+        assert allowed.limited == limited
+    assert allowed.bounds.epsilon > 40
+
+
+@pytest.mark.parametrize("domain", [FEW, MIXED], ids=["all", "some"])
+@pytest.mark.parametrize("build", [RandomizedResponse, UnaryEncoding, partial(LocalHashing, g=4)])
+@pytest.mark.parametrize("error", [0.5, 0.9])
+def test_it_keeps_the_error_and_no_more_does(domain: Domain, build: Any, error: float) -> None:
+    wanted = Wanted(100, error=error)
+    allowed = largest_epsilon(partial(build, domain), wanted)
+    if allowed is None:
+        # Values in clear alone tell more than that.
+        assert identification_bounds(build(domain, 1e-6), 100).error < error
+        return
+    assert allowed.bounds.error >= error - 1e-12
+    assert allowed.bounds == identification_bounds(allowed.mechanism, 100)
+    if allowed.limited:
+        assert identification_bounds(build(domain, allowed.mechanism.epsilon * 1.001), 100).error < error + 1e-9
+    else:
+        assert allowed.mechanism.epsilon == 200
+
+
+def test_information_and_reports() -> None:
+    allowed = largest_epsilon(partial(RandomizedResponse, FEW), Wanted(100, pie=0.5))
+    assert allowed is not None
+    assert allowed.bounds.pie.value == pytest.approx(0.5, rel=1e-6)
+    fewer = largest_epsilon(partial(RandomizedResponse, FEW), Wanted(100, pie=0.5, reports=4))
+    assert fewer is not None
+    assert fewer.mechanism.epsilon < allowed.mechanism.epsilon
+    assert fewer.bounds.pie.value <= 0.5 * (1 + 1e-9)
+
+
+def test_a_limit_is_kept() -> None:
+    allowed = largest_epsilon(partial(HadamardResponse, FEW), Wanted(100, error=0.9), limit=3.0)
+    assert allowed is not None
+    assert (allowed.mechanism.epsilon, allowed.limited) == (3.0, False)
+
+
+def test_buckets() -> None:
+    wanted = Wanted(10_000, error=0.999)
+    allowed = largest_buckets(Domain(range(5000)), 3.0, wanted)
+    assert allowed is not None
+    g = allowed.mechanism.law.buckets
+    assert allowed.bounds.error >= 0.999 - 1e-12
+    more = identification_bounds(LocalHashing(Domain(range(5000)), 3.0, g=g + 1), 10_000)
+    assert more.error < 0.999 or g == 5000
+    assert largest_buckets(FEW, 20.0, Wanted(10, error=0.89)) is None
+
+
+def test_plans_show_both_risks() -> None:
+    found = plan_identification(FEW, Wanted(1000, error=0.98), epsilon=2.0)
+    assert [one.worst_mse for one in found.options] == sorted(one.worst_mse for one in found.options)
+    assert any(one.name == "hashing, best g" for one in found.options)
+    for one in found.options:
+        assert one.bounds.error >= 0.98 - 1e-12
+        assert one.mechanism.epsilon <= 2.0
+        assert one.bounds.epsilon <= 2.0
+        assert one.worst_mse == one.mechanism.worst_case_mse(1000)
+    assert found.options[0].name in found.recommendation
+    assert "error" in SIDE_BY_SIDE or "identification" in SIDE_BY_SIDE
+
+
+def test_nothing_is_recommended_without_a_limit_on_the_attribute_risk() -> None:
+    found = plan_identification(FEW, Wanted(1000, error=0.98))
+    assert found.recommendation.startswith("Nothing is recommended without a limit on the attribute risk")
+    assert found.without_noise is not None
+    assert "no attribute privacy at all" in found.without_noise
+    assert "20 buckets" in found.without_noise
+
+
+def test_reports_of_a_plan_share_epsilon() -> None:
+    found = plan_identification(FEW, Wanted(1000, error=0.9, reports=4), epsilon=2.0)
+    assert all(one.bounds.total_epsilon <= 2.0 for one in found.options)
+    assert all(one.worst_mse == one.mechanism.worst_case_mse(4000) for one in found.options)
+
+
+def test_wishes_in_bits() -> None:
+    assert plan_identification(FEW, Wanted(1000, pie=log2(3)), epsilon=1.0).without_noise is None
+
+
+@pytest.mark.parametrize("error", [0, 1, -0.1, 1.5, float("nan"), "0.5", True])
+def test_errors_that_are_none(error: Any) -> None:
+    refused(ParameterError, lambda: Wanted(100, error=error))
+
+
+@pytest.mark.parametrize("pie", [0, -1.0, float("inf"), float("nan"), "1"])
+def test_information_that_is_none(pie: Any) -> None:
+    refused(ParameterError, lambda: Wanted(100, pie=pie))
+
+
+def test_what_cannot_be_had() -> None:
+    assert "guessing blindly" in refused(ParameterError, lambda: Wanted(10, error=0.9))
+    refused(ParameterError, lambda: Wanted(1, error=0.5))
+    refused(ParameterError, lambda: Wanted(10))
+    refused(ParameterError, lambda: Wanted(10, error=0.5, pie=1.0))
+    refused(ParameterError, lambda: allowed_theta(1, 0.5))
+    refused(ParameterError, lambda: largest_epsilon(partial(RandomizedResponse, FEW), Wanted(10, error=0.5), limit=0))
+    refused(ParameterError, lambda: plan_identification(FEW, Wanted(100, error=0.5), epsilon=0))
+    nothing = Domain(range(3), sensitive=[], allow_unprotected=True)
+    refused(ParameterError, lambda: plan_identification(nothing, Wanted(100, error=0.5)))

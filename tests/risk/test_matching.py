@@ -1,0 +1,254 @@
+"""Every probe against every candidate, compared with the spelled-out scores to the last tie."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import exp, log, prod
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from slow_matching import assert_agrees, events_of, fixed, markov_factors, table, visit_factors
+
+from discreet.core.random import SeededRandom
+from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.kernels import matching as kernels
+from discreet.risk.matching import match, match_rows, sum_steps
+from discreet.risk.models import SMALLEST, UNIT, Matcher, cosine, markov, tf_idf, visits
+from discreet.risk.scores import Scores
+from discreet.risk.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
+from refusals import refused
+
+SPLITS = [by_half, lambda t: by_count(t, 1), lambda t: leave_out(t, 2), maximum_knowledge, lambda t: by_count(t, 0)]
+splits = pytest.mark.parametrize("split", SPLITS, ids=["half", "one", "leave", "maximum", "nothing"])
+MODELS = [(markov, markov_factors), (visits, visit_factors)]
+likelihoods = pytest.mark.parametrize(("model", "factors"), MODELS, ids=["markov", "visits"])
+
+
+def draw(seed: int, users: int = 40, places: int = 12, longest: int = 9) -> Traces:
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, longest + 1, users)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    events = np.minimum(rng.geometric(0.25, offsets[-1]) - 1, places - 1)
+    return Traces(offsets, events.astype(np.int32), places)
+
+
+@splits
+@likelihoods
+def test_likelihoods_equal_the_spelled_out_ones(
+    model: Callable[[Split], Matcher], factors: Callable[..., Any], split: Callable[[Traces], Split]
+) -> None:
+    for seed in range(3):
+        whole = split(draw(seed))
+        users, matrix = table(whole, lambda known, trace: fixed(factors(known, trace)))
+        found = match(model(whole))
+        assert_agrees(found, users, matrix)
+        assert found.unit == UNIT
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=6), min_size=1, max_size=6), st.sampled_from(SPLITS))
+def test_small_and_odd_traces(lists: list[list[int]], split: Callable[[Traces], Split]) -> None:
+    offsets = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
+    traces = Traces(offsets.astype(np.int64), np.array([x for one in lists for x in one], dtype=np.int64), 4)
+    whole = split(traces)
+    for model, factors in MODELS:
+        users, matrix = table(whole, lambda known, trace, factors=factors: fixed(factors(known, trace)))
+        if len(users):
+            assert_agrees(match(model(whole)), users, matrix)
+        else:
+            assert "no user has an event in the target" in refused(DataError, lambda model=model: model(whole))
+
+
+@likelihoods
+def test_fixed_point_is_within_half_a_unit_per_factor(
+    model: Callable[[Split], Matcher], factors: Callable[..., Any]
+) -> None:
+    whole = by_half(draw(5))
+    known, targets = events_of(whole.training), events_of(whole.target)
+    matcher = model(whole)
+    scores = match(matcher)
+    for user, score in zip(matcher.users, scores.genuine, strict=True):
+        exact = factors(known[user], targets[user])
+        assert abs(int(score) * UNIT - log(prod(exact, start=Fraction(1)))) <= len(exact) * UNIT * 0.5000001
+
+
+def test_users_without_a_shared_feature_tie_at_the_floor() -> None:
+    traces = Traces.of([0, 0, 1, 1, 2, 2, 3], [0, 0, 1, 1, 2, 3, 4])
+    scores = match(markov(by_half(traces)))
+    floors = round(log(SMALLEST) / UNIT)
+    assert scores.genuine.tolist() == [0, 0, floors, floors]
+    assert scores.ties is not None
+    assert scores.greater is not None
+    assert scores.ties.tolist() == [1, 1, 4, 4]
+    assert scores.greater.tolist() == [0, 0, 0, 0]
+    assert scores.success() == (1 + 1 + 1 / 4 + 1 / 4) / 4
+    assert scores.impostor_counts.tolist() == [0, 12, 0]
+    assert scores.impostor_ties.tolist() == [12, 0]
+
+
+def cosines(split: Split, weigh: Callable[[list[int]], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def score(known: list[int], trace: list[int]) -> float:
+        a, b = weigh(known), weigh(trace)
+        norms = np.sqrt((a @ a) * (b @ b))
+        return float(a @ b / norms) if norms else 0.0
+
+    return table(split, score)
+
+
+@splits
+def test_cosines(split: Callable[[Traces], Split]) -> None:
+    whole = split(draw(7))
+    size = whole.training.event_count
+    having = np.array([sum(x in one for one in events_of(whole.training)) for x in range(size)])
+    rarity = np.log(whole.training.users / np.maximum(having, 1))
+    counts = lambda events: np.bincount(events, minlength=size).astype(float)  # noqa: E731
+    for model, weigh in [(cosine, lambda e: np.sign(counts(e))), (tf_idf, lambda e: counts(e) * rarity)]:
+        users, matrix = cosines(whole, weigh)
+        found = match(model(whole), sample=10**6)
+        own = matrix[np.arange(len(users)), users]
+        np.testing.assert_allclose(found.genuine * found.unit, own, atol=1e-5)
+        others = np.sort(np.concatenate([np.delete(row, user) for row, user in zip(matrix, users, strict=True)]))
+        np.testing.assert_allclose(np.sort(found.impostor_sample) * found.unit, others, atol=1e-5)
+        # Beyond rounding, ranks are those of the exact cosines, and proportional users tie.
+        rounded = np.round(matrix, 4)
+        greater = [(row > s).sum() for row, s in zip(rounded, rounded[np.arange(len(users)), users], strict=True)]
+        assert found.greater is not None
+        assert np.abs(found.greater - greater).max() <= 1
+
+
+def test_proportional_users_tie() -> None:
+    traces = Traces.of([0] * 4 + [1] * 8, [0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1])
+    scores = match(cosine(Split(traces, traces)))
+    assert scores.ties is not None
+    assert scores.ties.tolist() == [2, 2]
+    assert scores.success() == 0.5
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_nothing_depends_on_the_threads(threads: int) -> None:
+    whole = by_half(draw(11, users=300, places=40, longest=30))
+    for model in (markov, visits, cosine, tf_idf):
+        first = match(model(whole), sample=500, random=SeededRandom(3), threads=1)
+        found = match(model(whole), sample=500, random=SeededRandom(3), threads=threads)
+        for name in ("genuine", "greater", "ties", "thresholds", "impostor_counts", "impostor_ties", "impostor_sample"):
+            assert getattr(found, name).tolist() == getattr(first, name).tolist()
+        steps = np.unique(first.impostor_sample)
+        heights = np.exp(np.linspace(-3, 3, len(steps) + 1))
+        sums = [sum_steps(model(whole), steps, heights, threads=t) for t in (1, threads)]
+        assert sums[0].tolist() == sums[1].tolist()
+
+
+def test_sums_of_a_step_function() -> None:
+    whole = by_half(draw(13))
+    users, matrix = table(whole, lambda known, trace: fixed(markov_factors(known, trace)))
+    matcher = markov(whole)
+    for steps in (np.empty(0, dtype=np.int64), np.unique(matrix), np.unique(matrix)[3::5] + 1):
+        heights = np.linspace(1, 2, len(steps) + 1) ** 3
+        expected = heights[np.searchsorted(steps, matrix, "right")].sum(axis=1)
+        np.testing.assert_allclose(sum_steps(matcher, steps, heights), expected, rtol=1e-12)
+    assert len(users) == matcher.probes
+
+
+def test_the_sample_is_of_different_impostor_pairs() -> None:
+    whole = by_half(draw(17))
+    matcher = visits(whole)
+    users, matrix = table(whole, lambda known, trace: fixed(visit_factors(known, trace)))
+    everything = sorted(s for row, u in zip(matrix, users, strict=True) for s in np.delete(row, u).tolist())
+    assert sorted(match(matcher, sample=10**9).impostor_sample.tolist()) == everything
+    nearly = match(matcher, sample=len(everything) - 1, random=SeededRandom(1)).impostor_sample
+    counts = np.unique(everything, return_counts=True)
+    kept = np.array([(nearly == value).sum() for value in counts[0]])
+    assert sorted(counts[1] - kept)[-1] == 1
+    assert (counts[1] - kept).sum() == 1
+    assert len(match(matcher).impostor_sample) == 0
+    again = [match(matcher, sample=50, random=SeededRandom(seed)).impostor_sample.tolist() for seed in (1, 1, 2)]
+    assert again[0] == again[1] != again[2]
+
+
+@pytest.mark.slow
+def test_every_impostor_pair_is_equally_likely() -> None:
+    problem_users = np.array([0, 3, 1])
+    seen = np.zeros((3, 5))
+    random = SeededRandom(5)
+    from discreet.risk.scores import draw_pairs
+
+    rounds = 4000
+    for _ in range(rounds):
+        pairs = draw_pairs(problem_users, 5, 4, random)
+        seen[pairs.probes, pairs.owners] += 1
+    assert (seen[np.arange(3), problem_users] == 0).all()
+    rest = seen[seen > 0]
+    assert len(rest) == 12
+    # 4 of 12 pairs each time: a standard deviation of 30 around 1333.
+    assert np.abs(rest - rounds / 3).max() < 6 * np.sqrt(rounds * 2 / 9)
+
+
+def test_a_function_of_ones_own() -> None:
+    whole = by_half(draw(19))
+    users, matrix = table(whole, lambda known, trace: fixed(markov_factors(known, trace)))
+    found = match_rows(lambda start, stop: matrix[start:stop], users, matrix.shape[1], sample=10**6)
+    assert_agrees(found, users, matrix)
+    sparse = match(markov(whole), sample=10**6)
+    assert sorted(found.impostor_sample.tolist()) == sorted(sparse.impostor_sample.tolist())
+
+
+def test_one_user_alone() -> None:
+    traces = Traces.of([5, 5, 5], [1, 2, 1])
+    for model in (markov, visits, cosine, tf_idf):
+        found = match(model(by_half(traces)), sample=5)
+        assert (found.success(), found.impostors, len(found.impostor_sample)) == (1.0, 0, 0)
+
+
+def test_long_traces_and_many_thresholds() -> None:
+    """Scores far apart and close together, so that the search among thresholds sees every kind of cell."""
+    rng = np.random.default_rng(23)
+    lengths = np.minimum(2 + rng.pareto(0.6, 150), 3000).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    whole = by_half(Traces(offsets, rng.integers(0, 5, offsets[-1]), 5))
+    users, matrix = table(whole, lambda known, trace: fixed(markov_factors(known, trace)))
+    assert_agrees(match(markov(whole)), users, matrix)
+
+
+@given(st.lists(st.integers(-(2**61), 2**61), unique=True, min_size=0, max_size=40), st.data())
+def test_the_search_among_thresholds(values: list[int], data: st.DataObject) -> None:
+    thresholds = np.array(sorted(values), dtype=np.int64)
+    near = [v + d for v in values for d in (-1, 0, 1)]
+    scores = np.array(data.draw(st.lists(st.integers(-(2**61), 2**61), min_size=1, max_size=5)) + near, dtype=np.int64)
+    room = kernels._room(1)
+    for score in scores:
+        kernels._locate(room, 0, int(score), kernels._Bins.of(thresholds).parts)
+        below, upto = (int(np.searchsorted(thresholds, score, side)) for side in ("left", "right"))
+        assert room[4][0] == below + upto
+
+
+@pytest.mark.parametrize(
+    ("kind", "attempt"),
+    [
+        (ParameterError, lambda m: markov(by_half(draw(1)), zero=0.0)),
+        (ParameterError, lambda m: visits(by_half(draw(1)), zero=1.0)),
+        (ParameterError, lambda m: match(m, sample=-1)),
+        (ParameterError, lambda m: match(m, sample=True)),
+        (ParameterError, lambda m: sum_steps(m, [1, 1], [1, 2, 3])),
+        (ParameterError, lambda m: sum_steps(m, [0.5], [1, 2])),
+        (ParameterError, lambda m: sum_steps(m, [1], [1, np.inf])),
+        (ParameterError, lambda m: sum_steps(m, [1], [1])),
+        (DataError, lambda m: markov(by_count(draw(1), 1000))),
+        (DataError, lambda m: match_rows(lambda a, b: np.zeros((b - a, 2)), np.array([0, 2]), 2)),
+    ],
+)
+def test_refusals(kind: type[DiscreetError], attempt: Callable[[Matcher], Any]) -> None:
+    matcher = markov(by_half(draw(1)))
+    refused(kind, lambda: attempt(matcher))
+
+
+def test_representations_say_how_many_only() -> None:
+    matcher = markov(by_half(draw(1)))
+    assert repr(matcher) == f"Matcher({matcher.probes} probes, 40 candidates)"
+    scores = match(matcher, sample=3)
+    assert (
+        repr(scores)
+        == f"Scores({matcher.probes} probes among 40 candidates, {matcher.probes * 39} impostor pairs, 3 kept)"
+    )
+    assert isinstance(scores, Scores)
+    assert exp(scores.genuine.max() * scores.unit) <= 1

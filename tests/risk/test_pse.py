@@ -1,0 +1,297 @@
+"""Lower bounds on I(U;S): against exact mutual information on small joint laws, and by their coverage."""
+
+from itertools import product
+from math import isfinite, log, log2
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet import SeededRandom
+from discreet.errors import DataError, ParameterError
+from discreet.risk.pse import PSE, pse_of_counts, pse_of_matrix, pse_of_means, pse_of_scores
+from discreet.risk.samples import ScoreCounts, sample_of
+from discreet.risk.steps import StepFunction, fitted_steps
+from refusals import refused
+
+
+class Joint:
+    """A joint law of U and S, spelled out: p(u), the channel of reports and a table of scores."""
+
+    def __init__(self, seed: int, users: int, reports: int, values: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.prior = rng.dirichlet(np.ones(users)) if seed % 2 else np.full(users, 1 / users)
+        self.channel = rng.dirichlet(np.full(reports, 0.3), users)
+        self.scores = rng.integers(0, values, (reports, users))
+        if seed % 3 == 0:
+            # Scores that say as much as they can.
+            self.scores = np.argsort(np.argsort(self.channel.T.reshape(-1))).reshape(reports, users)
+
+    @property
+    def information(self) -> float:
+        """I(U;S) in bits."""
+        vectors = [tuple(row) for row in self.scores.tolist()]
+        joint = np.zeros((len(self.prior), len(set(vectors))))
+        index = {vector: place for place, vector in enumerate(sorted(set(vectors)))}
+        for y, vector in enumerate(vectors):
+            joint[:, index[vector]] += self.prior * self.channel[:, y]
+        independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+        seen = joint > 0
+        return float((joint[seen] * np.log2(joint[seen] / independent[seen])).sum())
+
+    def laws(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """f_G, f_I and f_mix over the scores."""
+        size, users = self.scores.max() + 1, len(self.prior)
+        marginal = self.prior @ self.channel
+        genuine, mixed, impostor = np.zeros(size), np.zeros(size), np.zeros(size)
+        for y, u in product(range(len(self.scores)), range(users)):
+            genuine[self.scores[y, u]] += self.prior[u] * self.channel[u, y]
+            mixed[self.scores[y, u]] += self.prior[u] * marginal[y]
+            others = marginal[y] - self.prior[u] * self.channel[u, y]
+            impostor[self.scores[y, u]] += self.prior[u] * others
+        return genuine, impostor / impostor.sum(), mixed
+
+    def rows(self, likelihood: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Every outcome (u, y) with ln L, T and its probability."""
+        logs, totals, chances = [], [], []
+        for y, u in product(range(len(self.scores)), range(len(self.prior))):
+            levels = likelihood[self.scores[y]]
+            logs.append(log(levels[u]))
+            totals.append(float(self.prior @ levels))
+            chances.append(float(self.prior[u] * self.channel[u, y]))
+        return np.array(logs), np.array(totals), np.array(chances)
+
+
+def kl(p: np.ndarray, q: np.ndarray) -> float:
+    seen = p > 0
+    with np.errstate(divide="ignore"):
+        return float((p[seen] * np.log2(p[seen] / q[seen])).sum())
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_order_of_the_bounds(seed: int) -> None:
+    """D(f_G || f_mix) <= InfoNCE <= I(U;S) with the best L, and InfoNCE <= I(U;S) with any."""
+    joint = Joint(seed, users=2 + seed % 4, reports=6, values=4)
+    genuine, impostor, mixed = joint.laws()
+    best = np.divide(genuine, mixed, out=np.full_like(genuine, 1.0), where=mixed > 0) + 1e-12
+    found = measured(joint, best)
+    assert found.certified.bits <= kl(genuine, mixed) + 1e-6
+    assert found.certified.bits <= found.info_nce.bits + 1e-9
+    assert kl(genuine, mixed) <= found.info_nce.bits + 1e-6
+    assert found.info_nce.bits <= joint.information + 1e-9
+    if seed % 2 == 0:
+        n = len(joint.prior)
+        assert mixed == pytest.approx(genuine / n + (1 - 1 / n) * impostor)
+    poor = np.random.default_rng(seed).random(len(best)) + 0.01
+    assert measured(joint, poor).info_nce.bits <= joint.information + 1e-9
+    assert measured(joint, poor).certified.bits <= measured(joint, poor).info_nce.bits + 1e-9
+
+
+def measured(joint: Joint, likelihood: np.ndarray) -> PSE:
+    logs, totals, chances = joint.rows(likelihood)
+    return pse_of_means(logs, totals, prior=chances)
+
+
+def test_the_papers_figure_is_no_lower_bound() -> None:
+    over = 0
+    for seed in range(60):
+        joint = Joint(seed, users=2 + seed % 4, reports=6, values=4)
+        genuine, impostor, _ = joint.laws()
+        over += kl(genuine, impostor) > joint.information
+    assert over >= 30
+
+
+# From samples
+
+
+def gaussians(seed: int, users: int, noise: float) -> tuple[np.ndarray, float]:
+    """Scores that are the log-likelihoods, so that I(U;S) = I(U;Y), and that information for these users, in bits."""
+    rng = np.random.default_rng(seed)
+    gallery = rng.normal(size=(users, 2))
+
+    def likelihoods(probes: np.ndarray) -> np.ndarray:
+        return -((probes[:, None] - gallery[None]) ** 2).sum(axis=2) / (2 * noise**2)
+
+    drawn = rng.integers(users, size=20_000)
+    logs = likelihoods(gallery[drawn] + rng.normal(0, noise, (len(drawn), 2)))
+    own = logs[np.arange(len(drawn)), drawn]
+    truth = float(np.mean(own - np.log(np.exp(logs).mean(axis=1)))) / log(2)
+    return likelihoods(gallery + rng.normal(0, noise, (users, 2))), truth
+
+
+def test_certified_figures_stay_below_the_truth() -> None:
+    hits = 0
+    for seed in range(25):
+        scores, truth = gaussians(seed, users=120, noise=0.3)
+        found = pse_of_matrix(scores, halves=0, random=SeededRandom(seed))
+        assert found.certified.bits < found.info_nce.bits
+        assert found.info_nce.certified > 1
+        hits += found.best.certified <= truth
+    # At a level of 97.5% for each, three or more failures come with a probability of 0.02.
+    assert hits >= 23
+
+
+def known() -> tuple[np.ndarray, np.ndarray, float]:
+    """Four atoms, and D(f_G || f_mix) for a hundred users, in bits."""
+    genuine, impostor = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.7, 0.2, 0.08, 0.02])
+    return genuine, impostor, kl(genuine, genuine / 100 + 0.99 * impostor)
+
+
+def test_flat_scores_reach_the_divergence_and_cover_it() -> None:
+    genuine, impostor, truth = known()
+    rng, hits, values = np.random.default_rng(3), 0, []
+    for repeat in range(80):
+        scores = rng.choice(4, 800, p=genuine), rng.choice(4, 4000, p=impostor)
+        found = pse_of_scores(*scores, users=100, halves=0, random=SeededRandom(repeat)).certified
+        hits += found.interval[0] <= truth <= found.interval[1]
+        values.append(found.bits)
+    assert hits >= 68
+    assert np.mean(values) == pytest.approx(truth, abs=0.03)
+    assert np.mean(values) < truth + 2 * np.std(values) / len(values) ** 0.5
+
+
+def test_counts_and_scores_agree() -> None:
+    rng = np.random.default_rng(4)
+    genuine, impostors = rng.normal(2, 1, 500), rng.normal(0, 1, 20_000)
+    first = pse_of_scores(genuine, impostors, halves=0, random=SeededRandom(1))
+    second = pse_of_counts(ScoreCounts.of(genuine, impostors), random=SeededRandom(1))
+    assert first.certified == second.certified
+    assert first.users == 500
+    assert first.info_nce is None
+    assert first.best is first.certified
+    assert first.paper.bits > first.certified.bits
+
+
+def test_folds_by_hand() -> None:
+    """What an attack on a large population does: two functions, each fitted without the probes that it judges."""
+    scores, truth = gaussians(10, users=200, noise=0.3)
+    parts, own = np.arange(200) % 2, np.eye(200, dtype=bool)
+    logs, means = np.empty(200), np.empty(200)
+    for part in (0, 1):
+        others, these = parts != part, parts == part
+        steps = fitted_steps(sample_of(scores[others][own[others]], scores[others][~own[others]]), 200)
+        levels = steps(scores[these])
+        logs[these], means[these] = np.log(levels[own[these]]), levels.mean(axis=1)
+    found = pse_of_means(logs, means, folds=parts)
+    assert found.users == 200
+    assert found.info_nce.bits == pytest.approx(truth, abs=0.6)
+    assert found.info_nce.certified < truth
+    # Scaling one of the functions changes nothing.
+    scaled = pse_of_means(logs + parts, means * np.exp(parts), folds=parts)
+    assert scaled.certified.bits == pytest.approx(found.certified.bits)
+    assert scaled.info_nce.bits == pytest.approx(found.info_nce.bits)
+    half = pse_of_means(logs[parts == 0], means[parts == 0], users=200)
+    assert half.users == 200
+    assert half.info_nce.m == 100 * 199
+
+
+def test_increasing_maps_change_no_certified_figure() -> None:
+    rng = np.random.default_rng(5)
+    genuine, impostors = rng.normal(2, 1, 300), rng.normal(0, 1, 3000)
+    matrix = gaussians(6, users=40, noise=0.5)[0]
+    for change in (np.exp, lambda x: 3 * x + 1, lambda x: x**3):
+        first, second = (
+            pse_of_scores(f(genuine), f(impostors), halves=0, random=SeededRandom(1)).certified
+            for f in (lambda x: x, change)
+        )
+        assert first == second
+        if change is not np.exp:
+            first, second = (pse_of_matrix(f(matrix), halves=0, random=SeededRandom(1)) for f in (lambda x: x, change))
+            assert first.certified == second.certified
+            assert first.info_nce == second.info_nce
+
+
+def test_nothing_to_tell() -> None:
+    rng = np.random.default_rng(7)
+    for matrix in (np.zeros((30, 30)), rng.normal(size=(30, 30)), rng.integers(0, 2, (30, 30))):
+        found = pse_of_matrix(matrix, random=SeededRandom(1))
+        assert found.best.certified < 0.2
+        assert found.certified.bits < 0.5
+
+
+def test_everything_told() -> None:
+    found = pse_of_matrix(np.eye(200), random=SeededRandom(1))
+    assert found.info_nce.bits > log2(200) - 0.6
+    assert found.info_nce.bits <= log2(200)
+    # No certainty from a spread of 0.
+    assert found.info_nce.certified < found.info_nce.bits - 0.1
+    assert found.paper.capped
+
+
+def test_a_prior() -> None:
+    """Users that never come change nothing."""
+    scores, _ = gaussians(8, users=60, noise=0.3)
+    prior = np.repeat([1 / 30, 0], 30)
+    found = pse_of_matrix(scores, prior=prior, halves=0, random=SeededRandom(2))
+    assert 0 < found.info_nce.bits < log2(30)
+    logs, totals = np.log(scores.diagonal() ** 2 + 1), np.linspace(1, 2, 60)
+    weighted = pse_of_means(logs, totals, prior=prior)
+    alone = pse_of_means(logs[:30], totals[:30])
+    assert weighted.certified.bits == pytest.approx(alone.certified.bits)
+    assert weighted.info_nce.bits == pytest.approx(alone.info_nce.bits)
+
+
+@given(
+    st.lists(st.floats(-1e300, 1e300) | st.integers(0, 2), min_size=2, max_size=25),
+    st.lists(st.floats(-1e300, 1e300) | st.integers(0, 2), min_size=1, max_size=25),
+)
+def test_never_nan_or_infinite(genuine: list[float], impostors: list[float]) -> None:
+    found = pse_of_scores(genuine, impostors, halves=4, random=SeededRandom(1))
+    for one in (found.certified, found.paper):
+        assert isfinite(one.bits)
+        assert one.interval is None or all(isfinite(end) for end in one.interval)
+    assert found.certified.bits <= log2(len(genuine)) + 1e-9
+    assert 0 <= found.certified.certified <= log2(len(genuine)) + 1e-9
+
+
+def test_sentences() -> None:
+    found = pse_of_matrix(gaussians(9, users=50, noise=0.5)[0], halves=10, random=SeededRandom(1))
+    said = str(found)
+    assert "Among 50 users the scores tell at least" in said
+    assert "not a lower bound on the PIE" in str(found.paper)
+    assert "not a lower bound" not in str(found.info_nce)
+    assert found.paper.certified is None
+    assert found.paper.m == 50 * 49
+
+
+def test_steps() -> None:
+    steps = StepFunction(np.array([1, 3]), np.array([0.5, 1.0, 2.0]))
+    assert steps([[0, 1], [2, 3]]).tolist() == [[0.5, 1.0], [1.0, 2.0]]
+    assert repr(steps) == "StepFunction(3 steps)"
+    for levels in ([1.0, 2.0], [1.0, 0.0, 2.0], [1.0, np.inf, 2.0]):
+        refused(ParameterError, lambda levels=levels: StepFunction(np.array([1, 3]), np.array(levels)))
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        np.zeros((3, 3)),
+        np.zeros((4, 5)),
+        np.zeros(4),
+        np.full((4, 4), np.nan),
+        np.full((4, 4), np.inf),
+        np.full((4, 4), "7531"),
+        [[7531, 1], [2]],
+        None,
+    ],
+)
+def test_refused_matrices(matrix: Any) -> None:
+    refused(DataError, lambda: pse_of_matrix(matrix), 7531)
+
+
+@pytest.mark.parametrize("prior", [[0.5, 0.5], [0.5] * 4, [2, -1, 0, 0], [np.nan] * 4, "uniform", [[1, 0, 0, 0]]])
+def test_refused_priors(prior: Any) -> None:
+    refused(ParameterError, lambda: pse_of_matrix(np.eye(4), prior=prior))
+
+
+def test_refused_parameters() -> None:
+    for folds in (1, 0, 2.5, True):
+        refused(ParameterError, lambda folds=folds: pse_of_matrix(np.eye(4), folds=folds))
+    for users in (1, 0, 2.5, "9"):
+        refused(ParameterError, lambda users=users: pse_of_scores([1, 2], [3], users=users))
+    refused(ParameterError, lambda: pse_of_means([0.0, 0.0], [1.0, 1.0], level=95))
+    for logs, totals in [([0.0], [1.0]), ([0.0, 1.0], [1.0]), ([0.0, np.nan], [1.0, 1.0]), ([0.0, 1.0], [0.0, 1.0])]:
+        refused(DataError, lambda logs=logs, totals=totals: pse_of_means(logs, totals))
+    refused(DataError, lambda: pse_of_means(["a", "b"], [1.0, 1.0]))

@@ -1,0 +1,187 @@
+"""Traces from tables of every kind, and the ways to split them."""
+
+import datetime
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from slow_matching import events_of
+
+from discreet.core.domain import Domain
+from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.risk.traces import (
+    Split,
+    Traces,
+    by_count,
+    by_half,
+    by_time,
+    leave_out,
+    maximum_knowledge,
+)
+from refusals import refused
+
+SECRET = 8_675_309
+USERS = ["u2", "u1", "u2", "u3", "u1", "u2", "u2"]
+EVENTS = ["cafe", "home", "bar", "home", "cafe", "bar", "gym"]
+TIMES = [5, 1, 2, 9, 0, 2, 7]
+CODES = {"cafe": 0, "home": 1, "bar": 2, "gym": 3}
+
+tables = pytest.mark.parametrize("table", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+
+
+@tables
+def test_the_same_from_every_kind_of_table(table: Callable[[dict[str, Any]], Any]) -> None:
+    given = table({"who": USERS, "what": EVENTS, "when": TIMES})
+    traces = Traces.from_table(given, user="who", event="what")
+    assert events_of(traces) == [[0, 2, 2, 3], [1, 0], [1]]
+    assert (traces.users, len(traces), traces.event_count) == (3, 7, 4)
+    timed = Traces.from_table(given, user="who", event="what", time="when")
+    assert events_of(timed) == [[2, 2, 0, 3], [0, 1], [1]]
+    assert timed.times is not None
+    assert timed.times.tolist() == [2, 2, 5, 7, 0, 1, 9]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        TIMES,
+        np.array(TIMES, dtype=np.int16),
+        [time + 0.5 for time in TIMES],
+        [datetime.date(2020, 1, 1 + time) for time in TIMES],
+        [datetime.datetime(2020, 1, 1, time) for time in TIMES],
+        np.array(TIMES, dtype="datetime64[ns]"),
+        pd.Series(pd.to_datetime(TIMES, unit="s")),
+        pl.Series(TIMES),
+        pa.array(TIMES, pa.timestamp("us")),
+        pa.chunked_array([TIMES[:3], TIMES[3:]]),
+    ],
+)
+def test_times_of_any_kind_and_equal_ones_in_the_order_of_rows(times: Any) -> None:
+    assert events_of(Traces.of(USERS, EVENTS, times)) == [[2, 2, 0, 3], [0, 1], [1]]
+    assert events_of(Traces.of([1] * 7, EVENTS, [0] * 7)) == [[CODES[event] for event in EVENTS]]
+
+
+@pytest.mark.parametrize(
+    ("users", "events"),
+    [
+        (np.array([7, 3, 7]), pd.Categorical(["b", "a", "b"], categories=["z", "a", "b"])),
+        ((7, 3, 7), pa.chunked_array([pa.array(["b", "a"]).dictionary_encode(), pa.array(["b"]).dictionary_encode()])),
+        (pd.Series([7, 3, 7], index=[5, 1, 9]), pl.Series(["b", "a", "b"], dtype=pl.Categorical)),
+        (pa.array(["x", "y", "x"], pa.string_view()), np.array(["b", "a", "b"])),
+        (pl.Series([7, 3, 7]), np.array(["b", "a", "b"], dtype=object)),
+        (iter([7, 3, 7]), np.array([2**62, -5, 2**62])),
+    ],
+)
+def test_names_of_any_kind(users: Any, events: Any) -> None:
+    events = pd.Series(events) if isinstance(events, pd.Categorical) else events
+    traces = Traces.of(users, events)
+    assert events_of(traces) == [[0, 0], [1]]
+    assert traces.event_count == 2
+
+
+def test_a_domain_gives_its_codes() -> None:
+    traces = Traces.of([1, 2, 1], ["b", "c", "a"], domain=Domain(["a", "b", "c", "d"]))
+    assert events_of(traces) == [[1, 0], [2]]
+    assert traces.event_count == 4
+
+
+def test_no_rows_at_all() -> None:
+    for traces in (Traces.of([], []), Traces.of([], [], [])):
+        assert (traces.users, len(traces), traces.event_count) == (0, 0, 0)
+        assert by_half(traces).target.users == 0
+
+
+def long() -> Traces:
+    return Traces.of(
+        [0] * 5 + [1] * 2 + [2] + [3] * 4, [*range(5), 1, 2, 3, 4, 5, 6, 7], [*range(5), 0, 9, 4, *[3] * 4]
+    )
+
+
+@pytest.mark.parametrize(
+    ("split", "training", "target"),
+    [
+        (by_half, [[0, 1], [1], [], [4, 5]], [[2, 3, 4], [2], [3], [6, 7]]),
+        (lambda t: by_count(t, 2), [[0, 1], [1, 2], [3], [4, 5]], [[2, 3, 4], [], [], [6, 7]]),
+        (lambda t: by_count(t, 0), [[], [], [], []], [[0, 1, 2, 3, 4], [1, 2], [3], [4, 5, 6, 7]]),
+        (lambda t: leave_out(t, 1), [[1, 2, 3, 4], [2], [], [5, 6, 7]], [[0], [1], [3], [4]]),
+        (lambda t: by_time(t, 3), [[0, 1, 2], [1], [], []], [[3, 4], [2], [3], [4, 5, 6, 7]]),
+        (lambda t: by_time(t, 3.5), [[0, 1, 2, 3], [1], [], [4, 5, 6, 7]], [[4], [2], [3], []]),
+        (maximum_knowledge, *[[[0, 1, 2, 3, 4], [1, 2], [3], [4, 5, 6, 7]]] * 2),
+        (lambda t: Split(t.first(1), t), [[0], [1], [3], [4]], [[0, 1, 2, 3, 4], [1, 2], [3], [4, 5, 6, 7]]),
+    ],
+)
+def test_splits(split: Callable[[Traces], Split], training: list[list[int]], target: list[list[int]]) -> None:
+    found = split(long())
+    assert events_of(found.training) == training
+    assert events_of(found.target) == target
+    assert found.training.event_count == found.target.event_count == 8
+
+
+DAYS = [datetime.date(2020, 1, day) for day in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("unit", ["date32", "s", "ms", "us", "ns", "UTC"])
+@pytest.mark.parametrize("when", [DAYS[1], datetime.datetime(2020, 1, 2), np.datetime64("2020-01-02", "ns")])
+def test_dates_split_at_a_date(unit: str, when: Any) -> None:
+    days = pa.array(DAYS)
+    if unit != "date32":
+        days = days.cast(pa.timestamp("ms", tz="UTC") if unit == "UTC" else pa.timestamp(unit))
+    found = by_time(Traces.of([1, 1, 1], [4, 5, 6], days), when)
+    assert events_of(found.training) == [[0]]
+    assert events_of(found.target) == [[1, 2]]
+
+
+def test_selection_keeps_the_order_asked_for() -> None:
+    traces = long()
+    assert events_of(traces.select([3, 0])) == [[4, 5, 6, 7], [0, 1, 2, 3, 4]]
+    assert events_of(traces.with_least(4)) == [[0, 1, 2, 3, 4], [4, 5, 6, 7]]
+
+
+def test_nobody_writes_and_nobody_is_named() -> None:
+    traces = Traces.of([SECRET, 1], ["secret", "b"], [SECRET, 2])
+    assert repr(traces) == "Traces(2 users, 2 events, 2 different, timed)"
+    for column in (traces.offsets, traces.events, traces.times):
+        assert column is not None
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "attempt"),
+    [
+        (DataError, lambda: Traces.of([SECRET, None], [1, 2])),
+        (DataError, lambda: Traces.of(["a", None], [1, 2])),
+        (DataError, lambda: Traces.of([SECRET, float("nan")], [1, 2])),
+        (DataError, lambda: Traces.of([SECRET + 0.5, 1], [1, 2])),
+        (DataError, lambda: Traces.of([SECRET, "a"], [[1], 2])),
+        (DataError, lambda: Traces.of(SECRET, [1])),
+        (DataError, lambda: Traces.of("secret", [1])),
+        (DataError, lambda: Traces.of([SECRET], [1, 2])),
+        (DataError, lambda: Traces.of([1, 2], [1, 2], [SECRET])),
+        (DataError, lambda: Traces.of([1, 2], [1, 2], [SECRET, None])),
+        (DataError, lambda: Traces.of([1, 2], [1, 2], [SECRET, float("nan")])),
+        (DataError, lambda: Traces.of([1, 2], [1, 2], [SECRET, "x"])),
+        (DataError, lambda: Traces.of([1, 2], [1, 2], ["8675309", "x"])),
+        (DataError, lambda: Traces.of([1, 2], [1, SECRET], domain=Domain(range(3)))),
+        (DataError, lambda: Traces.of([1, 2], [pa.scalar(SECRET), 2])),
+        (DataError, lambda: Traces.from_table({"a": [SECRET]}, user="a", event="b")),
+        (DataError, lambda: Traces.from_table(pl.DataFrame({"a": [SECRET]}), user="a", event="b")),
+        (DataError, lambda: Traces.from_table(pa.table({"a": [SECRET]}), user="a", event="b")),
+        (DataError, lambda: Traces.of([1], [1]).select([SECRET])),
+        (DataError, lambda: Traces.of([1], [1], [datetime.datetime(8675, 3, 9)])),
+        (DataError, lambda: by_time(Traces.of([1], [2]), SECRET)),
+        (DataError, lambda: Traces(np.array([0, 2]), np.array([SECRET]), 1)),
+        (DataError, lambda: Traces(np.array([0, 1]), np.array([SECRET]), 1)),
+        (DataError, lambda: Traces(np.array([0, 1]), np.array([0.5]), 1)),
+        (DataError, lambda: Traces(np.array([1]), np.array([0]), 1)),
+        (DataError, lambda: Split(Traces.of([1], [1]), Traces.of([1, 2], [1, 1]))),
+        (ParameterError, lambda: by_count(Traces.of([1], [1]), -1)),
+        (ParameterError, lambda: by_count(Traces.of([1], [1]), 1.5)),  # type: ignore[arg-type]
+    ],
+)
+def test_refusals(kind: type[DiscreetError], attempt: Callable[[], Any]) -> None:
+    refused(kind, attempt, SECRET, "secret")
