@@ -61,7 +61,7 @@ def test_nobody_is_named(tmp_path: Path) -> None:
     written = (out / "risk.html").read_text() + (out / "risk.json").read_text()
     for word in ("person-", "place 3"):
         assert word not in text + written
-    assert written.count("data:image/svg+xml;base64,") == 2
+    assert written.count("data:image/svg+xml;base64,") == 3
     assert "http" not in written.replace("http://www.w3.org", "")
 
 

@@ -10,7 +10,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
 from discreet.mechanisms import LocalHashing, RandomizedResponse, UnaryEncoding
-from discreet.risk.assessment import ATTACKS, REPORTS, YARDSTICK_USERS, _best_among, assess
+from discreet.risk.assessment import ATTACKS, REPORTS, SWEPT, YARDSTICK_USERS, _best_among, assess, sweep
 from discreet.risk.traces import Traces, by_half, maximum_knowledge
 from refusals import refused
 
@@ -73,6 +73,17 @@ def test_less_noise_tells_more() -> None:
         for e in (0.5, 2.0, 6.0)
     ]
     assert found == sorted(found)
+
+
+def test_other_epsilons_from_one_pass() -> None:
+    split, domain = maximum_knowledge(traces(200)), Domain(range(PLACES))
+    swept = sweep(split, RandomizedResponse(domain, 1.0))
+    assert [one[0] for one in swept] == list(SWEPT)
+    for epsilon, success, bound in swept:
+        assert 1 / 200 - 1e-12 <= success <= bound
+        mechanism, seeds = RandomizedResponse(domain, epsilon), range(8)
+        seen = [assess(split, mechanism=mechanism, random=SeededRandom(seed)).success.value for seed in seeds]
+        assert np.mean(seen) == pytest.approx(success, abs=5 * np.sqrt(max(success, 1e-3) / 200 / 8))
 
 
 def test_a_random_part_of_the_users_by_enumeration() -> None:

@@ -15,14 +15,15 @@ from discreet.errors import DataError, ParameterError
 from discreet.experiments.risk_page import write_page
 from discreet.io.plan import Plan
 from discreet.io.tables import read_table
-from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
-from discreet.risk.assessment import Assessment, assess
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
+from discreet.risk.assessment import Assessment, assess, sweep
 from discreet.risk.biometric import biometric
 from discreet.risk.bounds import identification_bounds
 from discreet.risk.naming import numbered
 from discreet.risk.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 
 _SAMPLE = 200_000
+_WORSE_THAN_CHANCE = 0.5
 
 
 def assess_table(path: Path, **options: Any) -> None:
@@ -37,7 +38,12 @@ def assess_table(path: Path, **options: Any) -> None:
     with progress_bar("comparing every trace with every user"):
         found = assess(split, mechanism=mechanism, sample=_SAMPLE, random=_source(options["seed"]), **chosen)
     facts = _facts(found, split, knowledge)
-    files = [] if options["output"] is None else write_page(found, knowledge, facts, options["output"])
+    files = []
+    if options["output"] is not None:
+        swept = []
+        if isinstance(mechanism, RandomizedResponse) and not mechanism.domain.clear_count and options["reports"] == 1:
+            swept = sweep(split, mechanism)
+        files = write_page(found, knowledge, facts, options["output"], swept)
     if options["as_json"]:
         show_json(facts | {"files": [str(file) for file in files]})
     else:
@@ -72,6 +78,11 @@ def assess_scores(path: Path, **options: Any) -> None:
         show_json(facts)
     else:
         console().print(str(found))
+    if found.det.equal_error_rate > _WORSE_THAN_CHANCE:
+        way = "leave out --distance" if options["distance"] else "pass --distance"
+        click.echo(
+            f"Note: genuine pairs look less alike than impostors; if the scores go the other way, {way}.", err=True
+        )
     limit = options["fail_above"]
     if limit is not None and success.value > limit:
         click.echo(f"The right user is named with probability {success.value:.4g}, above {limit:g}.", err=True)

@@ -177,7 +177,9 @@ def compare_mechanisms(domain: Path, epsilon: float | None, users: int, **option
 )
 @_JSON
 def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
-    """Make figures and tables of the papers again, such as uldp/fig5, and check the papers' findings.
+    """Make figures and tables of the papers again, and check the papers' findings.
+
+    ARTEFACTS are names such as uldp/fig5, or families: uldp, beyond, pie.
 
     Writes CSV, SVG and PNG, and one report.html. What was measured before is read from the output folder, so a run that
     was interrupted goes on where it stopped.

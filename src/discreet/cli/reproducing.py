@@ -10,7 +10,7 @@ from discreet.errors import ParameterError
 from discreet.experiments.data import sources
 from discreet.experiments.reproduce.artefact import Artefact, Settings
 from discreet.experiments.reproduce.making import Made, Workshop, make, usable
-from discreet.experiments.reproduce.registry import ARTEFACTS, artefact
+from discreet.experiments.reproduce.registry import ARTEFACTS, family
 
 
 def run(names: tuple[str, ...], options: dict[str, Any]) -> None:
@@ -52,14 +52,19 @@ def reproduce_artefacts(
     names: tuple[str, ...], settings: Settings, workshop: Workshop, *, everything: bool, as_json: bool
 ) -> None:
     """Make artefacts and show which of the papers' findings hold."""
-    if everything == bool(names):
+    if not everything and not names:
         raise ParameterError("name at least one artefact, or pass --all instead; --list shows them.")
+    if everything and any("/" in name for name in names):
+        raise ParameterError(
+            "--all makes every artefact, or every one of a family such as pie; leave out one of the two."
+        )
     if settings.runs is not None and settings.runs < 1:
         raise ParameterError(f"runs must be at least 1, got runs={settings.runs}.")
-    chosen = [artefact(name) for name in dict.fromkeys(names)]
-    if everything:
-        chosen = [one for one in ARTEFACTS.values() if usable(one, workshop)]
-        _say_idle([one.name for one in ARTEFACTS.values() if one not in chosen])
+    chosen = list({one.name: one for name in names for one in family(name)}.values())
+    if everything or any(name not in ARTEFACTS for name in names):
+        wanted = chosen or list(ARTEFACTS.values())
+        chosen = [one for one in wanted if one.name in names or usable(one, workshop)]
+        _say_idle([one.name for one in wanted if one not in chosen])
     made = []
     for one in chosen:
         with progress_bar(one.name) as progress:

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from io import StringIO
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.io.files import replacing
+from discreet.plots.curves import Curves, curve_chart
 from discreet.plots.det import det_chart, rank_chart
 from discreet.risk.assessment import Assessment
 from discreet.risk.figures import Figure
@@ -26,8 +27,20 @@ small { color: #57534e; }
 """
 
 
-def write_page(found: Assessment, knowledge: str, facts: Mapping[str, Any], folder: Path) -> list[Path]:
+Sweep = Sequence[tuple[float, float, float]]
+
+
+def write_page(
+    found: Assessment, knowledge: str, facts: Mapping[str, Any], folder: Path, sweep: Sweep = ()
+) -> list[Path]:
     """Write ``risk.html`` and ``risk.json`` into a folder; what was there is replaced.
+
+    Args:
+        found: the answer.
+        knowledge: what the attacker knows, in words.
+        facts: the numbers.
+        folder: where to; made if need be.
+        sweep: epsilon, success and bound of other epsilons, if there are any.
 
     Raises:
         ParameterError: if the folder cannot be made.
@@ -38,14 +51,14 @@ def write_page(found: Assessment, knowledge: str, facts: Mapping[str, Any], fold
     except OSError as error:
         raise ParameterError(f"{folder} cannot be made ({type(error).__name__}); choose another folder.") from None
     files = [folder / "risk.html", folder / "risk.json"]
-    texts = page(found, knowledge), json.dumps(facts, indent=2) + "\n"
+    texts = page(found, knowledge, sweep), json.dumps(facts, indent=2) + "\n"
     for file, text in zip(files, texts, strict=True):
         with replacing(file, force=True) as beside:
             beside.write_text(text, encoding="utf-8")
     return files
 
 
-def page(found: Assessment, knowledge: str) -> str:
+def page(found: Assessment, knowledge: str, sweep: Sweep = ()) -> str:
     """Return the page as one HTML text."""
     answer = "".join(f"<p>{escape(sentence)}</p>" for sentence in found.sentences)
     ranks = rank_curve(found.scores.greater, found.scores.ties, users=found.users)
@@ -63,7 +76,7 @@ whatever it knows. Lower bounds on the information are certified: they hold with
 {escape(knowledge)}. {found.singled_out:,} of {found.users:,} users are singled out: they score best for their own, and
 nobody else as well.</p>
 {"".join(_picture(chart) for chart in charts)}
-{_bounds(found)}
+{_swept(sweep)}{_bounds(found)}
 </body></html>
 """
 
@@ -88,6 +101,21 @@ def _sandwich(found: Assessment) -> str:
     return f"<table><thead>{heads}</thead><tbody>{body}</tbody></table>"
 
 
+def _swept(sweep: Sweep) -> str:
+    if not sweep:
+        return ""
+    lines = ("what no attack exceeds", "this attack")
+    points = [
+        {"x": epsilon, "y": y, "low": y, "high": y, "line": line, "column": "", "row": ""}
+        for epsilon, success, bound in sweep
+        for line, y in zip(lines, (bound, success), strict=True)
+    ]
+    told = ["one report of randomized response; all epsilons from one pass"]
+    axes = ("epsilon", "the right user is named")
+    chart = curve_chart(Curves("At another epsilon", told, *axes, points, lines, [""], [""], {}, even=True), width=420)
+    return f"<h2>At another epsilon</h2>{_picture(chart)}"
+
+
 def _most(bound: Figure | None) -> str:
     return "1" if bound is None else f"{bound.value:.4g}"
 
@@ -95,7 +123,9 @@ def _most(bound: Figure | None) -> str:
 def _bounds(found: Assessment) -> str:
     if found.bounds is None:
         return ""
-    figures = "".join(f"<li>{escape(str(one))}</li>" for one in (*found.bounds.pies, *found.bounds.identifications))
+    bounds = found.bounds
+    printed = (one for one in (bounds.paper_pie, bounds.paper_error) if one is not None)
+    figures = "".join(f"<li>{escape(str(one))}</li>" for one in (*bounds.pies, *bounds.identifications, *printed))
     return f"<h2>All bounds</h2><ul>{figures}</ul>"
 
 

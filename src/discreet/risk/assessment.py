@@ -8,16 +8,14 @@ The left sides are what one attack achieves on these data, the right sides hold 
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import lgamma, log2
-from typing import Any
 
 import numpy as np
 
-from discreet.arrays import FloatArray
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import ParameterError
-from discreet.mechanisms import BlockMechanism, Channel
+from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
 from discreet.risk import models
-from discreet.risk.attack import match_reports
+from discreet.risk.attack import match_reports, one_report
 from discreet.risk.bounds import Bounds, identification_bounds
 from discreet.risk.det import DET, det_of_counts
 from discreet.risk.figures import Figure
@@ -228,6 +226,30 @@ def assess(
     )
 
 
+SWEPT = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0)
+
+
+def sweep(split: Split, mechanism: RandomizedResponse) -> list[tuple[float, float, float]]:
+    """Return what one report of randomized response would risk at other epsilons.
+
+    One pass over the truth serves them all, since every figure of the attack is linear in the probability of telling it
+    [spec of exact risk, section 4].
+
+    Args:
+        split: what the attacker knows, and what is reported: the first event of each user's target.
+        mechanism: over the events' codes; every value sensitive.
+
+    Returns:
+        For each of `SWEPT` epsilon, how often the attack would name the right user, and what none exceeds.
+    """
+    truth, found = one_report(split), []
+    for epsilon in SWEPT:
+        other = RandomizedResponse(mechanism.domain, epsilon)
+        bound = identification_bounds(other, split.training.users).identification.value
+        found.append((epsilon, truth.success(other.moments.truth), bound))
+    return found
+
+
 def _reports(reports: int, epsilon: float | None) -> str:
     each = "" if epsilon is None else f" at epsilon = {epsilon:.3g}"
     return f"the reports{each}" if reports == 1 else f"the sets of {reports} reports{each} each"
@@ -256,13 +278,3 @@ def _best_among(chosen: int, users: int, above: int, same: int) -> float:
 
 def _log_choose(n: int, k: int) -> float:
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
-
-
-def identification_curve(found: Assessment) -> FloatArray:
-    """Return ``(n,)`` for every probe the probability that its own user is named, ties broken at random, descending."""
-    above, same = found.scores.greater, found.scores.ties
-    assert above is not None
-    assert same is not None
-    chances: Any = np.where(above == 0, 1.0 / same, 0.0)
-    ordered: FloatArray = np.sort(chances)[::-1]
-    return ordered

@@ -289,3 +289,12 @@ def artefact(name: str) -> Artefact:
     if name not in ARTEFACTS:
         raise ParameterError(f"artefacts are {', '.join(ARTEFACTS)}, got {name!r}.")
     return ARTEFACTS[name]
+
+
+def family(name: str) -> list[Artefact]:
+    """Return every artefact of a family (``uldp``, ``beyond``, ``pie``), or the one of that name.
+
+    Raises:
+        ParameterError: if there is none.
+    """
+    return [one for key, one in ARTEFACTS.items() if key.split("/")[0] == name] or [artefact(name)]
