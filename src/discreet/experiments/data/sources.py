@@ -77,7 +77,7 @@ def _files(name: str) -> tuple[str, ...]:
     return _LOADERS[name][0]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def load(name: str, folder: Path | None = None) -> Any:
     """Return a data set.
 

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -81,14 +82,23 @@ def _measured(cells: list[Cell], jobs: int, folder: Path | None) -> Iterator[tup
 
 
 def _measured_in_pool(cells: list[Cell], jobs: int, folder: Path | None) -> Iterator[tuple[Cell, list[Row]]]:
-    # Spawned, not forked: compiled kernels hold threads, and threads do not survive a fork.
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread)
+    pool = _pool(jobs)
     try:
         pending: dict[Future[list[Row]], Cell] = {pool.submit(measure, cell, folder): cell for cell in cells}
         for future in as_completed(pending):
             yield pending[future], future.result()
-    finally:
+    except BaseException:
+        # What was asked for and not begun is not wanted any more.
+        _pool.cache_clear()
         pool.shutdown(cancel_futures=True)
+        raise
+
+
+@lru_cache(maxsize=1)
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    """Return processes that stay for the next artefact: they have compiled their kernels and read their data."""
+    # Spawned, not forked: compiled kernels hold threads, and threads do not survive a fork.
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread)
 
 
 def _one_thread() -> None:

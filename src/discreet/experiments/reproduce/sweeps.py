@@ -136,13 +136,22 @@ def growth_users(population: Population) -> int | None:
     return GROWTH_USERS if population.people >= 2 * GROWTH_USERS else None
 
 
+def _some(populations: Mapping[str, Population], *, quick: bool, largest: bool) -> Mapping[str, Population]:
+    """Return all populations; with `quick` every other one that is not large, and the largest if it is wanted."""
+    if not quick:
+        return populations
+    names = sorted(populations)
+    small = [name for name in names if populations[name].domain.size <= QUICK_SIZE][::2] or names[:1]
+    return {name: populations[name] for name in dict.fromkeys([*small, *(names[-1:] if largest else [])])}
+
+
 def plan_growth(line_up: LineUp) -> Plan:
     """Return what plans [ULDP, Figs. 7 and 12]: one attribute more at a time, with fewer runs."""
     line_up = replace(line_up, runs=GROWTH_RUNS)
 
     def plan(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
         found: list[Cell] = []
-        for name, population in populations.items():
+        for name, population in _some(populations, quick=settings.quick, largest=line_up.names is PAPER).items():
             maker = CellMaker(name, population, settings, line_up, batch=1, users=growth_users(population))
             found += maker.cells(NO_PRIVACY, None)
             for epsilon in GROWTH_EPSILONS:
