@@ -95,6 +95,20 @@ def test_a_random_part_of_the_users_by_enumeration() -> None:
             assert _best_among(chosen, users, above, same) == pytest.approx(np.mean(every), abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("users", "above", "same", "wanted"),
+    [(10**7, 0, 2, 0.9999742), (10**7, 0, 5, 0.999896805), (1_370_637, 3, 1, 0.998871022)],
+)
+def test_many_users_cost_no_digits(users: int, above: int, same: int, wanted: float) -> None:
+    assert _best_among(517, users, above, same) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_no_more_users_than_there_are() -> None:
+    found = assess(by_half(traces()), random=SeededRandom(1))
+    for users in (0, -1, 61):
+        refused(ParameterError, lambda users=users: found.success_among(users))  # type: ignore[misc]
+
+
 def test_enough_users_are_compared_with_biometrics() -> None:
     found = assess(by_half(traces(600)), random=SeededRandom(4))
     assert f"Among {YARDSTICK_USERS} users" in found.yardstick

@@ -7,7 +7,7 @@ The left sides are what one attack achieves on these data, the right sides hold 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import lgamma, log2
+from math import exp, expm1, inf, log2
 
 import numpy as np
 
@@ -125,13 +125,19 @@ class Assessment:
         return self.certified <= self.alpha and (self.bounds is None or self.success.low <= self.risk)
 
     def success_among(self, users: int) -> float:
-        """Return how often the right user would score best among fewer users, drawn at random with her among them."""
+        """Return how often the right user would score best among fewer users, drawn at random with her among them.
+
+        Raises:
+            ParameterError: if there are not so many users.
+        """
+        users = checked_count("users", users, 1)
+        if users > self.users:
+            raise ParameterError(f"users must be at most the {self.users} that there are, got users={users}.")
         above, same = self.scores.greater, self.scores.ties
         assert above is not None
         assert same is not None
-        return float(
-            np.mean([_best_among(users, self.users, int(g), int(t)) for g, t in zip(above, same, strict=True)])
-        )
+        found = [_best_among(users, self.users, int(g), int(t)) for g, t in zip(above, same, strict=True)]
+        return float(np.mean(found))
 
     @property
     def yardstick(self) -> str:
@@ -267,14 +273,16 @@ def _best_among(chosen: int, users: int, above: int, same: int) -> float:
     others, marked = users - 1 - above, same - 1
     if chosen - 1 > others:
         return 0.0
-    none_above = _log_choose(others, chosen - 1) - _log_choose(users - 1, chosen - 1)
-    # E 1/(1 + T), T of those tied among the chosen, is hypergeometric.
-    missed = (
-        _log_choose(others - marked, chosen) - _log_choose(others + 1, chosen) if others - marked >= chosen else None
-    )
-    tied = (others + 1) / ((marked + 1) * chosen) * (1 - (0.0 if missed is None else float(np.exp(missed))))
-    return float(np.exp(none_above)) * min(tied, 1.0)
+    # E 1/(1 + T), T of those tied among the chosen, is hypergeometric. Products, not quotients of factorials, whose
+    # logarithms would have lost their digits.
+    missed = _log_missed(others + 1, marked + 1, chosen)
+    tied = (others + 1) / ((marked + 1) * chosen) * -expm1(missed)
+    return exp(_log_missed(users - 1, above, chosen - 1)) * min(tied, 1.0)
 
 
-def _log_choose(n: int, k: int) -> float:
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+def _log_missed(size: int, marked: int, drawn: int) -> float:
+    """Return the logarithm of the probability that none of the marked are drawn, without replacement."""
+    few, many = sorted((marked, drawn))
+    if few + many > size:
+        return -inf
+    return float(np.log1p(-many / (size - np.arange(few))).sum())

@@ -16,6 +16,7 @@ NOT_ADAPTIVE = f"{FRESH}, and neither data nor mechanisms depend on earlier repo
 DATA_DO_NOT_REACT = f"{FRESH}, and data do not depend on earlier reports; data may be correlated"
 ANY_DATA = f"{FRESH}; data may be correlated, and may react to earlier reports"
 _PIE = "PIE"
+_WORST_PRIOR = "attained by the worst prior over users"
 
 
 def paper_information(found: Profile, users: Users, reports: int) -> list[Figure]:
@@ -43,7 +44,8 @@ def information_bounds(found: Profile, users: Users, reports: int) -> list[Figur
     if reports == 1:
         # The supremum is over priors as well, unless one is given.
         exact = found.information.exact and users.prior is None
-        figures.append(_bits(found.information.value, _PIE, "capacity of n values", exact=exact))
+        when = _WORST_PRIOR if exact else ""
+        figures.append(_bits(found.information.value, _PIE, "capacity of n values", when, exact=exact))
     else:
         figures += _of_several(found, users, reports)
     if found.local is not None:

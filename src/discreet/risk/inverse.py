@@ -6,7 +6,7 @@ large that values are told as they are. So a limit on epsilon belongs beside it,
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log
 from typing import Any
 
@@ -115,7 +115,7 @@ class Allowed:
     Attributes:
         mechanism: with the largest epsilon that was found.
         bounds: both its risks.
-        limited: whether identification is what limits epsilon; else the limit on epsilon itself does.
+        limited: whether identification is what limits epsilon; else the limit on epsilon, or what can be built, does.
     """
 
     mechanism: Any
@@ -148,19 +148,20 @@ def largest_epsilon(
         return Allowed(made[1], made[2], limited=False)
     low, high = log(min(_SMALLEST, limit)), log(limit)
     found: Allowed | None = None
+    risky = False
     # The first attempt is at the smallest epsilon, the others halve what lies between.
     middle = low
     for _ in range(_HALVINGS):
         made = _attempt(build, wanted, exp(middle))
         # What is too large an epsilon to be built, or too small, says on which side to go on.
         if made is None:
-            low, high = (middle, high) if found is None else (low, middle)
+            low, high, risky = (middle, high, risky) if found is None else (low, middle, False)
         elif made[0]:
             low, found = middle, Allowed(made[1], made[2], limited=True)
         else:
-            high = middle
+            high, risky = middle, True
         middle = (low + high) / 2
-    return found
+    return None if found is None else replace(found, limited=risky)
 
 
 def largest_buckets(domain: Domain, epsilon: float, wanted: Wanted) -> Allowed | None:

@@ -115,7 +115,10 @@ def _held_out(counts: ScoreCounts, genuine: IntArray, impostors: IntArray, users
     second = _variance(rest * levels / mean, others) / m
     # As in `variational`; the genuine scores are a small part of the mixture.
     nats = float(logs @ own) - log(mean) - second / 2
-    error = sqrt(_variance(logs - levels / (users * mean), own) / n + second)
+    # In a matrix of scores a probe that misses its own user hits others, so that its part of the mixture does not vary
+    # as it would alone: the larger of the two spreads is safe.
+    spread = max(_variance(logs - levels / (users * mean), own), _variance(logs, own))
+    error = sqrt(spread / n + second)
     return Mean(nats, error, float(logs.min()) - log(mean), n, rest * float(levels.max()) / (mean * counts.m))
 
 

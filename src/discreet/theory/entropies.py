@@ -64,10 +64,10 @@ def ldp_capacity(epsilon: float, inputs: int) -> float:
     tanh(eps/2)^2 ln(m); and ln(m E / (m + E - 1)), E = e^eps [spec of exact risk, section 1].
 
     Args:
-        epsilon: in nats, above 0; may be infinite.
+        epsilon: in nats, at least 0; may be infinite.
         inputs: m, how many values are in use: the smaller one of users and values.
     """
-    if inputs <= 1:
+    if inputs <= 1 or epsilon <= 0:
         return 0.0
     lost = -expm1(-epsilon)
     leaked = log1p((inputs - 1) * lost / (inputs * (1 - lost) + lost))
