@@ -321,6 +321,34 @@ FAULTS = [
         "shares = None",
         CONTRACT,
     ),
+    Fault(
+        "ties find the right user for sure",
+        "risk/rates.py",
+        "np.clip((k - greater) / ties, 0.0, 1.0)",
+        "np.clip(k - greater, 0.0, 1.0)",
+        ("tests/risk",),
+    ),
+    Fault(
+        "users who share nothing with a probe are not counted as ties",
+        "kernels/matching.py",
+        "ties[probe] = equal + rest * (floor == own)",
+        "ties[probe] = equal",
+        ("tests/risk",),
+    ),
+    Fault(
+        "ranks are judged by the law that was fitted to them",
+        "risk/ranks.py",
+        "spread[~held].sum(axis=0)",
+        "spread.sum(axis=0) + 1000 * spread[held].sum(axis=0)",
+        ("tests/risk",),
+    ),
+    Fault(
+        "a probe's spread is taken for what it would be alone",
+        "risk/variational.py",
+        "spread = max(_variance(logs - levels / (users * mean), own), _variance(logs, own))",
+        "spread = _variance(logs - levels / (users * mean), own)",
+        ("tests/risk",),
+    ),
 ]
 
 

@@ -420,8 +420,8 @@ def claims_on_reports(results: Results) -> list[Finding]:
                     Finding(
                         f"the paper's bound for {mechanism} lies close above the PSE where that is above 0.1 bits",
                         name,
-                        "least ratio of bound to certified PSE",
-                        min(close.values()),
+                        "largest ratio of bound to certified PSE",
+                        max(close.values()),
                         "<=",
                         CLOSE,
                         "; ".join(f"{e:g}: {ratio:.3g}" for e, ratio in close.items()),
