@@ -7,7 +7,7 @@ from pathlib import Path
 from bench.tables import page, show, write
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-GROUPS = ("imports", "speed", "memory", "likelihood", "risk", "divergence")
+GROUPS = ("imports", "speed", "memory", "likelihood", "risk", "divergence", "scale")
 
 
 def main() -> None:

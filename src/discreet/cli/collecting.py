@@ -1,7 +1,7 @@
 """The verbs ``obfuscate`` and ``estimate``."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,15 @@ from discreet.core.estimate import Estimate
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
+from discreet.engines import gather, tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
+from discreet.estimators.evidence import Observed
 from discreet.estimators.tags import TagEstimate, estimate_personalized
-from discreet.io.files import check_free, iterate_reports, read_tally, replacing, write_reports, write_tally
+from discreet.io.files import check_free, replacing, write_reports, write_tally
 from discreet.io.plan import Plan
 from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.block_law import block_size
 from discreet.mechanisms.personalized import Personalized
 from discreet.plots.pictures import picture_options
 
@@ -61,12 +64,12 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
     method = options["method"]
     _check_outputs(options)
     with progress_bar("reading") as progress:
-        data = _gathered(mechanism, sources, keep=method in _NEEDS_REPORTS, progress=progress)
+        data, left_out = _gathered(mechanism, sources, options, progress)
         given = {"method": method, **_given(options, progress)}
         found, tagged = _estimated(document, data, known, given)
     force, level, together = options["force"], options["level"], options["simultaneous"]
     if options["tally_file"] is not None:
-        write_tally(options["tally_file"], data if isinstance(data, Tally) else mechanism.tally(data), force=force)
+        write_tally(options["tally_file"], _tally_of(mechanism, data), force=force)
     if options["output"] is not None:
         _write_estimate(options["output"], found, level, simultaneous=together, force=force)
     if options["plot"] is not None:
@@ -74,15 +77,18 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
             found.plot(level).save(str(beside), **picture_options(beside))
     if options["as_json"]:
         bots = {} if tagged is None else bot_facts(tagged)
-        show_json({**_as_json(found, level, simultaneous=together), **bots})
+        others = {"left_out": dict(left_out)} if left_out else {}
+        show_json({**_as_json(found, level, simultaneous=together), **bots, **others})
         return
     _show(_promising(document), found, level, simultaneous=together, largest=options["largest"])
+    for reason, count in left_out.items():
+        console().print(f"Left out: {count:,} rows that {reason}.")
     if tagged is not None:
         show_bots(tagged, options["largest"])
 
 
 def _estimated(
-    plan: Plan, data: Reports | Tally, known: Any, given: dict[str, Any]
+    plan: Plan, data: Reports | Tally | Observed, known: Any, given: dict[str, Any]
 ) -> tuple[Estimate, TagEstimate | None]:
     if not plan.is_personalized:
         return estimate(plan.mechanism(), data, **given), None
@@ -116,22 +122,28 @@ def _given(options: dict[str, Any], progress: Callable[..., None]) -> dict[str, 
 
 
 def _gathered(
-    mechanism: BlockMechanism, sources: Sequence[Path], *, keep: bool, progress: Callable[..., None]
-) -> Reports | Tally:
-    tally, batches = mechanism.empty_tally(), []
-    for source in sources:
-        if source.name.endswith(".tally.parquet"):
-            tally += read_tally(source, mechanism)
-            continue
-        for reports in iterate_reports(source, mechanism):
-            if keep:
-                batches.append(reports)
-            else:
-                tally += mechanism.tally(reports)
-            progress(f"reading {source.name}", 0, None)
-    if batches and tally.n:
-        raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
-    return Reports.concatenate(batches) if batches else tally
+    mechanism: BlockMechanism, sources: Sequence[Path], options: dict[str, Any], progress: Callable[..., None]
+) -> tuple[Reports | Tally | Observed, Mapping[str, int]]:
+    """Return what the method needs of the reports, and how many rows were left out for which reason."""
+
+    def told(done: int, total: int | None) -> None:
+        progress("reading", done, total)
+
+    given = {"bad_share": options["bad_rows"], "progress": told}
+    if options["method"] in _NEEDS_REPORTS and block_size(mechanism.law) != 1:
+        memory = None if options["memory"] is None else options["memory"] * 1_000_000
+        return gather(mechanism, sources, memory=memory, folder=options["temporary"], **given)
+    for name in ("memory", "temporary"):
+        if options[name] is not None:
+            raise ParameterError(f"--{name} does nothing here: this method needs no more than a tally; leave it out.")
+    counted = tally(mechanism, sources, **given)
+    return counted.tally, counted.left_out
+
+
+def _tally_of(mechanism: BlockMechanism, data: Reports | Tally | Observed) -> Tally:
+    if isinstance(data, Reports):
+        return mechanism.tally(data)
+    return data.tally if isinstance(data, Observed) else data
 
 
 def _write_estimate(path: Path, found: Estimate, level: float, *, simultaneous: bool, force: bool) -> None:

@@ -83,12 +83,36 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
     help="For personalized plans, what is known of a tag: TAG=FILE (columns label, probability), TAG=in-clear or "
     "TAG=drop; one of these words alone is for all tags. [in-clear]",
 )
+@click.option(
+    "--engine", type=click.Choice(["local"]), default="local", show_default=True, help="What goes through the reports."
+)
+@click.option(
+    "--bad-rows",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of rows that no device can have sent and that may be left out; they are counted.",
+)
+@click.option(
+    "--memory",
+    type=click.IntRange(min=0),
+    metavar="MB",
+    help="For mle and em: keep reports that need more in temporary files. [half of what there is]",
+)
+@click.option(
+    "--temporary", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Folder for these. [TMPDIR]"
+)
 @_FORCE
 @_JSON
 def estimate(plan: Path, reports: tuple[Path, ...], **options: Any) -> None:
-    """Estimate the distribution behind files of REPORTS (or tallies, ending in .tally.parquet) made under PLAN."""
+    """Estimate the distribution behind REPORTS made under PLAN.
+
+    REPORTS are files of reports (.parquet, .arrow, .jsonl) or tallies (.tally.parquet), and folders of such files.
+    """
     from discreet.cli.collecting import estimate_files
 
+    del options["engine"]
     estimate_files(plan, reports, **options)
 
 

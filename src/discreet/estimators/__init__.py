@@ -9,7 +9,7 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import likelihood_methods, methods
-from discreet.estimators.evidence import Evidence
+from discreet.estimators.evidence import Evidence, Observed
 from discreet.mechanisms import Mechanism
 
 METHODS: dict[str, Callable[..., Estimate]] = {
@@ -23,13 +23,15 @@ METHODS: dict[str, Callable[..., Estimate]] = {
 """Every estimator by name."""
 
 
-def estimate(mechanism: Mechanism, data: Reports | Tally, *, method: str = "linear", **options: Any) -> Estimate:
+def estimate(
+    mechanism: Mechanism, data: Reports | Tally | Observed, *, method: str = "linear", **options: Any
+) -> Estimate:
     """Estimate the distribution of the true values.
 
     Args:
         mechanism: what made the reports.
         data: reports, or a tally of them (enough for every method but ``mle`` and ``em``, and for those too where
-            blocks are single values).
+            blocks are single values), or what `discreet.engines.observe` keeps of reports larger than memory.
         method: one of `METHODS`:
 
             - ``linear``: unbiased, with exact errors; for averaging, comparing and honest intervals.

@@ -1,6 +1,6 @@
 """What an estimator is given: a mechanism, the tally of its reports, and the reports themselves if at hand."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +17,19 @@ from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.singletons import DistinctSymbols
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Observed:
+    """All that a likelihood reads of a batch of reports, without the reports.
+
+    Attributes:
+        tally: their counts.
+        membership: the matrix of their blocks, wherever it is kept.
+    """
+
+    tally: Tally
+    membership: Membership
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """Reports of one mechanism, and the linear estimate that every other one starts from.
@@ -24,15 +37,17 @@ class Evidence:
     Attributes:
         mechanism: what made the reports.
         tally: their counts.
-        reports: the reports; None if only the tally is known.
+        reports: the reports; None if they are not at hand.
+        blocks: the matrix of their blocks; None if it is to be made of the reports.
     """
 
     mechanism: Mechanism
     tally: Tally
     reports: Reports | None
+    blocks: Membership | None = None
 
     @classmethod
-    def of(cls, mechanism: Mechanism, data: Reports | Tally) -> "Evidence":
+    def of(cls, mechanism: Mechanism, data: Reports | Tally | Observed) -> "Evidence":
         """Tally the reports, refusing strangers and empty batches.
 
         Raises:
@@ -41,6 +56,8 @@ class Evidence:
         """
         if isinstance(mechanism, Personalized):
             raise ParameterError("estimate_personalized takes what a personalized mechanism made; use it, or `common`.")
+        if isinstance(data, Observed):
+            return replace(cls.of(mechanism, data.tally), blocks=data.membership)
         if not isinstance(data, Reports | Tally):
             raise DataError(f"reports or a tally of them are needed, got {type(data).__name__}.")
         refuse_strangers({mechanism.fingerprint, data.fingerprint})
@@ -93,6 +110,8 @@ class Evidence:
         mechanism = self.mechanism
         if self.has_one_block_per_value:
             return DistinctSymbols(self.tally.support.astype(np.float64))
+        if self.blocks is not None:
+            return self.blocks
         if self.reports is None or isinstance(mechanism, Channel):
             raise ParameterError(
                 f"method {method!r} needs the reports of this mechanism, not only their tally; "

@@ -22,6 +22,7 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate
+from discreet.estimators.evidence import Observed
 from discreet.mechanisms.personalized import Personalized
 
 IN_CLEAR, DROP = "in-clear", "drop"
@@ -139,7 +140,7 @@ def _l1(one: FloatArray, other: FloatArray) -> float:
 
 def estimate_personalized(
     personalized: Personalized,
-    data: Reports | Tally,
+    data: Reports | Tally | Observed,
     *,
     method: str = "linear",
     background: Background = None,
@@ -149,7 +150,7 @@ def estimate_personalized(
 
     Args:
         personalized: what made the reports.
-        data: reports of any number of users, or a tally of them.
+        data: reports of any number of users, a tally of them, or what an engine keeps of them; see `estimate`.
         method: how r_hat is estimated; see `discreet.estimators.estimate`.
         background: what is known of the values behind bots, by tag, or one word for all of them. For a tag not named:
             "in-clear".

@@ -7,6 +7,7 @@ are simulated.
 """
 
 import json
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pyarrow as pa
 from discreet.arrays import AnyArray, BoolArray
 from discreet.core.reports import CLEAR, Column, Reports, refuse_strangers
 from discreet.errors import DataError
-from discreet.io.wire import Nullable, checked_reports
+from discreet.io.wire import GAP, Nullable, checked_reports, sifted_reports
 from discreet.mechanisms import Mechanism
 
 _KEY = b"discreet"
@@ -72,13 +73,56 @@ def from_arrow(mechanism: Mechanism, table: Any) -> Reports:
         DataError: if its columns are not those of the plan, or no device can have sent one of its rows.
         MismatchError: if it belongs to another plan.
     """
-    facts = read_stamp(table.schema, "reports", mechanism.fingerprint)
+    simulated = check_schema(mechanism, table.schema)
+    return checked_reports(mechanism, table.num_rows, _columns(mechanism, table), simulated=simulated)
+
+
+def sift_arrow(mechanism: Mechanism, table: Any) -> tuple[Reports, Counter[str]]:
+    """Return those reports of a table that a device can have sent, and how many others have which flaw.
+
+    Raises:
+        DataError: if its columns are not those of the plan.
+        MismatchError: if it belongs to another plan.
+    """
+    simulated, left_out = check_schema(mechanism, table.schema), Counter[str]()
+    for column in mechanism.columns:
+        if pa.types.is_fixed_size_list(table.schema.field(column.name).type):
+            gaps = np.asarray(_gaps(table[column.name], column.width or 1))
+            left_out[GAP] += int(np.count_nonzero(gaps))
+            table = table.filter(pa.array(~gaps))
+    reports, others = sifted_reports(mechanism, table.num_rows, _columns(mechanism, table), simulated=simulated)
+    return reports, +(left_out + others)
+
+
+def check_schema(mechanism: Mechanism, found: pa.Schema) -> bool:
+    """Refuse a table that does not hold reports of this plan.
+
+    Returns:
+        Whether they say that they are simulated.
+
+    Raises:
+        DataError: if its columns are not those of the plan.
+        MismatchError: if it belongs to another plan.
+    """
+    facts = read_stamp(found, "reports", mechanism.fingerprint)
     wanted = schema(mechanism)
-    if not table.schema.equals(wanted):
+    if not found.equals(wanted):
         names = ", ".join(f"{field.name}: {field.type}" for field in wanted)
         raise DataError(f"reports of this plan have the columns {names}; these have others.")
-    columns = {column.name: _nullable(column, table[column.name]) for column in mechanism.columns}
-    return checked_reports(mechanism, table.num_rows, columns, simulated=bool(facts.get("simulated")))
+    return bool(facts.get("simulated"))
+
+
+def _columns(mechanism: Mechanism, table: Any) -> dict[str, Nullable]:
+    return {column.name: _nullable(column, table[column.name]) for column in mechanism.columns}
+
+
+def _gaps(lists: pa.ChunkedArray, width: int) -> BoolArray:
+    """Return which rows have a list with nothing in some place."""
+    present = np.asarray(lists.is_valid())
+    found = np.zeros(len(lists), dtype=np.bool_)
+    inside = np.concatenate([np.asarray(part.drop_null().flatten().is_null()) for part in lists.chunks] or [found])
+    found[present] = inside.reshape(-1, width).any(axis=1)
+    return found
 
 
 def _type(column: Column) -> pa.DataType:

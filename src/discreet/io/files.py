@@ -17,7 +17,9 @@ from discreet.errors import DataError, DiscreetError, OutputExistsError, Paramet
 from discreet.io import arrow, json_form
 from discreet.mechanisms import Mechanism
 
-_ARROW = (".arrow", ".feather", ".ipc")
+ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
+REPORT_SUFFIXES = (".parquet", *ARROW_SUFFIXES, ".jsonl")
+TALLY_SUFFIX = ".tally.parquet"
 _BATCH = 1 << 18
 _LONGEST_NAME = 255
 
@@ -100,7 +102,7 @@ def write_reports(
     """
     target, written, simulated = Path(path), 0, False
     parts = [batches] if isinstance(batches, Reports) else batches
-    _checked_suffix(target)
+    checked_suffix(target)
     with replacing(target, force=force) as beside:
         sink: Any = None
         try:
@@ -119,8 +121,13 @@ def write_reports(
     return written
 
 
-def _checked_suffix(path: Path) -> str:
-    if path.suffix not in (".parquet", ".jsonl", *_ARROW):
+def checked_suffix(path: Path) -> str:
+    """Return how a file of reports ends.
+
+    Raises:
+        ParameterError: if reports are not kept so.
+    """
+    if path.suffix not in REPORT_SUFFIXES:
         raise ParameterError(f"reports are kept as .parquet, .arrow or .jsonl, got {path.name!r}.")
     return path.suffix
 
@@ -171,7 +178,7 @@ def iterate_reports(path: str | Path, mechanism: Mechanism, *, batch: int = _BAT
     """Read reports batch by batch, at least one (which may be empty); see `read_reports`."""
     source = Path(path)
     with readable(source):
-        if _checked_suffix(source) == ".jsonl":
+        if checked_suffix(source) == ".jsonl":
             with source.open(encoding="utf-8") as lines:
                 yield json_form.from_json(mechanism, lines)
             return

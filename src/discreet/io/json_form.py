@@ -12,7 +12,8 @@ A simulated report says so: ``"simulated": true``. Nothing else may be there.
 
 import base64
 import json
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 from discreet.arrays import AnyArray
 from discreet.core.reports import CLEAR, Column, Reports, refuse_strangers
 from discreet.errors import DataError, MismatchError
-from discreet.io.wire import Nullable, checked_reports
+from discreet.io.wire import UNREADABLE, FlawedRowsError, Nullable, checked_reports
 from discreet.mechanisms import Mechanism
 
 _NOTHING = object()
@@ -42,8 +43,38 @@ def to_json(mechanism: Mechanism, reports: Reports) -> Iterator[str]:
         yield json.dumps({"plan": reports.fingerprint, **parts, **marks})
 
 
-def from_json(mechanism: Mechanism, lines: Iterable[str]) -> Reports:
+def sift_json(mechanism: Mechanism, lines: Sequence[str]) -> tuple[Reports, Counter[str]]:
+    """Return those reports of JSON texts that a device can have sent, and how many others have which flaw.
+
+    Raises:
+        MismatchError: if one belongs to another plan.
+    """
+    try:
+        return from_json(mechanism, lines), Counter()
+    except MismatchError:
+        raise
+    except DataError:
+        pass
+    good, left_out = [from_json(mechanism, [])], Counter[str]()
+    for line in lines:
+        try:
+            good.append(from_json(mechanism, [line]))
+        except MismatchError:
+            raise
+        except FlawedRowsError as error:
+            left_out[error.what] += 1
+        except DataError:
+            left_out[UNREADABLE] += 1
+    return Reports.concatenate(good), left_out
+
+
+def from_json(mechanism: Mechanism, lines: Iterable[str], *, first: int = 0) -> Reports:
     """Return the reports of JSON texts, one each, checked.
+
+    Args:
+        mechanism: what they claim to come from.
+        lines: the texts.
+        first: the number of the first one, for messages.
 
     Raises:
         DataError: if one is not a report of this form; it says which and never what it holds.
@@ -54,12 +85,13 @@ def from_json(mechanism: Mechanism, lines: Iterable[str]) -> Reports:
     present: dict[str, list[bool]] = {name: [] for name in columns}
     simulated, n = False, 0
     for n, line in enumerate(lines, start=1):
-        report = _parsed(line, mechanism.fingerprint, columns, n - 1)
+        row = first + n - 1
+        report = _parsed(line, mechanism.fingerprint, columns, row)
         simulated |= report.get("simulated", False)
         for name, column in columns.items():
             present[name].append(name in report)
             if name in report:
-                found[name].append(_entry(column, report[name], n - 1))
+                found[name].append(_entry(column, report[name], row))
     whole = {name: Nullable(np.array(present[name], bool), _stacked(columns[name], found[name])) for name in columns}
     return checked_reports(mechanism, n, whole, simulated=simulated)
 

@@ -4,14 +4,23 @@ Whatever the format, a batch arrives as nullable columns: ``clear`` with a value
 law. A report has either a value in clear or a whole block (both, where the plan sends noise blocks along).
 """
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray
+from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.reports import CLEAR, Blocks, Column, Reports, smallest_unsigned
 from discreet.errors import DataError
 from discreet.mechanisms import Mechanism
+
+UNREADABLE = "are no reports of this form"
+GAP = "hold a list of members with nothing in some place"
+_LACKING = "lack their block"
+_BOTH = "hold both a block and a value in clear"
+_NEITHER = "hold neither a whole block nor a value in clear"
+_SENSITIVE = "give a sensitive value in clear"
+_IMPOSSIBLE = "hold a block that no device can send"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +34,49 @@ class Nullable:
 
     present: BoolArray
     entries: AnyArray
+
+
+class FlawedRowsError(DataError):
+    """Some rows are nothing that a device can have sent.
+
+    Attributes:
+        what: what is wrong with them; one of `reasons`.
+        rows: ``(k,)`` where they are; never what they hold.
+    """
+
+    def __init__(self, message: str, what: str = "", rows: IntArray | None = None) -> None:
+        super().__init__(message)
+        self.what, self.rows = what, rows
+
+
+def reasons(mechanism: Mechanism) -> tuple[str, ...]:
+    """Return all that can be wrong with a row, as "n reports ..." would go on, in the order of the checks."""
+    bounds = [_outside(column) for column in mechanism.columns if column.bound is not None]
+    return (UNREADABLE, GAP, _LACKING, _BOTH, _NEITHER, *bounds, _SENSITIVE, _IMPOSSIBLE)
+
+
+def sifted_reports(
+    mechanism: Mechanism, n: int, columns: dict[str, Nullable], *, simulated: bool
+) -> tuple[Reports, Counter[str]]:
+    """Make a batch of reports out of those rows that a device can have sent; see `checked_reports`.
+
+    Returns:
+        The reports, and how many of the other rows have each of the `reasons`; the first one counts.
+    """
+    left_out: Counter[str] = Counter()
+    while True:
+        try:
+            return checked_reports(mechanism, n, columns, simulated=simulated), left_out
+        except FlawedRowsError as error:
+            keep = np.ones(n, dtype=np.bool_)
+            keep[error.rows] = False
+            left_out[error.what] += n - int(np.count_nonzero(keep))
+        columns = {name: _kept(column, keep) for name, column in columns.items()}
+        n = int(np.count_nonzero(keep))
+
+
+def _kept(column: Nullable, keep: BoolArray) -> Nullable:
+    return Nullable(column.present[keep], column.entries[keep[column.present]])
 
 
 def checked_reports(mechanism: Mechanism, n: int, columns: dict[str, Nullable], *, simulated: bool) -> Reports:
@@ -47,9 +99,9 @@ def checked_reports(mechanism: Mechanism, n: int, columns: dict[str, Nullable], 
         _check_bound(column, columns[column.name])
     if clear is not None:
         outside = mechanism.domain.sensitive[clear.entries.astype(np.int64)]
-        _refuse(clear.present, outside, "give a sensitive value in clear")
+        _refuse(clear.present, outside, _SENSITIVE)
     entries = {name: column.entries for name, column in blocks.items()}
-    _refuse(next(iter(blocks.values())).present, mechanism.flaws(entries), "hold a block that no device can send")
+    _refuse(next(iter(blocks.values())).present, mechanism.flaws(entries), _IMPOSSIBLE)
     return _assembled(mechanism, n, clear, entries, simulated)
 
 
@@ -65,10 +117,10 @@ def _check_shape(mechanism: Mechanism, n: int, in_clear: BoolArray | None, block
     told = np.zeros(n, dtype=np.bool_) if in_clear is None else in_clear
     for column in blocks.values():
         if mechanism.clear_blocks:
-            _refuse(every, ~column.present, "lack their block")
+            _refuse(every, ~column.present, _LACKING)
             continue
-        _refuse(every, told & column.present, "hold both a block and a value in clear")
-        _refuse(every, ~told & ~column.present, "hold neither a whole block nor a value in clear")
+        _refuse(every, told & column.present, _BOTH)
+        _refuse(every, ~told & ~column.present, _NEITHER)
 
 
 def _check_bound(column: Column, found: Nullable) -> None:
@@ -76,11 +128,16 @@ def _check_bound(column: Column, found: Nullable) -> None:
         return
     each = (found.entries < 0) | (found.entries >= column.bound)
     wrong: BoolArray = np.any(each.reshape(len(each), column.width or 1), axis=1)
-    _refuse(found.present, wrong, f"have a {column.name} outside 0..{column.bound - 1}")
+    _refuse(found.present, wrong, _outside(column))
+
+
+def _outside(column: Column) -> str:
+    return f"have a {column.name} outside 0..{(column.bound or 0) - 1}"
 
 
 def _refuse(present: BoolArray, wrong: BoolArray, what: str) -> None:
     """Raise if any of the present rows is wrong, by count and place alone."""
     if wrong.any():
         rows = np.flatnonzero(present)[wrong]
-        raise DataError(f"{len(rows)} of {len(present)} reports {what} (first at row {rows[0]}); leave them out.")
+        message = f"{len(rows)} of {len(present)} reports {what} (first at row {rows[0]}); leave them out."
+        raise FlawedRowsError(message, what, rows)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernels.compiling import REASSOCIATE, compiled
+from discreet.kernels.mapped import forget
 from discreet.kernels.parallel import map_blocks
 
 _Float = TypeVar("_Float", np.float32, np.float64)
@@ -118,6 +119,7 @@ def tiles_dot(
 
     def dot(start: int, stop: int) -> None:
         _dot(tiles[start:stop], values, _SPAN, sums[start:stop])
+        forget(tiles[start:stop])
 
     map_blocks(dot, len(tiles), block=_tiles_per_task(tiles), threads=threads)
     return sums.reshape(-1)[:rows]
@@ -140,11 +142,14 @@ def tiles_dot_transposed(
     Raises:
         ValueError: If the shapes or types do not fit together.
     """
-    padded = np.concatenate([weights, np.zeros(-weights.size % 32, weights.dtype)])
+    missing = -weights.size % 32
+    padded = np.concatenate([weights, np.zeros(missing, weights.dtype)]) if missing else weights
     tiles, padded = _checked_factors(tiles, padded, 32 * len(tiles))
 
     def dot(start: int, stop: int) -> NDArray[np.float64]:
-        return _dot_transposed(tiles[start:stop], padded[32 * start : 32 * stop], _SPAN)
+        sums = _dot_transposed(tiles[start:stop], padded[32 * start : 32 * stop], _SPAN)
+        forget(tiles[start:stop])
+        return sums
 
     parts = map_blocks(dot, len(tiles), block=_tiles_per_task(tiles), threads=threads)
     sums = np.zeros(tiles.shape[1])

@@ -24,18 +24,31 @@ def count_symbols(symbols: NDArray[np.integer[Any]], size: int) -> NDArray[np.in
     Raises:
         ValueError: If the symbols are not integers.
     """
+    counts = np.zeros(size, np.int64)
+    add_symbols(symbols, counts)
+    return counts
+
+
+def add_symbols(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) -> None:
+    """Adds to counts how often each symbol occurs, so that many batches need one array of counts.
+
+    Args:
+        symbols: integers of any width and shape; those outside 0..size-1 are ignored.
+        counts: shape ``(size,)``; changed in place.
+
+    Raises:
+        ValueError: If the symbols are not integers.
+    """
     if symbols.dtype.kind not in "ui":
         raise ValueError(f"symbols must be integers, got {symbols.dtype}.")
     flat = np.ascontiguousarray(symbols).reshape(-1)
-    if size > _INTERLEAVED_SIZE:
-        counts = np.zeros(size, np.int64)
+    if counts.size > _INTERLEAVED_SIZE:
         _count(flat, counts)
-        return counts
+        return
     # The extra column collects what is out of range.
-    lanes = np.zeros((4, size + 1), np.int64)
+    lanes = np.zeros((4, counts.size + 1), np.int64)
     _count_interleaved(flat, lanes)
-    total: NDArray[np.int64] = lanes[:, :size].sum(axis=0)
-    return total
+    counts += lanes[:, : counts.size].sum(axis=0)
 
 
 @compiled()

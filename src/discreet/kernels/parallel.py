@@ -39,14 +39,19 @@ def map_blocks(
         raise ValueError(f"rows must be >= 0 and block >= 1, got rows={rows}, block={block}.")
     starts = range(0, rows, block)
     stops = [min(start + block, rows) for start in starts]
-    workers = min(_thread_count(threads), len(starts))
+    workers = min(thread_count(threads), len(starts))
     if workers <= 1:
         return [function(start, stop) for start, stop in zip(starts, stops, strict=True)]
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(function, starts, stops))
 
 
-def _thread_count(threads: int | None) -> int:
+def thread_count(threads: int | None = None) -> int:
+    """Returns how many threads to use; see `map_blocks`.
+
+    Raises:
+        ValueError: If the number is too small, or the environment's is not one.
+    """
     if threads is None:
         threads = _threads_from_environment() or os.cpu_count() or 1
     if threads < 1:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernels.compiling import REASSOCIATE, compiled
+from discreet.kernels.mapped import forget
 from discreet.kernels.parallel import map_blocks
 
 # Members read per task: about a millisecond; at most 64 tasks.
@@ -42,6 +43,7 @@ def members_dot(
 
     def dot(start: int, stop: int) -> None:
         _dot(members[start:stop], values, sums[start:stop])
+        forget(members[start:stop])
 
     map_blocks(dot, len(members), block=_rows_per_task(members), threads=threads)
     return sums
@@ -75,7 +77,9 @@ def members_dot_transposed(
         raise ValueError(f"weights must have shape ({len(members)},), got {weights.shape}.")
 
     def dot(start: int, stop: int) -> NDArray[np.float64]:
-        return _dot_transposed(members[start:stop], weights[start:stop], size)
+        sums = _dot_transposed(members[start:stop], weights[start:stop], size)
+        forget(members[start:stop])
+        return sums
 
     # A task hands back `size` sums, so it should read several times as many members.
     block = max(_rows_per_task(members), 4 * size // max(members.shape[1], 1))

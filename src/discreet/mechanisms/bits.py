@@ -113,9 +113,22 @@ class BitStrings(ABC):
 
     def membership(self, blocks: Blocks) -> "BitRows":
         """Return the bit matrix, transposed in tiles of 32 reports."""
+        return self.membership_of(self.lay_out(blocks), len(blocks["bits"]))
+
+    @property
+    def abreast(self) -> int:
+        """Return 32, the reports of a tile."""
+        return 32
+
+    def lay_out(self, blocks: Blocks) -> AnyArray:
+        """Return the tiles, ``(ceil(m / 32), v)`` words."""
         from discreet.kernels.bits import transpose_tiles
 
-        return BitRows(transpose_tiles(blocks["bits"], self.size), len(blocks["bits"]), self.size)
+        return transpose_tiles(blocks["bits"], self.size)
+
+    def membership_of(self, laid: AnyArray, rows: int) -> "BitRows":
+        """Return the bit matrix of tiles."""
+        return BitRows(laid, rows, self.size)
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""

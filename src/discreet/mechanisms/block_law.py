@@ -3,7 +3,7 @@
 import hashlib
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -99,6 +99,10 @@ class BlockLaw(Protocol):
         """Return ``(v,)`` counts of the blocks that contain each value."""
         ...
 
+    def add_support(self, blocks: Blocks, counts: IntArray) -> None:
+        """Add `support` to ``counts``, in place."""
+        ...
+
     def membership(self, blocks: Blocks) -> Membership:
         """Return the matrix of ``blocks`` as an operator."""
         ...
@@ -130,7 +134,38 @@ class BlockLaw(Protocol):
         ...
 
 
-class EvenLaw(ABC):
+@runtime_checkable
+class LaidOut(Protocol):
+    """A law whose matrix is made of something else than the columns of its reports.
+
+    Laws that are not of this kind read their matrix from the columns as they are, and so from columns in files too.
+    """
+
+    @property
+    def abreast(self) -> int:
+        """Return how many reports are laid out together; only the last ones may be fewer."""
+        ...
+
+    def lay_out(self, blocks: Blocks) -> AnyArray:
+        """Return what the matrix of ``blocks`` is made of; laid out piece by piece, it is the same end to end."""
+        ...
+
+    def membership_of(self, laid: AnyArray, rows: int) -> Membership:
+        """Return the matrix of ``rows`` blocks, from what `lay_out` made of them."""
+        ...
+
+
+class _Counted:
+    """A law that counts a batch before it adds."""
+
+    __slots__ = ()
+
+    def add_support(self: Any, blocks: Blocks, counts: IntArray) -> None:
+        """Add `support` to ``counts``, in place."""
+        counts += self.support(blocks)
+
+
+class EvenLaw(_Counted, ABC):
     """A block law in which every value is in a noise block equally often: one level."""
 
     __slots__ = ()
@@ -170,7 +205,7 @@ class EvenLaw(ABC):
         return found
 
 
-class UnevenLaw(ABC):
+class UnevenLaw(_Counted, ABC):
     """A block law in which values of different levels are in a noise block differently often.
 
     Two of them are equal if they describe themselves alike.

@@ -143,6 +143,11 @@ class Channel:
         counts = np.bincount(reports.blocks["output"], minlength=self.outputs).astype(np.int64)
         return Tally(self.fingerprint, reports.n, counts, np.zeros(0, dtype=np.int64), reports.simulated)
 
+    def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
+        """Add what `tally` counts to ``(|Y|,)`` counts, in place; there are none of values in clear."""
+        del clear
+        support += self.tally(reports).support
+
     def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return whether nonnegative counts could be those of n reports."""
         return len(clear) == 0 and int(support.sum(dtype=object)) == n

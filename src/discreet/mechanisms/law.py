@@ -275,6 +275,19 @@ class BlockMechanism:
         support = self.law.support(reports.blocks)[: self.support_size]
         return Tally(self.fingerprint, reports.n, support, self._clear_counts(reports.clear), reports.simulated)
 
+    def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
+        """Add what `tally` counts to ``(support_size,)`` and ``(|X_N|,)`` counts, in place.
+
+        Raises:
+            MismatchError: if the reports belong to another plan.
+        """
+        refuse_strangers({self.fingerprint, reports.fingerprint})
+        if len(support):
+            self.law.add_support(reports.blocks, support)
+        slots = self.domain.slots
+        if slots is not None and len(reports.clear):
+            np.add.at(clear, ~slots[reports.clear], 1)
+
     def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return whether nonnegative counts could be those of n reports."""
         # In floats first: sums of forged counts could wrap.

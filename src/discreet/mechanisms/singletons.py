@@ -64,6 +64,12 @@ class Symbols(ABC):
 
         return count_symbols(blocks["symbol"], self.size)
 
+    def add_support(self, blocks: Blocks, counts: IntArray) -> None:
+        """Add `support` to ``counts``, in place and without another array of this size."""
+        from discreet.kernels.counting import add_symbols
+
+        add_symbols(blocks["symbol"], counts)
+
     def membership(self, blocks: Blocks) -> "DistinctSymbols":
         """Return the identity, with the counts as multiplicity."""
         return DistinctSymbols(self.support(blocks).astype(np.float64))

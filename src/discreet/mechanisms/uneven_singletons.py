@@ -30,7 +30,7 @@ _MOST_WEIGHT = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
-class UnevenSingletons(UnevenLaw, Symbols):
+class UnevenSingletons(Symbols, UnevenLaw):
     """One sensitive value per block, with a probability in proportion to the weight of its level.
 
     Attributes:

@@ -1,0 +1,7 @@
+"""Tallies, and what a likelihood reads, of reports in files: one `Fold`, whatever machine or machines work it out."""
+
+from discreet.engines.fold import Counted, Fold, TallyFold
+from discreet.engines.gathering import gather, observe
+from discreet.engines.local import tally
+
+__all__ = ["Counted", "Fold", "TallyFold", "gather", "observe", "tally"]

@@ -1,0 +1,163 @@
+"""One way to go through reports, whatever goes through them.
+
+The state of a fold is one array of integers, and states of different reports add up entry by entry. So it does not
+matter who adds which batch and in which order states are merged; and a state may be cut anywhere, sent as int64, and
+summed piece by piece.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.arrays import IntArray
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.errors import DataError
+from discreet.io import arrow, json_form
+from discreet.io.parts import Batch, Lines
+from discreet.io.wire import reasons
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.channel import Channel
+
+Answer_co = TypeVar("Answer_co", covariant=True)
+
+# The first entries of a state: reports, simulated batches, then bad rows for each reason.
+_REPORTS, _SIMULATED, _REASONS = 0, 1, 2
+
+
+class Fold(Protocol[Answer_co]):
+    """A question about reports whose answers add up."""
+
+    def zero(self) -> IntArray:
+        """Return the ``(length,)`` state of no reports."""
+        ...
+
+    def add(self, state: IntArray, batch: Batch) -> None:
+        """Add a batch to a state, in place.
+
+        Raises:
+            DataError: if the batch is not what it should be.
+            MismatchError: if it belongs to another plan.
+        """
+        ...
+
+    def merge(self, state: IntArray, other: IntArray) -> None:
+        """Add another state to a state, in place."""
+        ...
+
+    def finish(self, state: IntArray) -> Answer_co:
+        """Return the answer of a state."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """What was counted, and what was left out.
+
+    Attributes:
+        tally: of the reports that a device can have sent.
+        left_out: how many rows were left out for each reason; only reasons that occurred.
+    """
+
+    tally: Tally
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there were."""
+        return self.tally.n + self.bad
+
+    @property
+    def bad(self) -> int:
+        """How many rows were left out."""
+        return sum(self.left_out.values())
+
+    def refuse_above(self, share: float) -> None:
+        """Refuse to go on if more than a share of all rows was left out.
+
+        Raises:
+            DataError: if it is so; it says how many, and why.
+        """
+        if self.bad > share * self.rows:
+            why = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())
+            raise DataError(
+                f"{self.bad} of {self.rows} rows are no reports of this plan, more than the share of {share:g} that "
+                f"may be: {why}."
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TallyFold:
+    """The tally of reports, with bad rows counted by reason.
+
+    Attributes:
+        mechanism: what made the reports.
+        sift: whether bad rows are counted and left out; else the first batch that holds one is refused.
+    """
+
+    mechanism: Mechanism
+    sift: bool = False
+
+    def zero(self) -> IntArray:
+        """Return the ``(2 + reasons + support + clear,)`` state of no reports."""
+        empty = self.mechanism.empty_tally()
+        return np.zeros(self._head + len(empty.support) + len(empty.clear), dtype=np.int64)
+
+    @property
+    def _head(self) -> int:
+        return _REASONS + len(reasons(self.mechanism))
+
+    @property
+    def _support(self) -> int:
+        mechanism = self.mechanism
+        return mechanism.outputs if isinstance(mechanism, Channel) else mechanism.support_size
+
+    def add(self, state: IntArray, batch: Batch) -> None:
+        """Add a batch, in place.
+
+        Args:
+            state: of this fold.
+            batch: Arrow, stamped with the plan (see `discreet.io.arrow.stamp`), or lines of JSON.
+
+        Raises:
+            DataError: if its columns are not those of the plan's reports, or a row is bad and none is to be left out.
+            MismatchError: if it belongs to another plan.
+        """
+        self.add_reports(state, *self.checked(batch))
+
+    def checked(self, batch: Batch) -> tuple[Reports, Counter[str]]:
+        """Return the reports of a batch, and how many rows are left out for each reason; errors as for `add`."""
+        if isinstance(batch, Lines):
+            if self.sift:
+                return json_form.sift_json(self.mechanism, batch.texts)
+            return json_form.from_json(self.mechanism, batch.texts, first=batch.first), Counter()
+        table = pa.Table.from_batches([batch])
+        if self.sift:
+            return arrow.sift_arrow(self.mechanism, table)
+        return arrow.from_arrow(self.mechanism, table), Counter()
+
+    def add_reports(self, state: IntArray, reports: Reports, left_out: Mapping[str, int]) -> None:
+        """Add what `checked` returned, in place."""
+        start, support = self._head, self._support
+        self.mechanism.add_tally(reports, state[start : start + support], state[start + support :])
+        state[_REPORTS] += reports.n
+        state[_SIMULATED] += reports.simulated
+        for place, reason in enumerate(reasons(self.mechanism), start=_REASONS):
+            state[place] += left_out.get(reason, 0)
+
+    def merge(self, state: IntArray, other: IntArray) -> None:
+        """Add another state, in place."""
+        state += other
+
+    def finish(self, state: IntArray) -> Counted:
+        """Return the tally, and what was left out."""
+        start, support = self._head, self._support
+        bad = state[_REASONS:start].tolist()
+        left_out = {reason: count for reason, count in zip(reasons(self.mechanism), bad, strict=True) if count}
+        counts: dict[str, Any] = {"support": state[start : start + support], "clear": state[start + support :]}
+        n, simulated = int(state[_REPORTS]), bool(state[_SIMULATED])
+        return Counted(Tally(self.mechanism.fingerprint, n, **counts, simulated=simulated), left_out)

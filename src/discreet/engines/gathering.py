@@ -1,0 +1,158 @@
+"""What a likelihood reads of reports in files: the reports themselves, or, where they are too many, blocks on disk."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.engines.fold import Counted, TallyFold
+from discreet.engines.local import Progress, batches_of, checked_share, rows_in, surveyed
+from discreet.engines.storage import StoredBlocks
+from discreet.errors import ParameterError
+from discreet.estimators.evidence import Observed
+from discreet.io.parts import Part
+from discreet.mechanisms import Mechanism
+
+Sources: TypeAlias = "str | Path | Sequence[str | Path]"
+
+# Reports are held as batches, as one, and as what the law lays them out as.
+_COPIES = 3
+_UNKNOWN_MEMORY = 1 << 32
+_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+
+def gather(
+    mechanism: Mechanism,
+    sources: Sources,
+    *,
+    memory: int | None = None,
+    bad_share: float = 0.0,
+    folder: str | Path | None = None,
+    progress: Progress | None = None,
+) -> tuple[Reports | Tally | Observed, Mapping[str, int]]:
+    """Read what a likelihood needs: reports, or what `observe` keeps of them where they would not fit into memory.
+
+    Args:
+        mechanism: what made the reports.
+        sources: files of reports, and folders of them; or tallies alone.
+        memory: how many bytes the reports may take in memory; None for half of what there is. 0: none at all.
+        bad_share: as for `discreet.engines.tally`.
+        folder: as for `observe`.
+        progress: called now and then.
+
+    Returns:
+        What `estimate` takes; and how many rows were left out for which reason.
+
+    Raises:
+        DataError, MismatchError, ParameterError: as for `observe`.
+    """
+    tallies, parts = surveyed(mechanism, sources)
+    if not parts:
+        return sum(tallies, start=mechanism.empty_tally()), {}
+    limit = memory_limit() if memory is None else memory
+    if any(one.n for one in tallies):
+        raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
+    through = _Through(mechanism, parts, bad_share, progress)
+    if memory_needed(mechanism, parts) > limit:
+        return through.onto_disk(folder)
+    return through.into_memory()
+
+
+def observe(
+    mechanism: Mechanism,
+    sources: Sources,
+    *,
+    bad_share: float = 0.0,
+    folder: str | Path | None = None,
+    progress: Progress | None = None,
+) -> tuple[Observed, Mapping[str, int]]:
+    """Go through reports once, and keep on disk what a likelihood reads of them.
+
+    Args:
+        mechanism: what made the reports.
+        sources: files of reports, and folders of them.
+        bad_share: as for `discreet.engines.tally`.
+        folder: where temporary files go, as large as the blocks of all reports; None for the system's place for them.
+            They have no names: whatever ends this process, they are gone.
+        progress: called now and then.
+
+    Returns:
+        What `estimate` takes for ``mle`` and ``em``, with the same result as from the reports themselves; and how many
+        rows were left out for which reason.
+
+    Raises:
+        DataError: as for `discreet.engines.tally`, and if the temporary files do not fit.
+        MismatchError: if a file belongs to another plan.
+        ParameterError: if there is a tally among the sources, from which blocks cannot be told.
+    """
+    tallies, parts = surveyed(mechanism, sources)
+    if tallies:
+        raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
+    return _Through(mechanism, parts, bad_share, progress).onto_disk(folder)
+
+
+class _Through:
+    """One way through all parts, in order, so that rows are where they would be in memory."""
+
+    def __init__(
+        self, mechanism: Mechanism, parts: Sequence[Part], bad_share: float, progress: Progress | None
+    ) -> None:
+        self._mechanism, self._parts, self._progress = mechanism, parts, progress
+        self._share = checked_share(bad_share)
+        self._fold = TallyFold(mechanism, sift=self._share > 0)
+        self._left_out: Counter[str] = Counter()
+
+    def _batches(self) -> Iterator[Reports]:
+        done, total = 0, rows_in(self._parts)
+        for part in self._parts:
+            for reports, left_out in batches_of(part, self._mechanism, self._fold.checked):
+                self._left_out += left_out
+                done += reports.n
+                yield reports
+                if self._progress is not None:
+                    self._progress(done, total)
+
+    def onto_disk(self, folder: str | Path | None) -> tuple[Observed, Mapping[str, int]]:
+        state = self._fold.zero()
+        with StoredBlocks(self._mechanism, folder) as stored:
+            for reports in self._batches():
+                self._fold.add_reports(state, reports, {})
+                stored.add(reports)
+            found = self._counted(self._fold.finish(state).tally)
+            # What reading took would otherwise stay with Arrow while the likelihood is worked out.
+            pa.default_memory_pool().release_unused()
+            return Observed(found.tally, stored.membership()), found.left_out
+
+    def into_memory(self) -> tuple[Reports, Mapping[str, int]]:
+        reports = Reports.concatenate(self._batches())
+        empty = self._mechanism.empty_tally()
+        n = Tally(empty.fingerprint, reports.n, empty.support, empty.clear)
+        return reports, self._counted(n).left_out
+
+    def _counted(self, tally: Tally) -> Counted:
+        found = Counted(tally, dict(self._left_out))
+        found.refuse_above(self._share)
+        return found
+
+
+def memory_needed(mechanism: Mechanism, parts: Sequence[Part]) -> int:
+    """Return about how many bytes the reports of parts would take in memory."""
+    each = sum(column.bytes for column in mechanism.columns)
+    # Where nobody has counted rows, a text is longer than what it says.
+    return _COPIES * sum(part.path.stat().st_size if part.rows is None else part.rows * each for part in parts)
+
+
+def memory_limit() -> int:
+    """Return half of the memory that this machine, or the container that this process is in, has; in bytes."""
+    found = _UNKNOWN_MEMORY
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if _CONTAINER_LIMIT.is_file():
+        said = _CONTAINER_LIMIT.read_text(encoding="ascii").strip()
+        found = min(found, int(said)) if said.isdecimal() else found
+    return found // 2

@@ -1,0 +1,173 @@
+"""Reports in files, on one machine: all cores, a few megabytes of reports at a time, the same answer in any order."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from discreet.arrays import IntArray
+from discreet.engines.fold import Counted, Fold, TallyFold
+from discreet.errors import ParameterError
+from discreet.io.files import read_tally, readable
+from discreet.io.parts import Batch, Part, is_tally, parts_of, read_part, report_files
+from discreet.kernels.parallel import thread_count
+from discreet.mechanisms import Mechanism
+
+Answer = TypeVar("Answer")
+Progress = Callable[[int, int | None], None]
+"""Called now and then with the rows done and the rows in all (None if nobody has counted them)."""
+
+# Every thread has a state of its own; together they take no more than this, or there is one thread.
+_STATES_BYTES = 1 << 29
+_SECONDS_BETWEEN = 0.2
+
+
+def tally(
+    mechanism: Mechanism,
+    sources: str | Path | Sequence[str | Path],
+    *,
+    bad_share: float = 0.0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Counted:
+    """Tally files of reports, and folders of them, in memory that does not grow with the reports.
+
+    Args:
+        mechanism: what made the reports.
+        sources: files of reports or tallies (``.tally.parquet``), and folders of such files.
+        bad_share: the share of rows, in 0..1, that may be nothing a device can have sent: they are left out and
+            counted. By default the first one is refused.
+        threads: how many threads; by default the environment variable DISCREET_THREADS, or all processors. They
+            change nothing but the time.
+        progress: called now and then.
+
+    Returns:
+        The tally, and how many rows were left out for which reason.
+
+    Raises:
+        DataError: if a file is missing, truncated, or not of this plan's reports, or too many rows are bad; it names
+            the file.
+        MismatchError: if a file belongs to another plan. All files are looked at before any is counted.
+        ParameterError: if a parameter is out of range.
+    """
+    fold = TallyFold(mechanism, sift=checked_share(bad_share) > 0)
+    tallies, parts = surveyed(mechanism, sources)
+    found = fold_parts(fold, parts, mechanism, threads=threads, progress=progress)
+    whole = Counted(sum(tallies, start=found.tally), found.left_out)
+    whole.refuse_above(bad_share)
+    return whole
+
+
+def checked_share(share: float) -> float:
+    """Return a share that is one.
+
+    Raises:
+        ParameterError: if it is not in 0..1.
+    """
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+        raise ParameterError(f"the share of bad rows must be a number in 0..1, got {share!r}.")
+    return share
+
+
+def surveyed(mechanism: Mechanism, sources: str | Path | Sequence[str | Path]) -> tuple[list[Any], list[Part]]:
+    """Return the tallies among the sources, and the parts of all reports, in order; errors as for `tally`."""
+    named = [sources] if isinstance(sources, str | Path) else sources
+    files = report_files(named)
+    tallies = [read_tally(path, mechanism) for path in files if is_tally(path)]
+    return tallies, [part for path in files if not is_tally(path) for part in parts_of(path, mechanism)]
+
+
+def rows_in(parts: Sequence[Part]) -> int | None:
+    """Return how many rows parts have together; None if nobody has counted some of them."""
+    counts = [part.rows for part in parts]
+    return None if None in counts else sum(count for count in counts if count)
+
+
+def batches_of(part: Part, mechanism: Mechanism, check: Callable[[Batch], Answer]) -> Iterator[Answer]:
+    """Read a part batch by batch and check each; what is wrong names the file."""
+    with readable(part.path):
+        for batch in read_part(part, mechanism):
+            yield check(batch)
+
+
+def fold_parts(
+    fold: Fold[Answer],
+    parts: Sequence[Part],
+    mechanism: Mechanism,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Answer:
+    """Fold all parts, several at a time; arguments and errors as for `tally`.
+
+    Of several errors the one of the first part is raised, whichever thread was faster.
+    """
+    state = fold.zero()
+    most = max(_STATES_BYTES // max(state.nbytes, 1), 1)
+    work = _Work(fold, mechanism, list(parts))
+    workers = min(thread_count(threads), most, len(parts))
+    if workers <= 1:
+        work.run_into(state)
+    else:
+        others = [fold.zero() for _ in range(workers - 1)]
+        work.run_together([state, *others], progress)
+        for other in others:
+            fold.merge(state, other)
+    if work.errors:
+        raise work.errors[min(work.errors)]
+    return fold.finish(state)
+
+
+@dataclass(eq=False)
+class _Work:
+    """Parts that threads take one after the other."""
+
+    fold: Fold[Any]
+    mechanism: Mechanism
+    parts: list[Part]
+
+    def __post_init__(self) -> None:
+        self.errors: dict[int, Exception] = {}
+        self.done = 0
+        self._next = iter(enumerate(self.parts))
+        self._lock = threading.Lock()
+        self._interrupted = False
+
+    def _take(self) -> tuple[int, Part] | None:
+        # After an error nothing new is begun; what was begun before it is finished, so that the first error is found.
+        with self._lock:
+            return None if self.errors or self._interrupted else next(self._next, None)
+
+    def run_into(self, state: IntArray) -> None:
+        """Take parts until there are none."""
+        while (taken := self._take()) is not None:
+            place, part = taken
+            try:
+                self._add(state, part)
+            except Exception as error:
+                self.errors[place] = error
+
+    def _add(self, state: IntArray, part: Part) -> None:
+        def add(batch: Batch) -> None:
+            self.fold.add(state, batch)
+
+        for _ in batches_of(part, self.mechanism, add):
+            if self._interrupted:
+                return
+        with self._lock:
+            self.done += part.rows or 0
+
+    def run_together(self, states: Sequence[IntArray], progress: Progress | None) -> None:
+        """Take parts in a thread per state; an interruption stops all of them at their next batch."""
+        total = rows_in(self.parts)
+        with ThreadPoolExecutor(len(states)) as pool:
+            running = {pool.submit(self.run_into, state) for state in states}
+            try:
+                while wait(running, _SECONDS_BETWEEN).not_done:
+                    if progress is not None:
+                        progress(self.done, total)
+            except BaseException:
+                self._interrupted = True
+                raise

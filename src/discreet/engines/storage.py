@@ -1,0 +1,141 @@
+"""Blocks of reports larger than memory, in temporary files that are mapped back.
+
+A block law's matrix is read from the columns of the blocks, or from what the law lays them out as (`LaidOut`); mapped
+from a file, the same arrays go through the same kernels in the same order. The files have no names: they disappear with
+the last array that reads them, or with the process, however it ends.
+"""
+
+import errno
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import numpy as np
+
+from discreet.arrays import AnyArray
+from discreet.core.reports import Blocks, Reports, block_count
+from discreet.errors import DataError, ParameterError
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.block_law import LaidOut, Membership
+from discreet.mechanisms.channel import Channel
+
+
+class StoredArray:
+    """An array that grows at its end in a file without a name.
+
+    Args:
+        folder: where the file is; None for the system's place for temporary files.
+
+    Raises:
+        DataError: if nothing can be written there.
+    """
+
+    def __init__(self, folder: str | Path | None) -> None:
+        self._folder = Path(tempfile.gettempdir() if folder is None else folder)
+        self._rows, self._shape, self._dtype = 0, (), np.dtype(np.uint8)
+        try:
+            self._file: IO[bytes] = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def append(self, rows: AnyArray) -> None:
+        """Write rows; all have one type and one width.
+
+        Raises:
+            DataError: if they do not fit.
+        """
+        self._shape, self._dtype = rows.shape[1:], rows.dtype
+        self._rows += len(rows)
+        flat: Any = np.ascontiguousarray(rows).reshape(-1).view(np.uint8)
+        left = memoryview(flat)
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def mapped(self) -> AnyArray:
+        """Return all rows as an array that is read from the file as it is needed."""
+        shape = (self._rows, *self._shape)
+        if 0 in shape:
+            return np.empty(shape, self._dtype)
+        # Private, not read-only: kernels are compiled once for both, and nobody writes.
+        return np.memmap(self._file, dtype=self._dtype, mode="c", shape=shape)
+
+    def close(self) -> None:
+        """Let go of the file; arrays that are mapped from it stay valid."""
+        self._file.close()
+
+    def _refused(self, error: OSError) -> DataError:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return DataError(
+                f"there is no room left in {self._folder} for temporary files; free some, or name another folder."
+            )
+        return DataError(f"temporary files cannot be written to {self._folder} ({type(error).__name__}).")
+
+
+class StoredBlocks:
+    """The blocks of a mechanism's reports, batch by batch; a context that closes its files.
+
+    Args:
+        mechanism: what made the reports.
+        folder: as for `StoredArray`.
+
+    Raises:
+        ParameterError: if the mechanism has no blocks.
+        DataError: if nothing can be written there.
+    """
+
+    def __init__(self, mechanism: Mechanism, folder: str | Path | None = None) -> None:
+        if isinstance(mechanism, Channel):
+            raise ParameterError("an explicit channel has no blocks to keep; its tally says all there is to know.")
+        self._mechanism, self._rows = mechanism, 0
+        self._laid = mechanism.law if isinstance(mechanism.law, LaidOut) else None
+        names = ["laid"] if self._laid is not None else [column.name for column in mechanism.block_columns]
+        self._pending: Blocks = {c.name: _none(c.dtype, c.width) for c in mechanism.block_columns}
+        self._files = {name: StoredArray(folder) for name in names}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for file in self._files.values():
+            file.close()
+
+    def add(self, reports: Reports) -> None:
+        """Add the blocks of a batch.
+
+        Raises:
+            DataError: if they do not fit onto the disk.
+        """
+        blocks = self._mechanism.blocks_of_unknown(reports)
+        self._rows += block_count(blocks)
+        if self._laid is None:
+            for name, column in blocks.items():
+                self._files[name].append(column)
+            return
+        blocks = {name: np.concatenate([self._pending[name], column]) for name, column in blocks.items()}
+        whole = block_count(blocks) // self._laid.abreast * self._laid.abreast
+        # What does not fill a row of the layout waits for the next batch.
+        self._pending = {name: column[whole:].copy() for name, column in blocks.items()}
+        self._files["laid"].append(self._laid.lay_out({name: column[:whole] for name, column in blocks.items()}))
+
+    def membership(self) -> Membership:
+        """Return the matrix of all blocks, read from the files; nothing can be added afterwards.
+
+        Raises:
+            DataError: if the last ones do not fit onto the disk.
+        """
+        if self._laid is None:
+            return self._mechanism.law.membership({name: file.mapped() for name, file in self._files.items()})
+        laid = self._files["laid"]
+        laid.append(self._laid.lay_out(self._pending))
+        return self._laid.membership_of(laid.mapped(), self._rows)
+
+
+def _none(dtype: object, width: int | None) -> AnyArray:
+    empty: AnyArray = np.empty((0,) if width is None else (0, width), dtype=dtype)  # type: ignore[call-overload]
+    return empty

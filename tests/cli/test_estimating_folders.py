@@ -1,0 +1,73 @@
+"""``estimate`` on folders of reports, with bad rows among them, and with reports kept on disk."""
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from running import Files, done, refusal, told
+
+from discreet.io import arrow
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+def copies(files: Files) -> Path:
+    folder = files.folder / "reports"
+    (folder / "more").mkdir(parents=True)
+    for name in ("a.parquet", "more/b.parquet"):
+        shutil.copy(files.reports, folder / name)
+    return folder
+
+
+@pytest.mark.parametrize("method", ["linear", "mle", "em"])
+def test_a_folder_is_its_files(files: Files, method: str) -> None:
+    files.obfuscated()
+    folder = copies(files)
+    expected = told("estimate", files.plan, files.reports, files.reports, "--method", method)
+    assert told("estimate", files.plan, folder, "--method", method, "--engine", "local") == expected
+    (folder / "notes.txt").write_text("x")
+    assert "notes.txt first" in refusal("estimate", files.plan, folder, "--method", method)
+
+
+@pytest.mark.parametrize("method", ["mle", "em"])
+def test_reports_on_disk_give_the_same(files: Files, method: str) -> None:
+    files.obfuscated()
+    temporary = files.folder / "temporary"
+    temporary.mkdir()
+    kept = files.folder / "kept.tally.parquet"
+    on_disk = ("--memory", 0, "--temporary", temporary, "--tally", kept)
+    found = told("estimate", files.plan, files.reports, "--method", method, *on_disk)
+    expected = told("estimate", files.plan, files.reports, "--method", method)
+    assert found["columns"]["frequency"] == pytest.approx(expected["columns"]["frequency"], abs=1e-12)
+    assert list(temporary.iterdir()) == []
+    linear = told("estimate", files.plan, kept)["columns"]["frequency"]
+    assert linear == told("estimate", files.plan, files.reports)["columns"]["frequency"]
+
+
+def test_memory_is_for_methods_that_need_reports(files: Files) -> None:
+    files.obfuscated()
+    assert "--memory does nothing here" in refusal("estimate", files.plan, files.reports, "--memory", 1)
+    assert "--temporary does nothing here" in refusal(
+        "estimate", files.plan, files.reports, "--temporary", files.folder
+    )
+
+
+def test_bad_rows_are_said(files: Files) -> None:
+    table = arrow.to_arrow(files.mechanism, files.obfuscated())
+    row = pa.Table.from_pylist([{"clear": 2, "bits": None}], schema=table.schema)
+    pq.write_table(pa.concat_tables([table, row, row]), files.reports)
+    for method in ("linear", "mle"):
+        options = (files.plan, files.reports, "--method", method)
+        reason = "give a sensitive value in clear"
+        assert reason in refusal("estimate", *options)
+        assert f"2 of 602 rows are no reports of this plan, more than the share of 0.001 that may be: 2 {reason}" in (
+            refusal("estimate", *options, "--bad-rows", 0.001)
+        )
+        facts = told("estimate", *options, "--bad-rows", 0.01)
+        assert (facts["n"], facts["left_out"]) == (600, {reason: 2})
+        assert f"Left out: 2 rows that {reason}." in done("estimate", *options, "--bad-rows", 0.01)

@@ -1,0 +1,260 @@
+"""Files and folders of reports, tallied in parts: the tally of all reports, or one sentence of what is wrong."""
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet.io.parts as reading
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.engines import TallyFold, tally
+from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.io import arrow
+from discreet.io.files import write_reports, write_tally
+from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, SubsetSelection, UnaryEncoding
+from laws import MEDIUM, Case, cases, sampled
+
+SUFFIXES = ("parquet", "arrow", "jsonl")
+every_law = pytest.mark.parametrize("case", cases(MEDIUM, (1.0,)), ids=str)
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make parts and batches so small that every file has many."""
+    monkeypatch.setattr(reading, "_PART_ROWS", 100)
+    monkeypatch.setattr(reading, "_BATCH_ROWS", 37)
+    monkeypatch.setattr(reading, "_LINES", 41)
+
+
+def batches(reports: Reports, size: int) -> list[Reports]:
+    return [reports.part(start, start + size) for start in range(0, reports.n, size)]
+
+
+def spread(folder: Path, mechanism: BlockMechanism, reports: Reports) -> Path:
+    """Write reports as a folder of files of every kind, some of them in folders of their own."""
+    (folder / "day=2").mkdir(parents=True)
+    places = ["a.parquet", "day=2/b.arrow", "c.jsonl", "day=2/d.parquet"]
+    thirds = batches(reports, -(-reports.n // len(places)))
+    for place, part in zip(places, thirds, strict=True):
+        write_reports(folder / place, mechanism, batches(part, 60))
+    (folder / "_SUCCESS").write_text("")
+    (folder / ".a.parquet.crc").write_text("")
+    return folder
+
+
+@pytest.mark.usefixtures("small_parts")
+@every_law
+def test_a_folder_has_the_tally_of_all_its_reports(case: Case, tmp_path: Path) -> None:
+    reports = sampled(case, 500)
+    folder = spread(tmp_path / "reports", case.mechanism, reports)
+    expected = case.mechanism.tally(reports)
+    for threads in (1, 2, 3):
+        found = tally(case.mechanism, folder, threads=threads)
+        assert found.tally == expected
+        assert (found.rows, found.bad, found.left_out) == (500, 0, {})
+
+
+@every_law
+def test_states_merge_in_any_order_and_in_pieces(case: Case) -> None:
+    mechanism, reports = case.mechanism, sampled(case, 300)
+    fold = TallyFold(mechanism)
+    states = []
+    for part in batches(reports, 70):
+        state = fold.zero()
+        fold.add(state, arrow.to_arrow(mechanism, part).to_batches()[0])
+        states.append(state)
+    expected = mechanism.tally(reports)
+    for order in (states, states[::-1], states[2:] + states[:2]):
+        whole = fold.zero()
+        for state in order:
+            fold.merge(whole, state)
+        assert whole.dtype == np.int64
+        assert fold.finish(whole).tally == expected
+    in_pieces = np.concatenate([sum(state[cut : cut + 7] for state in states) for cut in range(0, len(states[0]), 7)])
+    assert fold.finish(in_pieces).tally == expected
+    assert fold.finish(fold.zero()).tally == mechanism.empty_tally()
+
+
+def test_an_explicit_channel_folds_too() -> None:
+    channel = Channel([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])
+    reports = channel.obfuscate_codes([0, 1] * 50, random=SeededRandom(3))
+    fold = TallyFold(channel)
+    state = fold.zero()
+    fold.add(state, arrow.to_arrow(channel, reports).to_batches()[0])
+    assert fold.finish(state).tally == channel.tally(reports)
+
+
+DOMAIN = Domain(range(50), sensitive=list(range(30)))
+UNARY = UnaryEncoding(DOMAIN, 1.0)
+
+
+def reports_of(mechanism: BlockMechanism, n: int = 400) -> Reports:
+    return mechanism.obfuscate_codes(np.arange(n) % mechanism.domain.size, random=SeededRandom(1))
+
+
+def test_tallies_join_the_reports_of_a_folder(tmp_path: Path) -> None:
+    reports = reports_of(UNARY)
+    write_reports(tmp_path / "a.parquet", UNARY, reports)
+    write_tally(tmp_path / "b.tally.parquet", UNARY.tally(reports))
+    assert tally(UNARY, [tmp_path]).tally == UNARY.tally(reports) + UNARY.tally(reports)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_no_reports_are_the_zero(suffix: str, tmp_path: Path) -> None:
+    write_reports(tmp_path / f"a.{suffix}", UNARY, [])
+    assert tally(UNARY, tmp_path).tally == UNARY.empty_tally()
+
+
+# What is wrong with a file
+
+
+def test_folders_hold_reports_only(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="holds no reports"):
+        tally(UNARY, tmp_path)
+    (tmp_path / "values.csv").write_text("a")
+    with pytest.raises(DataError, match=r"only, got 1 other files \(values\.csv first\)"):
+        tally(UNARY, tmp_path)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_of_another_plan_is_refused(suffix: str, tmp_path: Path) -> None:
+    other = UnaryEncoding(DOMAIN, 2.0)
+    write_reports(tmp_path / "a.parquet", UNARY, reports_of(UNARY))
+    write_reports(tmp_path / f"b.{suffix}", other, reports_of(other))
+    for share in (0.0, 1.0):
+        with pytest.raises(MismatchError, match=f"b.{suffix}: "):
+            tally(UNARY, tmp_path, bad_share=share)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_truncated_files_are_refused(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    write_reports(path, UNARY, batches(reports_of(UNARY, 4000), 500))
+    whole = path.read_bytes()
+    for kept in (0, 5, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:kept])
+        with pytest.raises(DataError, match=f"a.{suffix} cannot be read .* truncated"):
+            tally(UNARY, tmp_path, bad_share=1.0)
+    with pytest.raises(DataError, match="does not exist"):
+        tally(UNARY, tmp_path / "nothing.parquet")
+
+
+def test_damaged_pages_are_refused_wherever_they_are(tmp_path: Path) -> None:
+    for name in "abcd":
+        write_reports(tmp_path / f"{name}.parquet", UNARY, reports_of(UNARY, 4000))
+    for name in "bd":
+        path = tmp_path / f"{name}.parquet"
+        whole = bytearray(path.read_bytes())
+        whole[4 : len(whole) // 2] = os.urandom(len(whole) // 2 - 4)
+        path.write_bytes(whole)
+    for threads in (1, 2, 4):
+        with pytest.raises(DataError, match=r"b\.parquet"):
+            tally(UNARY, tmp_path, threads=threads)
+
+
+def test_missing_columns_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(arrow.to_arrow(UNARY, reports_of(UNARY)).drop_columns(["clear"]), path)
+    with pytest.raises(DataError, match=r"a\.parquet: reports of this plan have the columns clear: uint8, bits:"):
+        tally(UNARY, path, bad_share=1.0)
+
+
+# Bad rows
+
+SUBSETS = SubsetSelection(DOMAIN, 1.0, k=3)
+FLAWED: dict[str, dict[str, Any]] = {
+    "hold both a block and a value in clear": {"clear": 41, "members": [1, 2, 3]},
+    "hold neither a whole block nor a value in clear": {},
+    "give a sensitive value in clear": {"clear": 7},
+    "have a clear outside 0..49": {"clear": 50},
+    "have a members outside 0..29": {"members": [1, 2, 30]},
+    "hold a block that no device can send": {"members": [3, 2, 9]},
+}
+
+
+def with_flaws(path: Path, *, gap: bool) -> tuple[Reports, Counter[str]]:
+    """Write good reports with bad rows among them, once, twice and so on."""
+    good = reports_of(SUBSETS, 300)
+    rows = arrow.to_arrow(SUBSETS, good).to_pylist()
+    expected: Counter[str] = Counter()
+    for times, (reason, flawed) in enumerate(FLAWED.items(), start=1):
+        for time in range(times):
+            rows.insert((97 * time + 31 * times) % len(rows), {"clear": None, "members": None, **flawed})
+        expected[reason] = times
+    table = pa.Table.from_pylist(rows, schema=arrow.schema(SUBSETS, simulated=True))
+    if gap:
+        reason, marks = "hold a list of members with nothing in some place", arrow.schema(SUBSETS).metadata
+        lists = pa.FixedSizeListArray.from_arrays(pa.array([1, None, 5], pa.uint8()), type=table.schema.field(1).type)
+        one = pa.Table.from_arrays([pa.array([None], pa.uint8()), lists], schema=table.schema)
+        table, expected[reason] = pa.concat_tables([one, table]).replace_schema_metadata(marks), 1
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as sink:
+        sink.write_table(table, max_chunksize=50)
+    return good, expected
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_bad_rows_are_counted_by_reason(tmp_path: Path, gap: bool) -> None:
+    good, expected = with_flaws(tmp_path / "a.arrow", gap=gap)
+    found = tally(SUBSETS, tmp_path, bad_share=0.1)
+    assert found.left_out == dict(expected)
+    assert (found.bad, found.rows) == (expected.total(), 300 + expected.total())
+    np.testing.assert_array_equal(found.tally.support, SUBSETS.tally(good).support)
+    np.testing.assert_array_equal(found.tally.clear, SUBSETS.tally(good).clear)
+    with pytest.raises(DataError, match=rf"{found.bad} of {found.rows} rows .* more than the share of 0.05 that"):
+        tally(SUBSETS, tmp_path, bad_share=0.05)
+    with pytest.raises(DataError, match="leave"):
+        tally(SUBSETS, tmp_path)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_bad_lines_are_counted_by_reason(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    good = reports_of(SUBSETS, 200)
+    write_reports(path, SUBSETS, good)
+    lines = path.read_text().splitlines()
+    lines[90] = lines[90][:-5]
+    lines[120] = json.dumps({"plan": SUBSETS.fingerprint, "clear": 3})
+    path.write_text("\n".join(lines))
+    found = tally(SUBSETS, path, bad_share=0.01)
+    assert found.left_out == {"are no reports of this form": 1, "give a sensitive value in clear": 1}
+    assert found.tally.n == 198
+    with pytest.raises(DataError, match=r"a\.jsonl: report 90 is not JSON"):
+        tally(SUBSETS, path)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.5, float("nan"), True, "0.1"])
+def test_a_share_is_a_share(share: Any, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"must be a number in 0\.\.1"):
+        tally(UNARY, tmp_path, bad_share=share)
+
+
+# Threads
+
+
+def test_an_interruption_ends_all_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in range(20):
+        write_reports(tmp_path / f"{name}.parquet", UNARY, reports_of(UNARY))
+    monkeypatch.setattr("discreet.engines.local._SECONDS_BETWEEN", 0.0)
+
+    def interrupted(done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tally(UNARY, tmp_path, threads=3, progress=interrupted)
+
+
+def test_every_thread_needs_a_state_that_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = RandomizedResponse(Domain(range(1000)), 1.0)
+    reports = reports_of(mechanism, 5000)
+    for part, some in enumerate(batches(reports, 1000)):
+        write_reports(tmp_path / f"{part}.parquet", mechanism, some)
+    monkeypatch.setattr("discreet.engines.local._STATES_BYTES", 1)
+    assert tally(mechanism, tmp_path, threads=4).tally == mechanism.tally(reports)

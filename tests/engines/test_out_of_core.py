@@ -1,0 +1,212 @@
+"""Likelihoods of reports on disk: the estimates are those of the reports in memory, and no file is left behind."""
+
+import errno
+import gc
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet.io.parts as reading
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.engines import gather, observe
+from discreet.engines import storage as stored
+from discreet.errors import DataError, ParameterError
+from discreet.estimators import estimate
+from discreet.estimators.evidence import Observed
+from discreet.io.files import write_reports, write_tally
+from discreet.kernels.mapped import forget
+from discreet.mechanisms import Channel, UnaryEncoding
+from laws import MEDIUM, Case, cases, sampled
+
+MECHANISM = UnaryEncoding(Domain(range(70), sensitive=list(range(45))), 2.0)
+
+
+@pytest.fixture
+def spread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Write reports in files whose batches do not fill tiles."""
+    monkeypatch.setattr(reading, "_BATCH_ROWS", 37)
+
+    def write(mechanism: Any, reports: Reports) -> Path:
+        folder = tmp_path / "reports"
+        folder.mkdir()
+        for place, start in enumerate(range(0, reports.n, 701)):
+            write_reports(folder / f"{place}.parquet", mechanism, reports.part(start, start + 701))
+        return folder
+
+    return write
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Path:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    return folder
+
+
+def reports_of(n: int) -> Reports:
+    codes = np.random.default_rng(2).choice(70, n, p=np.arange(70, 0, -1) / np.arange(71).sum())
+    return MECHANISM.obfuscate_codes(codes, random=SeededRandom(4))
+
+
+def mapped_from(folder: Path) -> int:
+    """Return how many files of a folder, with or without names, this process still has mapped or open."""
+    if sys.platform != "linux":
+        return 0
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    links = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    return sum(str(folder) in line for line in [*lines, *links])
+
+
+@pytest.mark.parametrize("case", cases(MEDIUM, (1.0,)), ids=str)
+def test_estimates_are_those_in_memory(case: Case, spread: Any, temporary: Path) -> None:
+    reports = sampled(case, 2000)
+    found, left_out = observe(case.mechanism, spread(case.mechanism, reports), folder=temporary)
+    assert isinstance(found, Observed)
+    assert not left_out
+    assert found.tally == case.mechanism.tally(reports)
+    for method in ("mle", "em", "linear"):
+        inside, outside = (estimate(case.mechanism, data, method=method) for data in (reports, found))
+        np.testing.assert_allclose(outside.frequencies, inside.frequencies, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(outside.standard_errors, inside.standard_errors, rtol=0, atol=1e-12)
+        assert (outside.gap, outside.n) == (inside.gap, inside.n)
+
+
+def test_memory_decides(spread: Any, temporary: Path) -> None:
+    reports = reports_of(3000)
+    folder = spread(MECHANISM, reports)
+    assert isinstance(gather(MECHANISM, folder, memory=0, folder=temporary)[0], Observed)
+    within, _ = gather(MECHANISM, folder, memory=1 << 20)
+    assert isinstance(within, Reports)
+    assert isinstance(gather(MECHANISM, folder)[0], Reports)
+    np.testing.assert_array_equal(within.blocks["bits"], reports.blocks["bits"])
+
+
+def test_tallies_have_no_blocks(tmp_path: Path) -> None:
+    write_tally(tmp_path / "a.tally.parquet", MECHANISM.tally(reports_of(10)))
+    with pytest.raises(ParameterError, match="needs reports"):
+        observe(MECHANISM, tmp_path)
+    data, _ = gather(MECHANISM, tmp_path)
+    assert data == MECHANISM.tally(reports_of(10))
+    write_reports(tmp_path / "b.parquet", MECHANISM, reports_of(10))
+    with pytest.raises(ParameterError, match="cannot be mixed"):
+        gather(MECHANISM, tmp_path)
+    with pytest.raises(ParameterError, match="has no blocks"):
+        stored.StoredBlocks(Channel([[0.9, 0.1], [0.1, 0.9]]))
+
+
+def test_threads_change_nothing(spread: Any, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = spread(MECHANISM, reports_of(5000))
+    monkeypatch.setattr("discreet.kernels.bits._WORDS_PER_TASK", 1)
+    found = []
+    for threads in ("1", "2", "5"):
+        monkeypatch.setenv("DISCREET_THREADS", threads)
+        data, _ = observe(MECHANISM, folder, folder=temporary)
+        found.append(estimate(MECHANISM, data, method="mle").frequencies.tobytes())
+    assert len(set(found)) == 1
+
+
+# Nothing is left behind
+
+
+def test_files_have_no_names_and_end_with_their_arrays(spread: Any, temporary: Path) -> None:
+    data, _ = observe(MECHANISM, spread(MECHANISM, reports_of(2000)), folder=temporary)
+    assert list(temporary.iterdir()) == []
+    assert mapped_from(temporary) > 0 or sys.platform != "linux"
+    estimate(MECHANISM, data, method="mle")
+    del data
+    gc.collect()
+    assert mapped_from(temporary) == 0
+
+
+class _FullDisk:
+    """A file that takes so many bytes and no more."""
+
+    def __init__(self, file: Any, room: int) -> None:
+        self._file, self._room = file, room
+
+    def write(self, some: Any) -> int:
+        if self._room <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written = self._file.write(some[: self._room])
+        self._room -= written
+        return int(written)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+@pytest.mark.parametrize("room", [0, 100, 6000])
+def test_a_full_disk_is_one_sentence(room: int, spread: Any, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = spread(MECHANISM, reports_of(4000))
+    make = stored.tempfile.TemporaryFile
+    monkeypatch.setattr(stored.tempfile, "TemporaryFile", lambda **options: _FullDisk(make(**options), room))
+    with pytest.raises(DataError, match=r"^there is no room left in .* for temporary files; free some"):
+        observe(MECHANISM, folder, folder=temporary)
+    gc.collect()
+    assert list(temporary.iterdir()) == []
+    assert mapped_from(temporary) == 0
+
+
+def test_a_real_full_device_is_one_sentence() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no device that is always full")
+    array = stored.StoredArray(None)
+    array._file.close()
+    with full.open("wb", buffering=0) as file:
+        array._file = file
+        with pytest.raises(DataError, match="no room left"):
+            array.append(np.ones((4, 4)))
+
+
+def test_a_folder_that_is_not_there(spread: Any, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="temporary files cannot be written to"):
+        observe(MECHANISM, spread(MECHANISM, reports_of(100)), folder=tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_whatever_ends_the_reading_leaves_nothing(error: type[BaseException], spread: Any, temporary: Path) -> None:
+    folder, calls = spread(MECHANISM, reports_of(2000)), []
+
+    def interrupt(done: int, total: int | None) -> None:
+        calls.append((done, total))
+        if done > 500:
+            raise error
+
+    with pytest.raises(error):
+        observe(MECHANISM, folder, folder=temporary, progress=interrupt)
+    gc.collect()
+    assert calls[-1][1] == 2000
+    assert list(temporary.iterdir()) == []
+    assert mapped_from(temporary) == 0
+
+
+def test_an_interrupted_pass_leaves_nothing(spread: Any, temporary: Path) -> None:
+    def interrupt(passes: float, gap: float) -> None:
+        raise KeyboardInterrupt
+
+    data, _ = observe(MECHANISM, spread(MECHANISM, reports_of(2000)), folder=temporary)
+    with pytest.raises(KeyboardInterrupt):
+        estimate(MECHANISM, data, method="em", progress=interrupt)
+    del data
+    gc.collect()
+    assert list(temporary.iterdir()) == []
+    assert mapped_from(temporary) == 0
+
+
+def test_forgotten_pages_come_back(temporary: Path) -> None:
+    array = stored.StoredArray(temporary)
+    rows = np.arange(100_000, dtype=np.uint32).reshape(-1, 10)
+    array.append(rows[:7])
+    array.append(rows[7:])
+    mapped = array.mapped()
+    array.close()
+    for part in (mapped[3:9000], mapped[9000:], mapped, mapped[:0], np.ones(5000)):
+        part.sum()
+        forget(part)
+    np.testing.assert_array_equal(mapped, rows)
