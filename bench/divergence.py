@@ -75,7 +75,6 @@ _COVERED = (
     "three atoms",
     "Gaussians to 4 decimals",
 )
-_NO_GOAL = {("exponentials 3 : 1", 10_000)}
 
 
 def run() -> Group:
@@ -83,8 +82,8 @@ def run() -> Group:
     rows = [*_speeds(), *_biases(), *_coverages(), _certified()]
     notes = [
         f"Speed: medians, {N:,} genuine against {M:,} impostor scores, unsorted, without intervals.",
-        f"Bias: mean over {BIAS_REPEATS} repetitions at n = {BIAS_N:,}. No goal where 5% of the genuine scores lie "
-        "beyond all impostors: every such estimate is low there.",
+        f"Bias: mean over {BIAS_REPEATS} repetitions at n = {BIAS_N:,}. Where 5% of the genuine scores lie beyond "
+        "all impostors (exponentials 3 : 1) it is low, which the output then says.",
         f"Coverage: of 95% intervals, {COVERAGE_REPEATS} repetitions at n = {COVERAGE_N:,}, m = {COVERAGE_M:,}, "
         f"{HALVES} halves. A divergence of 0 can be missed on one side only. Certified: D(f_G || f_mix) of Gaussians 2 "
         f"apart, {USERS:,} users, and how often its lower limit is no more than the truth.",
@@ -120,8 +119,7 @@ def _biases() -> Iterator[Row]:
             )
             spread, bias = float(values.std(ddof=1)), float(values.mean()) - truth
             cells = {"truth": truth, "bias": bias, "its error": spread / BIAS_REPEATS**0.5, "spread": spread}
-            goal = "" if (name, m) in _NO_GOAL else f"|bias| <= {MOST_BIAS:g}"
-            yield Row(f"bias, {name}, m = {m:,}", cells, goal, abs(bias) <= MOST_BIAS if goal else None)
+            yield Row(f"bias, {name}, m = {m:,}", cells, f"|bias| <= {MOST_BIAS:g}", abs(bias) <= MOST_BIAS)
 
 
 def _coverages() -> Iterator[Row]:
@@ -136,7 +134,10 @@ def _coverages() -> Iterator[Row]:
         covered = hits / COVERAGE_REPEATS
         low, high = COVERED
         yield Row(
-            f"coverage, {name}", {"truth": truth, "coverage": covered}, f"{low:.0%} to {high:.0%}", covered >= low
+            f"coverage, {name}",
+            {"truth": truth, "coverage": covered},
+            f"{low:.0%} to {high:.0%}",
+            low <= covered <= high,
         )
 
 

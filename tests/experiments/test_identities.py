@@ -71,7 +71,7 @@ def test_every_figure_is_made(folder: Path, tmp_path: Path, one: object) -> None
     found = made(name, folder, tmp_path, *NAMES)
     assert found.results.points
     pictures = [file for file in found.files if file.suffix == ".png"]
-    assert bool(pictures) != (name == "pie/fig11")
+    assert pictures
     assert found.artefact.title.split("]")[0] in (tmp_path / "report.html").read_text()
 
 

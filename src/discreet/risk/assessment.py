@@ -17,10 +17,11 @@ from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
 from discreet.risk import models
 from discreet.risk.attack import match_reports, one_report
 from discreet.risk.bounds import Bounds, identification_bounds
+from discreet.risk.checks import checked_count
 from discreet.risk.det import DET, det_of_counts
 from discreet.risk.figures import Figure
 from discreet.risk.matching import match
-from discreet.risk.measured import Information, checked_count
+from discreet.risk.measured import Information
 from discreet.risk.pse import PSE, pse_of_counts
 from discreet.risk.ranks import pse_of_ranks
 from discreet.risk.rates import RankCurve, Rate, rank_curve

@@ -13,11 +13,12 @@ from typing import Any
 from discreet.core.guarantee import Guarantee
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.personalized import Personalized
+from discreet.risk.checks import checked_count
 from discreet.risk.figures import Figure, least
 from discreet.risk.identification import identification_bounds_of
 from discreet.risk.information import information_bounds, paper_information
 from discreet.risk.profile import Profile, profile
-from discreet.risk.users import Users, checked_count
+from discreet.risk.users import Users
 from discreet.theory.entropies import BITS
 from discreet.theory.fano import corollary_8
 

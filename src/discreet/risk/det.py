@@ -14,7 +14,7 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray, frozen
 from discreet.errors import ParameterError
 from discreet.plots.det import DetLine, det_chart
-from discreet.risk.measured import checked_level
+from discreet.risk.checks import checked_level
 from discreet.risk.rates import Rate, rate
 from discreet.risk.samples import ScoreCounts
 

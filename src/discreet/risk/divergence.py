@@ -31,8 +31,9 @@ from typing import Any
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import ParameterError
 from discreet.kernels import neighbours
+from discreet.risk.checks import checked_count, checked_level
 from discreet.risk.intervals import around, half_sample_spread
-from discreet.risk.measured import Information, bits, checked_count, checked_level
+from discreet.risk.measured import Information, bits
 from discreet.risk.samples import Overlap, Sample, ScoreCounts, sample_of
 
 NAME = "D(f_G || f_I)"

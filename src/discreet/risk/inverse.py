@@ -15,7 +15,8 @@ from discreet.core.exact import checked_epsilon, real_number
 from discreet.errors import ParameterError
 from discreet.mechanisms import LocalHashing, Mechanism
 from discreet.risk.bounds import Bounds, identification_bounds
-from discreet.risk.users import Users, checked_count
+from discreet.risk.checks import checked_count
+from discreet.risk.users import Users
 
 LARGEST_EPSILON = 200.0
 """What stands for no limit on epsilon, in nats: no mechanism takes more."""

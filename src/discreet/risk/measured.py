@@ -1,11 +1,8 @@
 """A measured amount of information, and what may be said of it."""
 
 from dataclasses import dataclass
-from math import isfinite, log
+from math import log
 from statistics import NormalDist
-from typing import Any
-
-from discreet.errors import ParameterError
 
 NATS_PER_BIT = log(2)
 _MUCH = 0.01
@@ -73,25 +70,3 @@ def bits(nats: float) -> float:
 def normal_quantile(level: float) -> float:
     """Return how many standard deviations around its mean hold a normal variable with probability ``level``."""
     return NormalDist().inv_cdf((1 + level) / 2)
-
-
-def checked_level(level: Any) -> float:
-    """Return a confidence level.
-
-    Raises:
-        ParameterError: if it is not in (0, 1).
-    """
-    if isinstance(level, bool) or not isinstance(level, int | float) or not (isfinite(level) and 0 < level < 1):
-        raise ParameterError(f"level must be a number between 0 and 1, both excluded, got level={level!r}.")
-    return float(level)
-
-
-def checked_count(name: str, number: Any, least: int) -> int:
-    """Return a whole number.
-
-    Raises:
-        ParameterError: if it is none, or too small.
-    """
-    if isinstance(number, bool) or not hasattr(number, "__index__") or int(number) < least:
-        raise ParameterError(f"{name} must be an integer of at least {least}, got {name}={number!r}.")
-    return int(number)

@@ -26,9 +26,10 @@ import numpy as np
 from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import DataError, ParameterError
+from discreet.risk.checks import checked_count, checked_level
 from discreet.risk.divergence import chosen_estimator, described, divergence, divergence_of_counts
 from discreet.risk.intervals import half_users_spread
-from discreet.risk.measured import Information, bits, checked_count, checked_level
+from discreet.risk.measured import Information, bits
 from discreet.risk.samples import Sample, ScoreCounts, as_array, checked_numbers, sample_of
 from discreet.risk.steps import fitted_steps
 from discreet.risk.variational import FOLDS, Fold, Mean, certified_by_counts, contrastive, even_folds, variational

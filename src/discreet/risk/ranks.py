@@ -18,7 +18,8 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.random import RandomSource, checked_source, uniform_below
 from discreet.errors import DataError
-from discreet.risk.measured import Information, checked_count
+from discreet.risk.checks import checked_count
+from discreet.risk.measured import Information
 from discreet.risk.pse import pse_of_means
 
 NAME = "InfoNCE of ranks"

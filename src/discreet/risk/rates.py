@@ -17,7 +17,7 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.errors import DataError, ParameterError
 from discreet.plots.det import RankLines, rank_chart
 from discreet.privacy.binomial import lower_bound, upper_bound
-from discreet.risk.measured import checked_count, checked_level
+from discreet.risk.checks import checked_count, checked_level
 from discreet.risk.samples import as_array
 
 _BELOW_ONE_COUNT = 1e-9

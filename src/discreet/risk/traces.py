@@ -10,7 +10,8 @@ import numpy as np
 
 from discreet.arrays import AnyArray, IntArray, frozen
 from discreet.core.domain import Domain
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
+from discreet.risk.checks import checked_count
 from discreet.risk.naming import instants, named, numbered
 
 _MOST = (1 << 31) - 1
@@ -141,12 +142,12 @@ class Traces:
     def first(self, events: int) -> Self:
         """Return the first so many events of each user (all, if there are fewer)."""
         starts = self.offsets[:-1]
-        return self._cut(starts, np.minimum(starts + _checked_count(events), self.offsets[1:]))
+        return self._cut(starts, np.minimum(starts + checked_count("events", events, 0), self.offsets[1:]))
 
     def after(self, events: int) -> Self:
         """Return what follows the first so many events of each user."""
         stops = self.offsets[1:]
-        return self._cut(np.minimum(self.offsets[:-1] + _checked_count(events), stops), stops)
+        return self._cut(np.minimum(self.offsets[:-1] + checked_count("events", events, 0), stops), stops)
 
     def _cut(self, starts: IntArray, stops: IntArray) -> Self:
         offsets = np.concatenate([[0], np.cumsum(stops - starts)])
@@ -212,9 +213,3 @@ def leave_out(traces: Traces, target: int) -> Split:
 def maximum_knowledge(traces: Traces) -> Split:
     """Train on the target itself: the attacker knows it and lacks only the name."""
     return Split(traces, traces)
-
-
-def _checked_count(events: int) -> int:
-    if isinstance(events, bool) or not isinstance(events, int | np.integer) or events < 0:
-        raise ParameterError(f"the number of events must be an integer >= 0, got {events!r}.")
-    return int(events)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray, frozen
-from discreet.core.exact import checked_n
 from discreet.errors import ParameterError
+from discreet.risk.checks import checked_count
 
 _TOLERANCE = 1e-6
 
@@ -69,15 +69,3 @@ class Users:
             return log(self.count)
         positive = self.prior[self.prior > 0]
         return max(-float(positive @ np.log(positive)), 0.0)
-
-
-def checked_count(name: str, given: Any) -> int:
-    """Return a whole number of at least 1.
-
-    Raises:
-        ParameterError: if it is none.
-    """
-    try:
-        return checked_n(given)
-    except ParameterError:
-        raise ParameterError(f"{name} must be an integer of at least 1 that fits into 64 bits.") from None
