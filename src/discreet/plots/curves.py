@@ -126,7 +126,7 @@ def _colour(alt: Any, curves: Curves) -> Any:
     names = [*curves.lines, *([curves.baseline] if any(curves.baselines.values()) else [])]
     colours = [_BOUND if name == curves.bound else colour for name, colour in zip(curves.lines, _PALETTE, strict=False)]
     colours = [*colours, _BASELINE][: len(names)]
-    legend = alt.Legend(orient="top", direction="horizontal", title=None, symbolOpacity=1)
+    legend = alt.Legend(orient="top", direction="horizontal", title=None, symbolOpacity=1, labelLimit=0)
     return alt.Color("line:N", scale=alt.Scale(domain=names, range=colours), legend=legend)
 
 
