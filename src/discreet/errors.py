@@ -30,3 +30,7 @@ class OutputExistsError(DiscreetError, FileExistsError):
 
 class MissingExtraError(DiscreetError, ImportError):
     """An optional dependency is not installed."""
+
+
+class EngineError(DiscreetError, RuntimeError):
+    """What was to go through the reports is not there, or broke down."""

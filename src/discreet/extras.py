@@ -5,7 +5,7 @@ from typing import Any
 
 from discreet.errors import MissingExtraError
 
-_EXTRAS = {"altair": "plot", "vl_convert": "plot", "pandas": "pandas", "polars": "polars"}
+_EXTRAS = {"altair": "plot", "vl_convert": "plot", "pandas": "pandas", "polars": "polars", "pyspark": "spark"}
 
 
 def optional(module: str) -> Any:
@@ -17,8 +17,9 @@ def optional(module: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != module:
+        package = module.partition(".")[0]
+        if (error.name or "").partition(".")[0] != package:
             raise
-        extra = _EXTRAS[module]
-        message = f"this needs {module}, which is not installed; install it with: pip install 'discreet[{extra}]'."
+        extra = _EXTRAS[package]
+        message = f"this needs {package}, which is not installed; install it with: pip install 'discreet[{extra}]'."
         raise MissingExtraError(message) from None

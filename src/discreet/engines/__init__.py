@@ -2,6 +2,6 @@
 
 from discreet.engines.fold import Counted, Fold, TallyFold
 from discreet.engines.gathering import gather, observe
-from discreet.engines.local import tally
+from discreet.engines.local import Progress, tally
 
-__all__ = ["Counted", "Fold", "TallyFold", "gather", "observe", "tally"]
+__all__ = ["Counted", "Fold", "Progress", "TallyFold", "gather", "observe", "tally"]

@@ -1,0 +1,10 @@
+"""The same tallies and estimates on a Spark cluster, to the last digit; needs the extra ``spark`` and Java.
+
+Executors need discreet installed, of the same version.
+"""
+
+from discreet.engines.spark.obfuscating import obfuscate
+from discreet.engines.spark.running import QUIET, session
+from discreet.engines.spark.tallying import read_reports, tally, tally_files
+
+__all__ = ["QUIET", "obfuscate", "read_reports", "session", "tally", "tally_files"]

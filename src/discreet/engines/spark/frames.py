@@ -1,0 +1,89 @@
+"""Reports as Spark frames.
+
+A frame of reports has the mechanism's columns (whole numbers as int or long, bits as binary, members as an array), a
+column ``plan`` that holds the plan's fingerprint in every row, and perhaps ``simulated``. Spark has no place for what
+belongs to a whole file, so every row says what it belongs to.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core.reports import Column, Reports, refuse_strangers
+from discreet.errors import DataError, MismatchError
+from discreet.io.loose import check_loose_schema, is_bits, sift_loose
+from discreet.mechanisms import Mechanism
+
+PLAN, SIMULATED = "plan", "simulated"
+_OURS = "belongs"
+
+
+def spark_type(column: Column) -> pa.DataType:
+    """Return the type of a column in Spark, which knows no unsigned numbers and no bytes of one length."""
+    if is_bits(column):
+        return pa.binary()
+    number = pa.int32() if np.dtype(column.dtype).itemsize < np.dtype(np.int32).itemsize else pa.int64()
+    return number if column.width is None else pa.list_(number)
+
+
+def prepared(frame: Any, mechanism: Mechanism) -> Any:
+    """Return what tasks have to see of a frame of reports; whose plan a row belongs to is asked before they see it.
+
+    Raises:
+        DataError: if a column is missing or of another kind.
+    """
+    from pyspark.sql import functions as sql
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    names = [column.name for column in mechanism.columns]
+    if PLAN not in frame.columns:
+        raise DataError(
+            "a frame of reports needs a column 'plan' with the plan's fingerprint in every row; read files of reports "
+            "with discreet.engines.spark.read_reports, or add the column if you know which plan they belong to."
+        )
+    check_loose_schema(mechanism, to_arrow_schema(frame.schema))
+    ours = (sql.col(PLAN).cast("string") == mechanism.fingerprint).alias(_OURS)
+    marked = sql.col(SIMULATED).cast("boolean") if SIMULATED in frame.columns else sql.lit(False)
+    return frame.select(*names, sql.coalesce(ours, sql.lit(False)).alias(_OURS), marked.alias(SIMULATED))
+
+
+def reports_in(batch: pa.RecordBatch, mechanism: Mechanism) -> tuple[Reports, dict[str, int]]:
+    """Return the reports of a batch of a `prepared` frame, and how many rows are left out for each reason.
+
+    Raises:
+        MismatchError: if a row belongs to another plan.
+    """
+    strangers = batch.num_rows - int(pc.sum(batch.column(_OURS)).as_py() or 0)
+    if strangers:
+        raise MismatchError(
+            f"reports and mechanism must belong to one plan; {strangers} of {batch.num_rows} rows of a batch do not "
+            f"belong to {mechanism.fingerprint[:12]}."
+        )
+    simulated = bool(pc.any(batch.column(SIMULATED)).as_py())
+    return sift_loose(mechanism, batch, simulated=simulated)
+
+
+def to_spark(mechanism: Mechanism, reports: Reports) -> pa.RecordBatch:
+    """Return reports as a batch of a frame: the mechanism's columns, ``plan`` and ``simulated``."""
+    from discreet.io.arrow import to_arrow
+
+    refuse_strangers({mechanism.fingerprint, reports.fingerprint})
+    table = to_arrow(mechanism, reports)
+    named = {column.name: table[column.name].cast(spark_type(column)) for column in mechanism.columns}
+    named[PLAN] = pa.array([mechanism.fingerprint]).take(pa.array(np.zeros(reports.n, np.int8)))
+    named[SIMULATED] = pa.array(np.full(reports.n, reports.simulated))
+    return pa.table(named).combine_chunks().to_batches()[0] if reports.n else _nothing(pa.table(named).schema)
+
+
+def _nothing(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema=schema)
+
+
+def frame_schema(mechanism: Mechanism) -> Any:
+    """Return the Spark schema of a frame of reports."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    fields = [pa.field(column.name, spark_type(column)) for column in mechanism.columns]
+    return from_arrow_schema(pa.schema([*fields, pa.field(PLAN, pa.string()), pa.field(SIMULATED, pa.bool_())]))

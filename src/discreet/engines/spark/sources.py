@@ -1,0 +1,69 @@
+"""Where tasks find reports: in the rows of a frame, or in files that every executor sees under the same names."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.core.reports import Reports
+from discreet.engines.fold import TallyFold
+from discreet.engines.local import batches_of
+from discreet.engines.spark.frames import prepared, reports_in
+from discreet.io.parts import Part, parts_of
+
+Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""What an executor does with the batches of a partition."""
+
+_THREADS = "DISCREET_THREADS"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """Reports on a cluster.
+
+    Attributes:
+        frame: what is cut into partitions.
+        read: makes reports of the batches of a partition, with how many rows were left out for each reason; as
+            `TallyFold.checked`.
+    """
+
+    frame: Any
+    read: Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[Reports, Mapping[str, int]]]]
+
+
+def from_frame(fold: TallyFold, frame: Any) -> Source:
+    """Return the reports of a frame; bad rows are left out.
+
+    Raises:
+        DataError: if a column is missing or of another kind.
+    """
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Reports, Mapping[str, int]]]:
+        for batch in batches:
+            yield reports_in(batch, fold.mechanism)
+
+    return Source(prepared(frame, fold.mechanism), read)
+
+
+def from_files(spark: Any, fold: TallyFold, parts: Sequence[Part]) -> Source:
+    """Return the reports in parts of files, a task for each part; bad rows are left out if the fold sifts."""
+    places = [(str(part.path), tuple(part.groups), part.rows) for part in parts]
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Reports, Mapping[str, int]]]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                path, groups, rows = places[number]
+                # What a file says of itself is read again: it may be large, and another machine reads it now.
+                whole, *_ = parts_of(Path(path), fold.mechanism)
+                part = replace(whole, groups=groups, rows=rows)
+                yield from batches_of(part, fold.mechanism, fold.checked)
+
+    return Source(spark.range(0, len(places), 1, max(len(places), 1)), read)
+
+
+def one_thread() -> None:
+    """Keep a task to the one core that Spark gives it, unless somebody said otherwise."""
+    os.environ.setdefault(_THREADS, "1")

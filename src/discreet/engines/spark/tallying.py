@@ -1,0 +1,120 @@
+"""Tallies on a cluster: every task has a state of the local engine's fold, and states are summed block by block.
+
+A task that is run again, because its executor was lost or was slow, starts anew from an empty state, and Spark counts
+the rows of one run only.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.engines.fold import Counted, TallyFold
+from discreet.engines.local import Progress, checked_share, surveyed
+from discreet.engines.spark.frames import frame_schema, to_spark
+from discreet.engines.spark.running import working
+from discreet.engines.spark.sources import Source, from_files, from_frame, one_thread
+from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
+from discreet.errors import DiscreetError
+from discreet.mechanisms import Mechanism
+
+
+def tally(frame: Any, mechanism: Mechanism, *, bad_share: float = 0.0, progress: Progress | None = None) -> Counted:
+    """Tally a Spark frame of reports.
+
+    Args:
+        frame: the reports; see `discreet.engines.spark.frames`. Other columns are not read.
+        mechanism: what made the reports.
+        bad_share: the share of rows, in 0..1, that may be nothing a device can have sent: they are left out and
+            counted.
+        progress: called now and then with the tasks done and the tasks in all.
+
+    Returns:
+        The tally, the same to the last digit as on one machine; and how many rows were left out for which reason.
+
+    Raises:
+        DataError: if a column is missing or of another kind, or too many rows are bad.
+        MismatchError: if a row belongs to another plan.
+        ParameterError: if a parameter is out of range.
+        EngineError: if Spark gives up.
+    """
+    checked_share(bad_share)
+    fold = TallyFold(mechanism, sift=True)
+    found = _counted(frame.sparkSession, from_frame(fold, frame), fold, progress)
+    found.refuse_above(bad_share)
+    return found
+
+
+def tally_files(
+    spark: Any,
+    mechanism: Mechanism,
+    sources: str | Path | Sequence[str | Path],
+    *,
+    bad_share: float = 0.0,
+    progress: Progress | None = None,
+) -> Counted:
+    """Tally files of reports, and folders of them, that every executor sees under the same names.
+
+    Args:
+        spark: the session.
+        mechanism: what made the reports.
+        sources: as for `discreet.engines.tally`.
+        bad_share: as for `tally`.
+        progress: as for `tally`.
+
+    Returns:
+        As `tally`.
+
+    Raises:
+        DataError, MismatchError, ParameterError: as for `discreet.engines.tally`.
+        EngineError: if Spark gives up.
+    """
+    checked_share(bad_share)
+    tallies, parts = surveyed(mechanism, sources)
+    fold = TallyFold(mechanism, sift=True)
+    found = _counted(spark, from_files(spark, fold, parts), fold, progress)
+    whole = Counted(sum(tallies, start=found.tally), found.left_out)
+    whole.refuse_above(bad_share)
+    return whole
+
+
+def read_reports(spark: Any, mechanism: Mechanism, sources: str | Path | Sequence[str | Path]) -> Any:
+    """Return a Spark frame of the reports in files and folders, read by the executors.
+
+    Args:
+        spark: the session.
+        mechanism: what made the reports.
+        sources: as for `tally_files`; no tallies.
+
+    Raises:
+        DataError, MismatchError: as for `tally_files`, of what files say of themselves; bad rows are refused when the
+            frame is worked out.
+    """
+    _, parts = surveyed(mechanism, sources)
+    source = from_files(spark, TallyFold(mechanism), parts)
+    read = source.read
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for reports, _ in read(batches):
+            yield to_spark(mechanism, reports)
+
+    return source.frame.mapInArrow(work, frame_schema(mechanism))
+
+
+def _counted(spark: Any, source: Source, fold: TallyFold, progress: Progress | None) -> Counted:
+    read = source.read
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        one_thread()
+        state = fold.zero()
+        try:
+            for found in read(batches):
+                fold.add_reports(state, *found)
+        except DiscreetError as error:
+            yield refused(error)
+            return
+        yield from blocks_of(state)
+
+    with working(spark, progress):
+        return fold.finish(collected(source.frame.mapInArrow(work, SCHEMA), fold.zero()))

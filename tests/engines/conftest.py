@@ -1,0 +1,31 @@
+"""A Spark cluster of two executors with processes of their own, started once for all tests that need it."""
+
+import shutil
+import warnings
+from collections.abc import Iterator
+from os import environ
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    if shutil.which("java") is None and "JAVA_HOME" not in environ:
+        pytest.skip("no Java")
+    from discreet.engines.spark import QUIET, session
+
+    settings = {
+        "spark_sql_shuffle_partitions": "4",
+        "spark_default_parallelism": "4",
+        "spark_sql_warehouse_dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark_local_dir": str(tmp_path_factory.mktemp("local")),
+        # A cluster within one machine needs no name that others could find.
+        "spark_driver_host": "127.0.0.1",
+        "spark_driver_bindAddress": "127.0.0.1",
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        running = session("local-cluster[2,1,1200]", **QUIET, **settings)
+    yield running
+    running.stop()

@@ -1,0 +1,237 @@
+"""Tallies on a real cluster of two executors: the same as on one machine, to the last digit, or one sentence."""
+
+import os
+import shutil
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet.io.parts as reading
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.engines import spark as engine
+from discreet.engines import tally
+from discreet.engines.spark import vectors
+from discreet.errors import DataError, EngineError, MismatchError, MissingExtraError, ParameterError
+from discreet.io.files import write_reports, write_tally
+from discreet.mechanisms import Channel, HadamardResponse, LocalHashing, RandomizedResponse, UnaryEncoding
+from laws import MEDIUM, Case, cases, sampled
+from refusals import refused
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+SYMBOLS = RandomizedResponse(Domain(range(70), sensitive=list(range(45))), 1.0)
+BITS = UnaryEncoding(Domain(range(70), sensitive=list(range(45))), 1.0)
+
+
+def same(left: Tally, right: Tally) -> bool:
+    marks = (left.fingerprint, left.n, left.simulated) == (right.fingerprint, right.n, right.simulated)
+    return marks and np.array_equal(left.support, right.support) and np.array_equal(left.clear, right.clear)
+
+
+def made(mechanism: Any, n: int, seed: int = 3) -> Reports:
+    codes = np.random.default_rng(seed).integers(0, mechanism.domain.size, n)
+    return mechanism.obfuscate_codes(codes, random=SeededRandom(seed))
+
+
+def folder_of(path: Path, mechanism: Any, reports: Reports, each: int = 1000) -> Path:
+    path.mkdir()
+    for place, start in enumerate(range(0, reports.n, each)):
+        ending = ("parquet", "arrow", "jsonl")[place % 3]
+        write_reports(path / f"{place}.{ending}", mechanism, reports.part(start, start + each))
+    return path
+
+
+def rows(spark: Any, mechanism: Any, columns: dict[str, list[Any]], types: str, plan: str | None = None) -> Any:
+    """Make a frame of reports by hand."""
+    whole = {**columns, "plan": [plan or mechanism.fingerprint] * len(next(iter(columns.values())))}
+    return spark.createDataFrame(list(zip(*whole.values(), strict=True)), f"{types}, plan string")
+
+
+def test_every_mechanism_gives_the_tally_of_one_machine(spark: Any, tmp_path: Path) -> None:
+    several = [case for case in cases(MEDIUM, (1.0,)) if case.sizes == "12of40"]
+    mechanisms = {case.mechanism.fingerprint: (case.mechanism, sampled(case)) for case in several}
+    channel = Channel(np.full((3, 3), 0.2) + 0.4 * np.eye(3), Domain(["a", "b", "c"]))
+    mechanisms[channel.fingerprint] = channel, made(channel, 3001)
+    assert len(mechanisms) >= 10
+    for name, (mechanism, reports) in mechanisms.items():
+        folder = folder_of(tmp_path / name, mechanism, reports)
+        expected = tally(mechanism, folder).tally
+        assert expected.n == 3001
+        assert same(engine.tally_files(spark, mechanism, folder).tally, expected), name
+        frame = engine.read_reports(spark, mechanism, folder)
+        assert same(engine.tally(frame, mechanism).tally, expected), name
+
+
+def test_parquet_that_spark_reads_itself(spark: Any, tmp_path: Path) -> None:
+    for mechanism in (SYMBOLS, BITS, Case("subset", "12of40", 1.0).mechanism):
+        reports = made(mechanism, 2000)
+        ours, theirs = (str(tmp_path / f"{mechanism.fingerprint}.{who}") for who in ("parquet", "spark"))
+        write_reports(ours, mechanism, reports)
+        read = spark.read.parquet(ours).selectExpr("*", f"'{mechanism.fingerprint}' AS plan", "true AS simulated")
+        assert same(engine.tally(read, mechanism).tally, mechanism.tally(reports))
+        # What Spark writes has other types, and here other columns beside.
+        read.selectExpr("*", "'x' AS note").repartition(3).write.parquet(theirs)
+        assert same(engine.tally(spark.read.parquet(theirs), mechanism).tally, mechanism.tally(reports))
+
+
+def test_tallies_many_blocks_and_no_reports(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    large = RandomizedResponse(Domain(range(3 * vectors.WIDTH + 17)), 1.0)
+    reports = made(large, 20_000)
+    write_reports(tmp_path / "r.parquet", large, [reports.part(0, 9000), reports.part(9000, 20_000)])
+    write_tally(tmp_path / "t.tally.parquet", large.tally(reports))
+    write_reports(tmp_path / "none.parquet", large, reports.part(0, 0))
+    monkeypatch.setattr(reading, "_PART_ROWS", 4000)
+    found = engine.tally_files(spark, large, tmp_path)
+    assert same(found.tally, tally(large, tmp_path).tally)
+    assert found.tally.n == 40_000
+    assert found.left_out == {}
+    nothing = engine.tally(engine.read_reports(spark, large, tmp_path / "none.parquet"), large).tally
+    assert nothing.n == 0
+    # Fetched piece by piece, as very long vectors are.
+    monkeypatch.setattr(vectors, "_AT_ONCE", 0)
+    assert same(engine.tally_files(spark, large, tmp_path).tally, found.tally)
+
+
+def test_bad_rows_are_counted_by_reason(spark: Any) -> None:
+    good: list[tuple[Any, Any]] = [(60, None), (None, 3)] * 50
+    bad: list[tuple[Any, Any]] = [(None, None), (60, 3), (None, 45), (None, -1), (70, None), (-3, None), (2, None)]
+    clear, symbol = zip(*good, *bad, strict=True)
+    frame = rows(spark, SYMBOLS, {"clear": clear, "symbol": symbol}, "clear int, symbol long").repartition(3)
+    found = engine.tally(frame, SYMBOLS, bad_share=0.1)
+    assert (found.tally.n, found.bad) == (100, 7)
+    assert sorted(found.left_out.values()) == [1, 1, 1, 2, 2]
+    assert found.tally.support[3] == 50
+    message = refused(DataError, lambda: engine.tally(frame, SYMBOLS))
+    assert message.startswith("7 of 107 rows are no reports of this plan")
+    refused(ParameterError, lambda: engine.tally(frame, SYMBOLS, bad_share=2))
+
+
+def test_bits_of_another_length_and_gaps_in_lists(spark: Any) -> None:
+    strings = [b"\0" * 6, b"\0" * 5, b"", None, b"\0" * 6]
+    frame = rows(spark, BITS, {"clear": [None] * 5, "bits": strings}, "clear short, bits binary")
+    found = engine.tally(frame, BITS, bad_share=1)
+    assert (found.tally.n, found.bad) == (2, 3)
+    subset = Case("subset", "12of40", 1.0).mechanism
+    k = subset.law.columns[0].width
+    lists = [list(range(k)), [*range(k - 1), None], list(range(k + 1)), None, [-1, *range(1, k)], list(range(k))]
+    columns = {"clear": [None] * 6, subset.law.columns[0].name: lists}
+    frame = rows(spark, subset, columns, f"clear int, {subset.law.columns[0].name} array<int>")
+    found = engine.tally(frame, subset, bad_share=1)
+    assert (found.tally.n, found.bad) == (2, 4)
+
+
+def test_what_is_no_frame_of_reports(spark: Any) -> None:
+    frame = rows(spark, SYMBOLS, {"clear": [60], "symbol": [None]}, "clear int, symbol int")
+    assert "column 'plan'" in refused(DataError, lambda: engine.tally(frame.drop("plan"), SYMBOLS))
+    assert "symbol (integer)" in refused(DataError, lambda: engine.tally(frame.drop("symbol"), SYMBOLS))
+    refused(DataError, lambda: engine.tally(frame.selectExpr("clear", "'3' AS symbol", "plan"), SYMBOLS))
+    refused(DataError, lambda: engine.tally(frame, BITS))
+
+
+def test_strangers_in_any_partition(spark: Any, tmp_path: Path) -> None:
+    other = RandomizedResponse(SYMBOLS.domain, 2.0)
+    ours = engine.read_reports(spark, SYMBOLS, folder_of(tmp_path / "ours", SYMBOLS, made(SYMBOLS, 3000)))
+    theirs = engine.read_reports(spark, other, folder_of(tmp_path / "theirs", other, made(other, 100)))
+    assert "100 of 100 rows" in refused(MismatchError, lambda: engine.tally(ours.union(theirs), SYMBOLS))
+    unmarked = theirs.selectExpr("clear", "symbol", "CAST(NULL AS string) AS plan", "simulated")
+    refused(MismatchError, lambda: engine.tally(ours.union(unmarked), SYMBOLS))
+    shutil.copy(tmp_path / "theirs" / "0.parquet", tmp_path / "ours" / "9.parquet")
+    refused(MismatchError, lambda: engine.tally_files(spark, SYMBOLS, tmp_path / "ours"))
+
+
+def test_a_damaged_file_is_named(spark: Any, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "reports", SYMBOLS, made(SYMBOLS, 3000))
+    whole = bytearray((folder / "0.parquet").read_bytes())
+    whole[4:400] = b"\xff" * 396
+    (folder / "0.parquet").write_bytes(whole)
+    assert "0.parquet" in refused(DataError, lambda: engine.tally_files(spark, SYMBOLS, folder))
+    (folder / "0.parquet").write_bytes(whole[:-9])
+    assert "0.parquet" in refused(DataError, lambda: engine.tally_files(spark, SYMBOLS, folder))
+
+
+def test_a_killed_executor_counts_nothing_twice(spark: Any, tmp_path: Path) -> None:
+    reports = made(SYMBOLS, 12_000)
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    for place in range(12):
+        write_reports(folder / f"{place:02}.parquet", SYMBOLS, reports.part(place * 1000, (place + 1) * 1000))
+    marker = tmp_path / "killed"
+
+    def kill_once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        for batch in batches:
+            yield batch.slice(0, 400)
+            # Tasks before this one are done, and this one has handed out rows already.
+            if TaskContext.get().partitionId() == 7 and not marker.exists():
+                status = Path(f"/proc/{os.getppid()}/status").read_text()
+                executor = int(status.split("PPid:")[1].split()[0])
+                marker.write_bytes(Path(f"/proc/{executor}/cmdline").read_bytes())
+                os.kill(executor, signal.SIGKILL)
+            yield batch.slice(400)
+
+    frame = engine.read_reports(spark, SYMBOLS, folder)
+    found = engine.tally(frame.mapInArrow(kill_once, frame.schema), SYMBOLS).tally
+    assert "CoarseGrainedExecutorBackend" in marker.read_text()
+    assert same(found, SYMBOLS.tally(reports))
+
+
+def test_columns_are_obfuscated_once(spark: Any) -> None:
+    mechanism = LocalHashing(Domain(range(1_000_000)), 1.0)
+    values = spark.range(0, 4000, 1, 8).selectExpr("7 AS value", "id AS person")
+    drawn = engine.obfuscate(values, mechanism, "value", keep=["person"])
+    assert drawn.columns == ["alpha", "beta", "bucket", "plan", "simulated", "person"]
+    first = {row.person: (row.alpha, row.beta, row.bucket) for row in drawn.collect()}
+    assert first == {row.person: (row.alpha, row.beta, row.bucket) for row in drawn.collect()}
+    # Every partition has words of its own: as long as these are alike, no two of them share even a few rows.
+    streams = [tuple(first[person][:2] for person in range(start, start + 20)) for start in range(0, 4000, 500)]
+    assert len(set(streams)) == 8
+    assert max(Counter(first.values()).values()) == 1
+    counted = engine.tally(drawn, mechanism).tally
+    assert (counted.n, counted.simulated) == (4000, False)
+    assert mechanism.linear(counted)[7] == pytest.approx(1.0, abs=0.25)
+
+
+def test_a_seed_repeats_itself_and_is_marked(spark: Any) -> None:
+    values = spark.range(0, 3000, 1, 4).selectExpr("CAST(id % 70 AS int) AS value")
+    twice = [engine.tally(engine.obfuscate(values, BITS, "value", seed=5), BITS).tally for _ in range(2)]
+    assert same(*twice)
+    assert twice[0].simulated
+    other = engine.tally(engine.obfuscate(values, BITS, "value", seed=6), BITS).tally
+    assert not np.array_equal(other.support, twice[0].support)
+    column = HadamardResponse(Domain(range(70)), 1.0)
+    parts = engine.obfuscate(spark.range(0, 400, 1, 2).selectExpr("3 AS value"), column, "value", seed=5).collect()
+    assert [row["column"] for row in parts[:200]] != [row["column"] for row in parts[200:]]
+
+
+def test_what_cannot_be_obfuscated(spark: Any) -> None:
+    values = spark.range(0, 100, 1, 3).withColumnRenamed("id", "value")
+    message = refused(DataError, lambda: engine.obfuscate(values, BITS, "value"), 99)
+    assert "are not in the domain" in message
+    assert "other" in refused(DataError, lambda: engine.obfuscate(values, BITS, "other"))
+    assert "would go in clear" in refused(
+        ParameterError, lambda: engine.obfuscate(values, BITS, "value", keep=["value"])
+    )
+    marked = values.selectExpr("value", "value AS plan")
+    refused(ParameterError, lambda: engine.obfuscate(marked, BITS, "value", keep=["plan"]))
+
+
+def test_what_spark_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert "Java" in refused(EngineError, engine.session)
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "openjdk" in refused(EngineError, engine.session)
+    monkeypatch.delitem(sys.modules, "pyspark.sql", raising=False)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    assert "discreet[spark]" in refused(MissingExtraError, engine.session)
