@@ -3,6 +3,7 @@
 A new block law joins `BUILDERS`, and gets everything.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,10 +25,13 @@ from discreet.mechanisms import (
     LocalHashing,
     PerValueEncoding,
     PerValueResponse,
+    PooledHashing,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
 )
+from discreet.mechanisms.block_law import CountedBlocks
+from discreet.mechanisms.designs import MixedSubsets
 
 EPSILONS = (0.1, 1.0, 3.0, 8.0)
 
@@ -63,6 +67,8 @@ BUILDERS: dict[str, Callable[..., BlockMechanism]] = {
     "hashing": LocalHashing,
     "hashing-g2": partial(LocalHashing, g=2),
     "hashing-g5": partial(LocalHashing, g=5),
+    "hashing-pool": partial(PooledHashing, functions=12),
+    "hashing-pool-g5": partial(PooledHashing, g=5, functions=5, seed=7),
     "hadamard": HadamardResponse,
     "design": BlockDesign,
     "design-mass": partial(BlockDesign, sensitive_mass=0.2),
@@ -70,6 +76,8 @@ BUILDERS: dict[str, Callable[..., BlockMechanism]] = {
     "unary-per-value": per_value(PerValueEncoding),
 }
 PER_VALUE = {"rr-per-value", "unary-per-value"}
+POOLS = {"hashing-pool", "hashing-pool-g5"}
+"""Of these rho is a mean over what was drawn once for all reports."""
 
 SMALL = {"1of2": (2, [1]), "1of7": (7, [3]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}
 MEDIUM = {"1of40": (40, [17]), "12of40": (40, [0, 1, 5, 9, 10, 18, 22, 23, 30, 31, 38, 39]), "40of40": (40, None)}
@@ -120,6 +128,7 @@ def rounding(case: Case) -> float:
 
 
 small = pytest.mark.parametrize("case", cases(SMALL), ids=str)
+small_exact = pytest.mark.parametrize("case", [case for case in cases(SMALL) if case.builder not in POOLS], ids=str)
 every = pytest.mark.parametrize("case", cases(SIZES), ids=str)
 one_epsilon = pytest.mark.parametrize("case", cases(SIZES, (1.0,)), ids=str)
 
@@ -144,29 +153,44 @@ class Spelled:
     def matrix(self) -> Any:
         return (self.numerators / self.denominator).astype(np.float64)
 
-    def kinds(self, mechanism: BlockMechanism) -> list[Any]:
-        """Return rows of outputs, for each kind of block that the tally tells apart."""
-        if mechanism.support_size == mechanism.domain.sensitive_count:
-            return [slice(None)]
-        sizes = self.contained.sum(axis=1)
-        return [np.flatnonzero(sizes == size) for size in mechanism.law.sizes]
+    def counted(self, mechanism: BlockMechanism) -> Any:
+        """Return ``(|Y|, support_size)`` what a report of each output adds to the counts of blocks in a tally."""
+        if isinstance(mechanism.law, CountedBlocks):
+            # The alphabet's blocks come first, each with a count of its own.
+            return np.eye(len(self.clear), mechanism.law.alphabet_size, dtype=np.int64)
+        contained, sizes = self.contained.astype(np.int64), sizes_told_apart(mechanism)
+        own = contained.sum(axis=1)
+        return contained if sizes is None else np.hstack([contained * (own == size)[:, None] for size in sizes])
 
     def expected(self, mechanism: BlockMechanism, p: Any, n: int) -> Tally:
         """Return the expected tally of ``n`` reports when values are drawn from ``p``, in proportion to integers."""
         outputs = np.array([int(share) for share in p], dtype=object) @ self.numerators
         whole = self.denominator * int(sum(p))
-        support = np.concatenate(
-            [outputs[kind] @ self.contained[kind].astype(object) for kind in self.kinds(mechanism)]
-        )
+        support = outputs @ self.counted(mechanism).astype(object)
         clear = [sum(outputs[self.clear == rank].tolist()) for rank in range(mechanism.domain.clear_count)]
         return Tally(mechanism.fingerprint, n, _shares(support, n, whole), _shares(clear, n, whole))
 
 
-def support_of(mechanism: BlockMechanism, block: Any) -> Any:
-    """Return the T of a single report, from which values its block contains."""
-    if mechanism.support_size == mechanism.domain.sensitive_count:
-        return block.astype(np.int64)
-    return np.concatenate([block.astype(np.int64) * (block.sum() == size) for size in mechanism.law.sizes])
+def sizes_told_apart(mechanism: BlockMechanism) -> tuple[int, int] | None:
+    """Return the sizes of blocks that a tally counts apart; None if it does not tell sizes apart."""
+    return mechanism.law.sizes if isinstance(mechanism.law, MixedSubsets) else None
+
+
+def aim(case: "Case", p: Any) -> Any:
+    """Return the ``(|X|,)`` mean of the linear estimate under what was drawn once for all: p, where nothing was.
+
+    By enumeration of which values are in one block how often.
+    """
+    law, domain = case.mechanism.law, case.domain
+    if case.builder not in POOLS:
+        return p
+    contained = law.contains(law.alphabet()[0]).astype(np.float64)
+    together = contained.T @ contained / contained.sum(axis=0)[:, None]
+    off = (together - float(law.pair_inclusion)) / (1 - float(law.pair_inclusion))
+    np.fill_diagonal(off, 0.0)
+    moved = np.array(p, dtype=np.float64)
+    moved[domain.sensitive] += off @ moved[domain.sensitive]
+    return moved
 
 
 def of_each(shares: tuple[Fraction, ...], law: Any) -> list[Fraction]:
@@ -177,18 +201,27 @@ def of_each(shares: tuple[Fraction, ...], law: Any) -> list[Fraction]:
 def kinds_of(mechanism: BlockMechanism) -> list[tuple[Fraction, list[Fraction], list[Fraction]]]:
     """Return, for each kind of block, its share of the noise, and pi and rho of every value."""
     law = mechanism.law
-    if mechanism.support_size == mechanism.domain.sensitive_count:
+    if sizes_told_apart(mechanism) is None:
         return [(Fraction(1), of_each(law.inclusions, law), of_each(law.pair_inclusions, law))]
     v = law.size
     return [(t, [Fraction(k, v)] * v, [Fraction(k - 1, v - 1)] * v) for t, k in zip(law.shares, law.sizes, strict=True)]
 
 
-def by_kind(mechanism: BlockMechanism, contained: Any) -> list[list[int]]:
+def by_kind(mechanism: BlockMechanism, contained: Any) -> list[int]:
     """Return how many blocks contain each value, for each kind of block (its size) that the tally tells apart."""
-    if mechanism.support_size == mechanism.domain.sensitive_count:
-        return [contained.sum(axis=0).tolist()]
-    sizes = contained.sum(axis=1)
-    return [contained[sizes == size].sum(axis=0).tolist() for size in mechanism.law.sizes]
+    sizes, own = sizes_told_apart(mechanism), contained.sum(axis=1)
+    kinds = [contained] if sizes is None else [contained[own == size] for size in sizes]
+    return [count for kind in kinds for count in kind.sum(axis=0).tolist()]
+
+
+def counted(mechanism: BlockMechanism, blocks: Any) -> list[int]:
+    """Return what a tally says of blocks, by a loop over the alphabet where they are counted one by one."""
+    law = mechanism.law
+    if not isinstance(law, CountedBlocks):
+        return by_kind(mechanism, law.contains(blocks))
+    seen = Counter(zip(*(blocks[column.name].tolist() for column in law.columns), strict=True))
+    written = law.alphabet()[0]
+    return [seen[one] for one in zip(*(written[column.name].tolist() for column in law.columns), strict=True)]
 
 
 def _shares(counts: Any, n: int, whole: int) -> Any:

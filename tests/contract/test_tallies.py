@@ -12,7 +12,7 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding
-from laws import BUILDERS, Case, by_kind, one_epsilon, sampled
+from laws import BUILDERS, Case, counted, one_epsilon, sampled
 
 CUTS = (0, 1, 2, 700, 700, 2999, 3001)
 
@@ -22,7 +22,7 @@ def test_tally_counts_what_the_reports_contain(case: Case) -> None:
     mechanism, reports = case.mechanism, sampled(case)
     tally = mechanism.tally(reports)
     contained = mechanism.law.contains(reports.blocks)
-    assert tally.support.tolist() == [count for kind in by_kind(mechanism, contained) for count in kind]
+    assert tally.support.tolist() == counted(mechanism, reports.blocks)
     assert tally.clear.tolist() == [int((reports.clear == code).sum()) for code in case.domain.clear_codes]
     assert tally.n == len(reports) == 3001
     assert tally.clear_total == len(reports.clear)

@@ -41,7 +41,8 @@ def expected(plan: Personalized, r: Any) -> Tally:
     outputs = r @ common.channel().matrix
     blocks, _ = common.law.alphabet()
     contained = common.law.contains(blocks)
-    support = np.rint(N * (outputs[: len(contained)] @ contained)).astype(np.int64)
+    counted = np.eye(len(contained)) if common.support_size == len(contained) else contained
+    support = np.rint(N * (outputs[: len(contained)] @ counted)).astype(np.int64)
     return Tally(common.fingerprint, N, support, np.rint(N * outputs[len(contained) :]).astype(np.int64))
 
 

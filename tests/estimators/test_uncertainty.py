@@ -13,7 +13,7 @@ from discreet.core.tally import Tally
 from discreet.estimators import estimate
 from discreet.mechanisms import RandomizedResponse
 from evidence import LEVEL
-from laws import SMALL, Case, cases, spelled
+from laws import POOLS, SMALL, Case, cases, spelled
 
 RUNS = 4000
 P = {"3of7": [0.2, 0.15, 0.1, 0.12, 0.18, 0.05, 0.2], "5of5": [0.3, 0.25, 0.2, 0.15, 0.1]}
@@ -30,18 +30,21 @@ def simulated(case: Case, n: int, runs: int = RUNS) -> list[Tally]:
     """Tallies of collections whose values and reports are both drawn."""
     mechanism, channel = case.mechanism, spelled(case)
     counts = np.random.default_rng(20260101).multinomial(n, np.array(P[case.sizes]) @ channel.matrix, runs)
-    support = counts @ channel.contained.astype(np.int64)
+    support = counts @ channel.counted(mechanism)
     ranks = np.arange(case.domain.clear_count)
     clear = counts @ (channel.clear[:, None] == ranks).astype(np.int64)
     return [Tally(mechanism.fingerprint, n, each, told) for each, told in zip(support, clear, strict=True)]
 
 
-@pytest.mark.parametrize("case", cases({"5of5": SMALL["5of5"]}, (1.0, 3.0)), ids=str)
+whole = [case for case in cases({"5of5": SMALL["5of5"]}, (1.0, 3.0)) if case.builder not in POOLS]
+
+
+@pytest.mark.parametrize("case", whole, ids=str)
 def test_linear_variances_are_unbiased_over_every_pair_of_reports(case: Case) -> None:
     """Plain LDP, n = 2: the mean of the stated variances is the variance, exactly, thanks to n - 1."""
     mechanism, channel, p = case.mechanism, spelled(case), np.array(P["5of5"])
     outputs, distinct = {}, p @ channel.matrix
-    for block, share in zip(channel.contained.astype(np.int64).tolist(), distinct, strict=True):
+    for block, share in zip(channel.counted(mechanism).tolist(), distinct, strict=True):
         outputs[tuple(block)] = outputs.get(tuple(block), 0) + share
     mean = np.zeros(5)
     for first, one in outputs.items():

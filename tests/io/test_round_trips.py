@@ -242,6 +242,8 @@ def test_columns_are_as_narrow_as_can_be(builder: str, size: int, sensitive: int
         ("subset-k2", {"members": [3, 8]}, [3, 8]),
         # P = 11; the block is 4 z + 5 mod 11 for z = 1 and 6.
         ("hashing-g5", {"alpha": 4, "beta": 5, "bucket": 1}, [9, 7]),
+        # SHA-256 of "discreet hash pool 7 2147483647 3 0" says c0 to c3, and the cubic is 3 mod 5 at these ranks.
+        ("hashing-pool-g5", {"cohort": 3, "bucket": 3}, [3, 4, 5, 9]),
         # Sylvester's column 3: +1 in the rows x + 1 that share an even number of bits with it.
         ("hadamard", {"column": 3}, [x for x in range(10) if ((x + 1) & 3).bit_count() % 2 == 0]),
     ],
@@ -251,7 +253,7 @@ def test_one_report_reads_as_documented(builder: str, block: dict[str, Any], con
     lines = [json.dumps({"plan": mechanism.fingerprint, **part}) for part in ({"clear": 12}, block, {"clear": 1})]
     reports = json_form.from_json(mechanism, lines)
     tally = mechanism.tally(reports)
-    assert np.flatnonzero(tally.support).tolist() == sorted(contained)
+    assert np.flatnonzero(mechanism.law.support_of(tally.support)).tolist() == sorted(contained)
     assert tally.clear.tolist() == [0, 1, 1, 0]
     assert list(json_form.to_json(mechanism, reports)) == lines
 

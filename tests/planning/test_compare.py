@@ -102,9 +102,12 @@ def test_recommendations_differ_where_they_should() -> None:
 def test_errors_fall_with_the_number_of_people(domain: Domain) -> None:
     few, many = compare(domain, 1.0, 100), compare(domain, 1.0, 10_000)
     for one, other in zip(few.prospects, many.prospects, strict=True):
+        assert one.bytes == other.bytes
+        if one.worst.lasting and domain.sensitive_count > 1:
+            assert other.worst_mse < one.worst_mse < 100 * other.worst_mse
+            continue
         assert one.worst_mse == pytest.approx(100 * other.worst_mse)
         assert one.sensitive_error == pytest.approx(10 * other.sensitive_error)
-        assert one.bytes == other.bytes
 
 
 def test_the_mass_that_nobody_gave() -> None:
@@ -169,13 +172,13 @@ def test_losses_are_those_of_the_planning_functions(domain: Domain, epsilon: flo
         assert one.assumed.excess is None
         worst = worst_normal_l1(mechanism, n)
         assert (one.worst.mse, one.worst.l1) == (mechanism.worst_case_mse(n), worst.value)
-        assert one.worst.standard_error == sqrt(worst_variance(mechanism) / n)
+        assert one.worst.standard_error == sqrt(worst_variance(mechanism, n) / n)
         best_of_all = optimal_design(domain.sensitive_count, domain.size, epsilon)
-        assert one.worst.excess == pytest.approx(mechanism.worst_case_mse(1) / best_of_all.value, rel=1e-12)
+        assert one.worst.excess == pytest.approx(mechanism.worst_case_mse(n) * n / best_of_all.value, rel=1e-12)
         assert one.assumed.mse <= one.worst.mse
         assert one.assumed.l1 <= one.worst.l1
         assert one.assumed.standard_error <= one.worst.standard_error * (1 + 1e-12)
-        if domain.clear_count == 0 or one.name == "rr":
+        if (domain.clear_count == 0 or one.name == "rr") and not mechanism.moments.lasting:
             assert one.assumed.exact_l1 == pytest.approx(exact_l1(mechanism, n, p / p.sum()), rel=1e-12)
             assert one.worst.exact_l1 == pytest.approx(one.worst.l1, rel=0.05)
         else:
@@ -226,7 +229,7 @@ def test_best_is_that_of_the_comparison() -> None:
         ({"p": p}, "distribution"),
         ({"largest_report": 4}, "worst-case"),
     ):
-        wanted = compare(domain, 2.0, 1, target=target, **known).best.mechanism  # type: ignore[arg-type]
+        wanted = compare(domain, 2.0, 10**9, target=target, **known).best.mechanism  # type: ignore[arg-type]
         assert best(domain, 2.0, **known).fingerprint == wanted.fingerprint  # type: ignore[arg-type]
     assert best(domain, 2.0, p=p).fingerprint == best(domain, 2.0, sensitive_mass=0.05).fingerprint
 
@@ -238,7 +241,9 @@ def test_an_even_distribution_is_its_mass() -> None:
     by_p = compare(domain, 1.0, 10, target="distribution", p=p)
     assert by_p.sensitive_mass == pytest.approx(0.2)
     for one, other in zip(by_mass.prospects, by_p.prospects, strict=True):
-        assert one.assumed_mse == pytest.approx(other.assumed_mse, rel=1e-9)
+        # Who gives a distribution gets as many functions as it takes.
+        tuned = one.name == "hashing-pool"
+        assert one.assumed_mse == pytest.approx(other.assumed_mse, rel=0.02 if tuned else 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -327,11 +332,17 @@ def test_fewer_reports_are_better() -> None:
 def test_users_needed(domain: Domain) -> None:
     assert all(one.users_needed is None for one in compare(domain, 1.0, 10).prospects)
     for one in compare(domain, 1.0, 10, standard_error=0.01).prospects:
+        if one.users_needed is None:
+            assert sqrt(worst_variance(one.mechanism, 1 << 53) / (1 << 53)) > 0.01
+            continue
         assert one.users_needed == reports_for_standard_error(one.mechanism, 0.01)
     p = given(domain)
     found = compare(domain, 1.0, 10, target="distribution", p=p, standard_error=0.01)
     for one in found.prospects:
-        again = one.mechanism.expected_standard_errors(one.users_needed, p).max()  # type: ignore[arg-type]
+        if one.users_needed is None:
+            assert one.mechanism.expected_standard_errors(1 << 53, p).max() > 0.01
+            continue
+        again = one.mechanism.expected_standard_errors(one.users_needed, p).max()
         assert again <= 0.01 * (1 + 1e-9)
     assert f"{found.best.users_needed:,} users give every value a standard error" in found.recommendation
 
@@ -344,7 +355,7 @@ def test_recommendations_are_one_sentence_with_the_reason() -> None:
     found = compare(domain, 1.0, 100_000)
     assert found.recommendation == (
         f"Use subset (k=20): whatever the distribution, its mean squared error is at most {found.best.worst_mse:.3e}, "
-        "the least of the 8 compared (next is hashing, 0.4% more) and 1.00 times the least possible; "
+        "the least of the 9 compared (next is hashing, 0.4% more) and 1.00 times the least possible; "
         "a report takes at most 20 bytes."
     )
     assumed = compare(domain, 1.0, 100_000, target="sensitive-mass").recommendation

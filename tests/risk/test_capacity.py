@@ -24,7 +24,7 @@ from discreet.risk.users import Users
 from discreet.theory.contraction import contraction
 from discreet.theory.entropies import BITS
 from discreet.theory.matrices import channel_capacity
-from laws import SMALL, Case, cases, spelled
+from laws import POOLS, SMALL, Case, cases, spelled
 
 D, N, G = 10_500_393, 1_370_637, 10**8
 LOCATIONS = Domain(range(D))
@@ -67,7 +67,11 @@ def test_capacity_of_hadamard_where_it_is_attained(epsilon: float) -> None:
 @every_case
 def test_contraction_is_that_of_the_worst_pair(case: Case) -> None:
     measured, found = contraction(matrix_of(case)), told(case, 4)
-    assert found.eta_tv.value == pytest.approx(measured.total_variation, rel=1e-9)
+    # Under a pool two values may never be in one block, or some always be together.
+    assert found.eta_tv.exact or case.builder in POOLS
+    if found.eta_tv.exact:
+        assert found.eta_tv.value == pytest.approx(measured.total_variation, rel=1e-9)
+    assert found.eta_tv.value >= measured.total_variation * (1 - 1e-9)
     assert found.eta_kl.value >= measured.information.low * (1 - 1e-9)
     if found.eta_kl.exact:
         assert found.eta_kl.value == pytest.approx(measured.information.high, rel=1e-8)

@@ -14,6 +14,7 @@ from discreet.mechanisms import (
     BlockMechanism,
     HadamardResponse,
     LocalHashing,
+    PooledHashing,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
@@ -87,6 +88,17 @@ def hashing(g: int) -> Callable[[int, float], Rates]:
     return rates
 
 
+def pooled(g: int) -> Callable[[int, float], Rates]:
+    """[Wang 2017] with a uniformly random function, which so many functions of a pool come close to."""
+
+    def rates(_: int, epsilon: float) -> Rates:
+        e = exp(epsilon)
+        truth = (e - 1) / (e - 1 + g)
+        return Rates(e / (e + g - 1), 1 / g, truth, (1 - truth) / g)
+
+    return rates
+
+
 def hadamard(_: int, epsilon: float) -> Rates:
     """[Acharya 2019]."""
     truth = tanh(epsilon / 2)
@@ -110,6 +122,7 @@ PAPERS: dict[str, tuple[Callable[..., BlockMechanism], dict, Callable[[int, floa
     "subset-k3": (SubsetSelection, {"k": 3}, subsets(3)),
     "hashing-g2": (LocalHashing, {"g": 2}, hashing(2)),
     "hashing-g5": (LocalHashing, {"g": 5}, hashing(5)),
+    "hashing-pool": (PooledHashing, {"g": 4, "functions": 1 << 17}, pooled(4)),
     "hadamard": (HadamardResponse, {}, hadamard),
 }
 SOME = Domain(range(9), sensitive=[0, 2, 5, 7, 8])
@@ -124,7 +137,8 @@ def rival_of_own(name: str, rates: Rates, off: Rates) -> float:
 
 def rival_of_other(name: str, rates: Rates, off: Rates) -> float:
     """A law in which pi stands for rho, or one in which every other value comes along with one's own."""
-    return {"subset-k2": 2 / 5, "subset-k3": 3 / 5, "hashing-g2": 1 / 2, "hadamard": rates.own}.get(name, off.other)
+    own = {"hadamard": rates.own, "hashing-pool": rates.own}
+    return {"subset-k2": 2 / 5, "subset-k3": 3 / 5, "hashing-g2": 1 / 2, **own}.get(name, off.other)
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -138,7 +152,7 @@ def test_sensitive_values(name: str, domain: Domain, value: int) -> None:
     mechanism = build(domain, EPSILON, **options)
     reports = mechanism.obfuscate_codes(np.full(N, value), random=SeededRandom(seed))
     assert len(reports.clear) == 0
-    support = mechanism.tally(reports).support
+    support = mechanism.law.support(reports.blocks)
     rates = law(domain.sensitive_count, EPSILON)
     for factor in OFF:
         off = law(domain.sensitive_count, EPSILON * factor)
@@ -163,24 +177,25 @@ def test_values_that_are_not_sensitive(name: str, value: int) -> None:
     for factor in OFF:
         off = law(5, EPSILON * factor)
         binomial(f"{name}: in clear", tally.clear_total, N, rates.clear, rival=off.clear)
-        for rank, count in enumerate(tally.support):
+        for rank, count in enumerate(mechanism.law.support(reports.blocks)):
             binomial(f"{name}: rank {rank}", count, N, rates.beside, rival=off.beside)
 
 
-@pytest.mark.parametrize("name", ["rr", "unary", "hashing-g2", "hadamard"])
+@pytest.mark.parametrize("name", ["rr", "unary", "hashing-g2", "hashing-pool", "hadamard"])
 def test_one_sensitive_value(name: str) -> None:
     build, options, law = PAPERS[name]
     print("seed 5")
     mechanism = build(ONE, EPSILON, **options)
-    own = mechanism.tally(mechanism.obfuscate_codes(np.full(N, 2), random=SeededRandom(5)))
-    other = mechanism.tally(mechanism.obfuscate_codes(np.full(N, 3), random=SeededRandom(6)))
+    own = mechanism.obfuscate_codes(np.full(N, 2), random=SeededRandom(5))
+    other = mechanism.obfuscate_codes(np.full(N, 3), random=SeededRandom(6))
+    told, beside = (mechanism.law.support(each.blocks)[0] for each in (own, other))
     rates = law(1, EPSILON)
     for factor in OFF:
         off = law(1, EPSILON * factor)
         rival = off.own if rates.own < 1 else 1 / exp(0.1)
-        binomial(f"{name}: own", own.support[0], N, rates.own, rival=rival)
-        binomial(f"{name}: in clear", other.clear_total, N, rates.clear, rival=off.clear)
-        binomial(f"{name}: beside", other.support[0], N, rates.beside, rival=off.beside)
+        binomial(f"{name}: own", told, N, rates.own, rival=rival)
+        binomial(f"{name}: in clear", len(other.clear), N, rates.clear, rival=off.clear)
+        binomial(f"{name}: beside", beside, N, rates.beside, rival=off.beside)
 
 
 # Bits

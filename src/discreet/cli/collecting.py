@@ -19,7 +19,6 @@ from discreet.estimators.tags import TagEstimate, estimate_personalized
 from discreet.io.files import check_free, replacing, write_reports, write_tally
 from discreet.io.plan import Plan
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.block_law import block_size
 from discreet.mechanisms.personalized import Personalized
 from discreet.plots.pictures import picture_options
 
@@ -130,7 +129,7 @@ def _gathered(
         progress("reading", done, total)
 
     given = {"bad_share": options["bad_rows"], "progress": told}
-    if options["method"] in _NEEDS_REPORTS and block_size(mechanism.law) != 1:
+    if options["method"] in _NEEDS_REPORTS and not mechanism.tally_suffices:
         memory = None if options["memory"] is None else options["memory"] * 1_000_000
         return gather(mechanism, sources, memory=memory, folder=options["temporary"], **given)
     for name in ("memory", "temporary"):

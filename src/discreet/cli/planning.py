@@ -177,9 +177,8 @@ def _needed_heading(found: Comparison, *, worst: bool) -> list[str]:
 
 def _needed(found: Comparison, one: Prospect, *, worst: bool) -> list[str]:
     needed = one.users_needed
-    if needed is None:
-        return []
-    return [f"{needed:,}" if needed < 10**10 else f"{needed:.3e}" for _ in _needed_heading(found, worst=worst)]
+    said = "never" if needed is None else f"{needed:,}" if needed < 10**10 else f"{needed:.3e}"
+    return [said for _ in _needed_heading(found, worst=worst)]
 
 
 def _name(one: Prospect, best: Prospect) -> str:
@@ -195,6 +194,7 @@ def _notes(found: Comparison) -> list[str]:
         "limit of many reports. max s.e.: largest standard error of a value; s.e. sens.: of a rare sensitive value;",
         "s.e. clear: of one in clear at its even share. bytes: of a report, expected and at most.",
     ]
+    notes += [_lasting_note(one, found.sensitive_mass) for one in found.prospects if one.worst.lasting]
     if question.standard_error is not None:
         notes.append(f"users: how many give every value a standard error of at most {question.standard_error:g}.")
     if found.assumed and question.domain.clear_count:
@@ -205,6 +205,20 @@ def _notes(found: Comparison) -> list[str]:
             "to be independent, over time too."
         )
     return notes
+
+
+def _lasting_note(one: Prospect, mass: float) -> str:
+    """Say which part of an error is there because reports share hash functions."""
+    functions, worst, assumed = one.mechanism.law.describe()["functions"], _share(one.worst), _share(one.assumed)
+    return (
+        f"{one.name}: all reports share its {functions:,} hash functions, which makes {worst} of its MSE in the "
+        f"worst case and {assumed} where {mass:.1%} have a sensitive value. More users do not lessen that; more "
+        "functions do."
+    )
+
+
+def _share(losses: Losses) -> str:
+    return f"{losses.lasting:.2e} ({losses.lasting / losses.mse:.1%})" if losses.mse else "nothing"
 
 
 # Picture

@@ -10,7 +10,7 @@ from discreet.core.reports import Reports, refuse_strangers
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.block_law import Membership, block_size
+from discreet.mechanisms.block_law import CountedBlocks, Membership, block_size
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.personalized import Personalized
@@ -78,7 +78,7 @@ class Evidence:
     @cached_property
     def second_moments(self) -> tuple[FloatArray, FloatArray]:
         """``(A, B)`` such that n Var(p_hat_x) = A + B p - p^2."""
-        return self.mechanism.second_moments(self.tally)
+        return self.mechanism.second_moments(self.tally, self.linear)
 
     def variance(self, at: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are ``at``."""
@@ -110,6 +110,10 @@ class Evidence:
         mechanism = self.mechanism
         if self.has_one_block_per_value:
             return DistinctSymbols(self.tally.support.astype(np.float64))
+        if isinstance(mechanism, BlockMechanism) and not mechanism.clear_blocks:
+            law = mechanism.law
+            if isinstance(law, CountedBlocks):
+                return law.membership_of_counts(self.tally.support)
         if self.blocks is not None:
             return self.blocks
         if self.reports is None or isinstance(mechanism, Channel):

@@ -108,7 +108,9 @@ def _shared(evidence: Evidence, mechanism: BlockMechanism, mass: float) -> Float
 
 
 def _information_variance(evidence: Evidence, mechanism: BlockMechanism, solution: Solution) -> FloatArray:
-    information = solution.information[: mechanism.domain.sensitive_count]
+    size = mechanism.domain.sensitive_count
+    # Of what the blocks say with all other frequencies known, a pool that all reports share takes away.
+    information = np.maximum(solution.information[:size] * mechanism.moments.lasting.left(size), 1e-300)
     # Never worse than the linear estimate, which is one of its competitors.
     clear = np.zeros(mechanism.domain.clear_count)
     variance = mechanism.arrange(1 / (evidence.n * information), clear)

@@ -6,6 +6,7 @@ from discreet.mechanisms.bits import UnaryEncoding
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.designs import BlockDesign
 from discreet.mechanisms.hadamard import HadamardResponse
+from discreet.mechanisms.hash_pool import PooledHashing
 from discreet.mechanisms.hashing import LocalHashing
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.per_value import PerValueEncoding, PerValueResponse
@@ -22,6 +23,7 @@ BLOCK_MECHANISMS: dict[str, type[BlockMechanism]] = {
         UnaryEncoding,
         SubsetSelection,
         LocalHashing,
+        PooledHashing,
         HadamardResponse,
         BlockDesign,
         PerValueResponse,
@@ -40,6 +42,7 @@ __all__ = [
     "Mechanism",
     "PerValueEncoding",
     "PerValueResponse",
+    "PooledHashing",
     "RandomizedResponse",
     "SubsetSelection",
     "UnaryEncoding",

@@ -71,6 +71,15 @@ class BlockLaw(Protocol):
         ...
 
     @property
+    def pair_spread(self) -> tuple[Fraction, Fraction]:
+        """Return how far rho is from what holds between two given values, where something public was drawn for all.
+
+        Rho is then a mean over all such draws, of R_xx'. These are the variance of R_xx' and the covariance of R_xx'
+        and R_xx''; both 0 where rho is exact (see `discreet.theory.lasting`).
+        """
+        ...
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """Return how a block is written down."""
         ...
@@ -101,6 +110,19 @@ class BlockLaw(Protocol):
 
     def add_support(self, blocks: Blocks, counts: IntArray) -> None:
         """Add `support` to ``counts``, in place."""
+        ...
+
+    @property
+    def tally_size(self) -> int:
+        """Return how many counts of blocks a tally has: one per value, unless the law says otherwise."""
+        ...
+
+    def add_counts(self, blocks: Blocks, counts: IntArray) -> None:
+        """Add to the ``(tally_size,)`` counts of a tally, in place."""
+        ...
+
+    def support_of(self, counts: IntArray) -> IntArray:
+        """Return what the decoder reads of a tally's counts: `support`."""
         ...
 
     def membership(self, blocks: Blocks) -> Membership:
@@ -155,17 +177,91 @@ class LaidOut(Protocol):
         ...
 
 
-class _Counted:
-    """A law that counts a batch before it adds."""
+class _Plain:
+    """A law whose tallies count, for each value, the blocks that contain it, and in which nothing public is drawn."""
 
     __slots__ = ()
+
+    size: int
+
+    @property
+    def pair_spread(self) -> tuple[Fraction, Fraction]:
+        """Return 0 and 0: rho holds between any two values."""
+        return Fraction(0), Fraction(0)
+
+    @property
+    def tally_size(self) -> int:
+        """Return v."""
+        return self.size
+
+    def add_counts(self, blocks: Blocks, counts: IntArray) -> None:
+        """Add `support`: what a tally counts."""
+        self.add_support(blocks, counts)
+
+    def support_of(self, counts: IntArray) -> IntArray:
+        """Return the counts: what a tally counts is the support."""
+        return counts
 
     def add_support(self: Any, blocks: Blocks, counts: IntArray) -> None:
         """Add `support` to ``counts``, in place."""
         counts += self.support(blocks)
 
 
-class EvenLaw(_Counted, ABC):
+class CountedBlocks(ABC):
+    """A law with so few blocks that a tally says how often each of them came, which is all there is to know of reports.
+
+    What values they contain is worked out once, from the counts, and so is the likelihood.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def alphabet_size(self) -> int:
+        """Return how many different blocks can be written down."""
+
+    @abstractmethod
+    def places(self, blocks: Blocks) -> AnyArray:
+        """Return the ``(m,)`` place of each block in the alphabet."""
+
+    @abstractmethod
+    def support_of(self, counts: IntArray) -> IntArray:
+        """Return the ``(v,)`` support of blocks that came as often as ``(alphabet_size,)`` counts say."""
+
+    @abstractmethod
+    def membership_of_counts(self, counts: IntArray) -> Membership:
+        """Return the matrix of the whole alphabet, with the counts as multiplicity."""
+
+    @property
+    def tally_size(self) -> int:
+        """Return how many blocks there are."""
+        return self.alphabet_size
+
+    def add_counts(self, blocks: Blocks, counts: IntArray) -> None:
+        """Add how often each block came, in the order of the alphabet, in place."""
+        from discreet.kernels.counting import add_symbols
+
+        add_symbols(self.places(blocks), counts)
+
+    def support(self, blocks: Blocks) -> IntArray:
+        """Return ``(v,)`` counts of the blocks that contain each value."""
+        return self.support_of(self._counts(blocks))
+
+    def add_support(self, blocks: Blocks, counts: IntArray) -> None:
+        """Add `support` to ``counts``, in place."""
+        counts += self.support(blocks)
+
+    def membership(self, blocks: Blocks) -> Membership:
+        """Return the matrix of the whole alphabet, with the counts of ``blocks`` as multiplicity."""
+        return self.membership_of_counts(self._counts(blocks))
+
+    def _counts(self, blocks: Blocks) -> IntArray:
+        counts = np.zeros(self.alphabet_size, dtype=np.int64)
+        self.add_counts(blocks, counts)
+        return counts
+
+
+class EvenLaw(_Plain, ABC):
     """A block law in which every value is in a noise block equally often: one level."""
 
     __slots__ = ()
@@ -205,7 +301,7 @@ class EvenLaw(_Counted, ABC):
         return found
 
 
-class UnevenLaw(_Counted, ABC):
+class UnevenLaw(_Plain, ABC):
     """A block law in which values of different levels are in a noise block differently often.
 
     Two of them are equal if they describe themselves alike.

@@ -183,10 +183,10 @@ class Channel:
         estimate: FloatArray = (tally.support / tally.n) @ self.decoder
         return estimate
 
-    def second_moments(self, tally: Tally) -> tuple[FloatArray, FloatArray]:
+    def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ``(A, B)`` such that n Var(p_hat_x) is about A + B p - p^2, the others' shares being as estimated."""
         squares = self.matrix @ self.decoder**2
-        likely = np.maximum(self.linear(tally), 0)
+        likely = np.maximum(linear, 0)
         likely /= likely.sum()
         own = np.diagonal(squares)
         others = likely @ squares - likely * own

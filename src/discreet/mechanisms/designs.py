@@ -135,6 +135,11 @@ class MixedSubsets(EvenLaw):
             open_rows = open_rows[~again & refused]
         return larger
 
+    @property
+    def tally_size(self) -> int:
+        """Return v for each size."""
+        return 2 * self.size
+
     def support(self, blocks: Blocks) -> IntArray:
         """Return ``(2 v,)`` counts: of the blocks of k that contain each value, then of those of k + 1."""
         from discreet.kernels.counting import count_symbols
@@ -204,11 +209,6 @@ class BlockDesign(BlockMechanism):
     def decoder(self) -> Decoder:
         """The decoder that tells block sizes apart, where there are two."""
         return self.moments if self.design is None or isinstance(self.law, Subsets) else self.design
-
-    @property
-    def support_size(self) -> int:
-        """v, for each block size."""
-        return self.domain.sensitive_count * (1 if isinstance(self.law, Subsets) else 2)
 
     def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return whether nonnegative counts could be those of n reports."""

@@ -16,12 +16,12 @@ from discreet.core.domain import Domain
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import EvenLaw
+from discreet.mechanisms.block_law import CountedBlocks, EvenLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 
 @dataclass(frozen=True, slots=True)
-class HadamardColumns(EvenLaw):
+class HadamardColumns(CountedBlocks, EvenLaw):
     """Half of the sensitive values: those with +1 in a column of a Sylvester matrix.
 
     Attributes:
@@ -82,22 +82,21 @@ class HadamardColumns(EvenLaw):
         misses = (np.bitwise_count(row & drawn) & 1).astype(np.uint64)
         out["column"][:] = drawn ^ (lowest * misses)
 
-    def support(self, blocks: Blocks) -> IntArray:
-        """Return ``(v,)`` counts, by a Walsh-Hadamard transform of the column counts."""
+    def places(self, blocks: Blocks) -> AnyArray:
+        """Return the ``(m,)`` columns."""
+        columns: AnyArray = blocks["column"]
+        return columns
+
+    def support_of(self, counts: IntArray) -> IntArray:
+        """Return ``(v,)`` T, by a Walsh-Hadamard transform of the column counts."""
         from discreet.kernels.walsh import walsh_hadamard
 
-        counts = self._counts(blocks)
         found: IntArray = (counts.sum() + walsh_hadamard(counts)[1 : self.size + 1]) // 2
         return found
 
-    def _counts(self, blocks: Blocks) -> IntArray:
-        from discreet.kernels.counting import count_symbols
-
-        return count_symbols(blocks["column"], self.order)
-
-    def membership(self, blocks: Blocks) -> "DistinctColumns":
-        """Return the matrix of all columns, with their counts as multiplicity."""
-        return DistinctColumns(self._counts(blocks).astype(np.float64), self.size)
+    def membership_of_counts(self, counts: IntArray) -> "DistinctColumns":
+        """Return the matrix of all columns."""
+        return DistinctColumns(counts.astype(np.float64), self.size)
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""

@@ -35,8 +35,30 @@ _LARGEST_PRIME = (1 << 32) - 5
 _SMALL = 1 << 16
 
 
+class Bucketed(EvenLaw):
+    """Blocks that a public hash function sends to one of g buckets, uniform as noise."""
+
+    __slots__ = ()
+
+    buckets: int
+
+    @property
+    def inclusion(self) -> Fraction:
+        """Return pi = 1/g."""
+        return Fraction(1, self.buckets)
+
+    def overlap(self, m: int) -> Overlap:
+        """Return a law that tells no less than any m values under any hash family.
+
+        Given the function, a report is randomized response over the g buckets: as much as m values of which no two
+        collide, or as all g buckets evenly. Under a public function that is uniformly random, K is binomial.
+        """
+        bound = single(min(m, self.buckets), self.inclusion, exact=False)
+        return replace(bound, ideal=binomial(m, self.inclusion), idealised="a uniformly random public hash function")
+
+
 @dataclass(frozen=True, slots=True)
-class HashBuckets(EvenLaw):
+class HashBuckets(Bucketed):
     """The preimage of one bucket under a random hash function.
 
     Attributes:
@@ -58,11 +80,6 @@ class HashBuckets(EvenLaw):
         if self.size < 1 or not 2 <= self.buckets <= _LARGEST_PRIME:
             raise ParameterError(f"g must be an integer in 2..{_LARGEST_PRIME}, got g={self.buckets!r}.")
         object.__setattr__(self, "prime", _next_prime(max(self.size, self.buckets)))
-
-    @property
-    def inclusion(self) -> Fraction:
-        """Return pi = 1/g."""
-        return Fraction(1, self.buckets)
 
     @property
     def pair_inclusion(self) -> Fraction:
@@ -87,15 +104,6 @@ class HashBuckets(EvenLaw):
     def describe(self) -> dict[str, Any]:
         """Return v, g and P."""
         return {"law": "hashing", "size": self.size, "buckets": self.buckets, "prime": self.prime}
-
-    def overlap(self, m: int) -> Overlap:
-        """Return a law that tells no less than any m values under any hash family.
-
-        Given the function, a report is randomized response over the g buckets: as much as m values of which no two
-        collide, or as all g buckets evenly. Under a public function that is uniformly random, K is binomial.
-        """
-        bound = single(min(m, self.buckets), self.inclusion, exact=False)
-        return replace(bound, ideal=binomial(m, self.inclusion), idealised="a uniformly random public hash function")
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`. Hash function and noise take words of their own."""
@@ -216,20 +224,21 @@ class LocalHashing(BlockMechanism):
         epsilon = checked_epsilon(epsilon)
         size = sensitive_size(domain)
         if g is None:
-            choices = [HashBuckets(size, choice) for choice in _promising(size, epsilon)]
+            choices = [HashBuckets(size, choice) for choice in promising_buckets(size, epsilon)]
             law = self.least_worst(domain, epsilon, choices)
         else:
-            law = HashBuckets(size, _checked_buckets(g))
+            law = HashBuckets(size, checked_buckets(g))
         super().__init__(domain, epsilon, law)
 
 
-def _checked_buckets(g: object) -> int:
+def checked_buckets(g: object) -> int:
+    """Return a number of buckets that is one, or refuse it."""
     if isinstance(g, bool) or not isinstance(g, int | np.integer):
         raise ParameterError(f"g must be an integer in 2..{_LARGEST_PRIME}, got g={g!r}.")
     return int(g)
 
 
-def _promising(size: int, epsilon: float) -> list[int]:
+def promising_buckets(size: int, epsilon: float) -> list[int]:
     """Return numbers of buckets worth comparing.
 
     Plain LDP wants about e^eps + 1. But buckets of a small prime P are uneven unless g is just above P divided by a
@@ -245,11 +254,12 @@ def _promising(size: int, epsilon: float) -> list[int]:
 @lru_cache(maxsize=256)
 def _next_prime(least: int) -> int:
     candidate = max(least, 2)
-    while not _is_prime(candidate):
+    while not is_prime(candidate):
         candidate += 1
     return candidate
 
 
-def _is_prime(number: int) -> bool:
+def is_prime(number: int) -> bool:
+    """Return whether a number of at least 2 is a prime."""
     divisors = np.arange(2, isqrt(number) + 1)
     return bool((number % divisors).all())

@@ -28,9 +28,10 @@ from discreet.core.random import WORD_RANGE, RandomSource, checked_source, toss
 from discreet.core.reports import CLEAR, Blocks, Column, Reports, refuse_strangers, smallest_unsigned
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.block_law import BlockLaw, block_size, level_counts, spread
+from discreet.mechanisms.block_law import BlockLaw, CountedBlocks, block_size, level_counts, spread
 from discreet.mechanisms.channel import Channel
 from discreet.theory.decoder import Decoder, PerValue
+from discreet.theory.lasting import Lasting
 from discreet.theory.moments import Moments
 
 Law = TypeVar("Law", bound=BlockLaw)
@@ -121,8 +122,13 @@ class BlockMechanism:
 
     @property
     def support_size(self) -> int:
-        """How many counts of blocks a tally holds: v, for each kind of block that the decoder tells apart."""
-        return self.domain.sensitive_count
+        """How many counts of blocks a tally holds; see `BlockLaw.tally_size`."""
+        return self.law.tally_size if self.domain.sensitive_count else 0
+
+    @property
+    def tally_suffices(self) -> bool:
+        """Whether a tally says all that reports say: blocks are counted, or are single values."""
+        return (isinstance(self.law, CountedBlocks) and not self.clear_blocks) or block_size(self.law) == 1
 
     @cached_property
     def contrasts(self) -> PerValue:
@@ -272,7 +278,9 @@ class BlockMechanism:
             MismatchError: if the reports belong to another plan.
         """
         refuse_strangers({self.fingerprint, reports.fingerprint})
-        support = self.law.support(reports.blocks)[: self.support_size]
+        support = np.zeros(self.support_size, dtype=np.int64)
+        if len(support):
+            self.law.add_counts(reports.blocks, support)
         return Tally(self.fingerprint, reports.n, support, self._clear_counts(reports.clear), reports.simulated)
 
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
@@ -283,7 +291,7 @@ class BlockMechanism:
         """
         refuse_strangers({self.fingerprint, reports.fingerprint})
         if len(support):
-            self.law.add_support(reports.blocks, support)
+            self.law.add_counts(reports.blocks, support)
         slots = self.domain.slots
         if slots is not None and len(reports.clear):
             np.add.at(clear, ~slots[reports.clear], 1)
@@ -296,7 +304,7 @@ class BlockMechanism:
         blocks = n if self.clear_blocks else n - int(clear.sum())
         if len(support) and int(support.max()) > blocks:
             return False
-        size = block_size(self.law)
+        size = 1 if isinstance(self.law, CountedBlocks) else block_size(self.law)
         return not len(support) or size is None or int(support.sum(dtype=object)) == size * blocks
 
     def empty_tally(self) -> Tally:
@@ -339,7 +347,8 @@ class BlockMechanism:
         refuse_strangers({self.fingerprint, tally.fingerprint})
         if tally.n == 0:
             raise DataError("at least one report is needed to estimate anything, got none.")
-        counts = tally.support.astype(np.float64), tally.clear.astype(np.float64)
+        support = self.law.support_of(tally.support) if len(tally.support) else tally.support
+        counts = support.astype(np.float64), tally.clear.astype(np.float64)
         return self.arrange(*self.decoder.estimate(*counts, tally.n))
 
     def variance_of(self, sensitive_mass: float) -> tuple[FloatArray, FloatArray]:
@@ -349,12 +358,30 @@ class BlockMechanism:
         constant, slope = zip(sensitive, clear, strict=True)
         return self.arrange(constant[0] * ones, constant[1] * rest), self.arrange(slope[0] * ones, slope[1] * rest)
 
-    def second_moments(self, tally: Tally) -> tuple[FloatArray, FloatArray]:
-        """Return `variance_of` with the sensitive mass that the reports in clear leave over."""
+    def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ``(A, B)`` as `variance_of`, with the sensitive mass that the reports in clear leave over.
+
+        A has in it n times what lasts (`lasting_variance`), so that it is for this n.
+        """
+        constant, slope = self.variance_of(self._mass_seen(tally))
+        return constant + tally.n * self.lasting_variance(tally, linear), slope
+
+    def lasting_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
+        """Return ``(|X|,)`` estimates, from the linear ones, of the variance that more reports do not lessen."""
+        found, chosen, n = np.zeros(self.domain.size), self.domain.sensitive, tally.n
+        if self.moments.lasting and n > 1:
+            mass, values = self._mass_seen(tally), linear[chosen]
+            constant, slope = (numbers[chosen] for numbers in self.variance_of(mass))
+            noise = np.maximum(constant + slope * values - values**2, 0) / (n - 1)
+            found[chosen] = (1 - 1 / n) * self.moments.lasting.estimated(values, noise, mass)
+        return found
+
+    def _mass_seen(self, tally: Tally) -> float:
+        """Return p(X_S) as the reports in clear leave it over."""
         if self.domain.sensitive_count == 0:
-            return self.variance_of(0.0)
+            return 0.0
         told = tally.clear_total / (tally.n * self.moments.truth) if self.domain.clear_count else 0.0
-        return self.variance_of(min(max(1 - told, 0.0), 1.0))
+        return min(max(1 - told, 0.0), 1.0)
 
     def sum_covariance(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` covariances of the linear estimates with their sum; see `Moments.sum_covariance`."""
@@ -389,7 +416,10 @@ class BlockMechanism:
         """Return the ``(|X|,)`` standard deviations of the linear estimate, exactly, for a true ``p``."""
         p = self.domain.check_distribution(p)
         constant, slope = self.variance_of(float(p[self.domain.sensitive].sum()))
-        errors: FloatArray = np.sqrt(np.maximum(constant + slope * p - p * p, 0) / checked_n(n))
+        variance = np.maximum(constant + slope * p - p * p, 0) / checked_n(n)
+        if lasting := self.moments.lasting:
+            variance[self.domain.sensitive] += (1 - 1 / n) * lasting.each(p[self.domain.sensitive])
+        errors: FloatArray = np.sqrt(variance)
         return errors
 
     def bytes_per_report(self, sensitive_mass: float) -> float:
@@ -420,6 +450,7 @@ def _moments(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool =
         spread(law.inclusions, law.levels),
         spread(law.pair_inclusions, law.levels),
         clear_blocks,
+        Lasting.of(law.pair_inclusions[0], *law.pair_spread),
     )
 
 

@@ -6,6 +6,7 @@ from math import sqrt
 
 import numpy as np
 
+from discreet.mechanisms import BlockMechanism
 from discreet.planning.prospects import bounds, candidates, expected_mse, largest_bytes
 from discreet.planning.question import Question
 
@@ -34,7 +35,7 @@ def against_epsilon(question: Question) -> tuple[Curve, ...]:
     found: list[tuple[str, float, float]] = []
     for epsilon in _EPSILONS.tolist():
         asked = replace(question, epsilon=epsilon)
-        found += [(name, epsilon, error) for name, error in _errors(asked)]
+        found += [(name, epsilon, error) for name, error in _errors(asked, _fitting(asked))]
     return _curves(found)
 
 
@@ -42,19 +43,23 @@ def against_users(question: Question) -> tuple[Curve, ...]:
     """Return the error under the target for numbers of users around the one that was asked, as `against_epsilon`."""
     steps = np.arange(-_DECADES * _PER_DECADE, _DECADES * _PER_DECADE + 1) / _PER_DECADE
     users = sorted({max(round(question.users * 10**step), 1) for step in steps.tolist()})
-    here, n = _errors(question), question.users
-    # Exactly: every one of these errors falls as 1/sqrt(n).
-    return _curves([(name, float(count), error * sqrt(n / count)) for count in users for name, error in here])
+    # The mechanisms of the question: none is tuned for another number of users.
+    fitting = _fitting(question)
+    asked = [(count, replace(question, users=count)) for count in users]
+    return _curves([(name, float(count), error) for count, one in asked for name, error in _errors(one, fitting)])
 
 
-def _errors(question: Question) -> list[tuple[str, float]]:
-    mass, n, p = question.tuned_mass, question.reports, question.target_p
-    made, limit = candidates(question.domain, question.epsilon_each, mass), question.largest_report
-    fitting = [(name, one) for name, one in made if limit is None or largest_bytes(one) <= limit]
+def _fitting(question: Question) -> list[tuple[str, BlockMechanism]]:
+    limit = question.largest_report
+    return [(name, one) for name, one in candidates(question) if limit is None or largest_bytes(one) <= limit]
+
+
+def _errors(question: Question, fitting: Iterable[tuple[str, BlockMechanism]]) -> list[tuple[str, float]]:
+    n, p = question.reports, question.target_p
     # Nothing to draw on a logarithmic axis where there is no error.
     errors = [(name, mse) for name, one in fitting if (mse := expected_mse(one, n, p)) > 0]
     least = bounds(question)
-    bound = least.worst if mass is None else least.assumed
+    bound = least.worst if p is None else least.assumed
     return [(name, sqrt(mse)) for name, mse in [*errors, *([(LOWER_BOUND, bound)] if bound else [])]]
 
 

@@ -148,5 +148,5 @@ def _best_buckets(domain: Domain, wanted: Wanted, limit: float) -> Allowed | Non
 
 def _option(name: str, allowed: Allowed, reports: int) -> Option:
     mechanism: BlockMechanism = allowed.mechanism
-    error = sqrt(max(worst_variance(mechanism), 0.0) / reports)
+    error = sqrt(max(worst_variance(mechanism, reports), 0.0) / reports)
     return Option(name, mechanism, allowed.bounds, allowed.limited, mechanism.worst_case_mse(reports), error)

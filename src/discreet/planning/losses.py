@@ -7,6 +7,7 @@ reports [ULDP, (11) and (16)].
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import asinh, ceil, expm1, isfinite, log, pi, sqrt
 from typing import Any
 
@@ -23,6 +24,7 @@ from discreet.theory.optimum import lower_bound
 
 _GOLDEN = (sqrt(5) - 1) / 2
 _STEPS = 90
+_MOST_REPORTS = 1 << 53
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,8 @@ def exact_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
             domain.
     """
     p = mechanism.domain.check_distribution(p)
-    if mechanism.decoder is not mechanism.moments:
-        raise ParameterError("an exact l1 loss needs blocks of one kind; use normal_l1 instead.")
+    if mechanism.decoder is not mechanism.moments or mechanism.moments.lasting:
+        raise ParameterError("an exact l1 loss needs blocks of one kind, drawn for each report; use normal_l1 instead.")
     moments, chosen = mechanism.moments, mechanism.domain.sensitive
     clear = _summed_deviation(n, p[~chosen] * moments.truth, 1 / moments.truth)
     if not chosen.any():
@@ -103,13 +105,18 @@ def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
 
     A standard deviation is concave in p_x once the sensitive mass a is given, so the worst p is uniform inside each
     class; the sum is concave in a, and searched. Where values have promises of their own, the worst p has equal slopes.
+    Where an error lasts (see `Lasting`), this is a bound: each value is given more of it than any could have.
     """
     domain = mechanism.domain
     v, others = domain.sensitive_count, domain.clear_count
+    lasting = (checked_n(n) - 1) * mechanism.moments.lasting.most if v > 1 else 0.0
 
     def loss(mass: float) -> float:
         sensitive, clear = mechanism.decoder.variances(mass)
-        return _most_deviation(v, mass, sensitive) + _most_deviation(others, 1 - mass, clear)
+        constant, slope = sensitive
+        # At most mass^2; more than that keeps the sum concave.
+        within = constant + lasting * mass, slope
+        return _most_deviation(v, mass, within) + _most_deviation(others, 1 - mass, clear)
 
     mass = 0.0 if not v else 1.0 if not others else _top(loss)
     return WorstLoss(sqrt(2 / (pi * checked_n(n))) * loss(mass), mass)
@@ -196,16 +203,18 @@ def paper_worst_l1_rappor(size: int, total: int, epsilon: float, n: int) -> Wors
 # Number of reports
 
 
-def worst_variance(mechanism: BlockMechanism) -> float:
-    """Return the largest n Var(p_hat_x) of any value under any distribution."""
+def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
+    """Return the largest n Var(p_hat_x) of any value under any distribution; the same for every n if no error lasts."""
     domain, decoder = mechanism.domain, mechanism.decoder
+    lasting = (checked_n(n) - 1) * mechanism.moments.lasting.most
     if domain.size == 1:
         return 0.0
     if domain.sensitive_count == 0:
         return _peak(*decoder.variances(0.0).clear)
     everyone = decoder.variances(1.0)
-    # It is affine in the mass of the other sensitive values: either they have all of the rest, or nothing.
-    alone = _peak(*everyone.sensitive) if domain.sensitive_count > 1 else 0.0
+    # It is affine in the mass of the other sensitive values (convex where an error lasts, and then largest if one of
+    # them has it all): either they have all of the rest, or nothing.
+    alone = _peak(*everyone.sensitive, lasting) if domain.sensitive_count > 1 else 0.0
     if domain.clear_count == 0:
         return alone
     nobody = decoder.variances(0.0)
@@ -228,8 +237,10 @@ def reports_for_mse(mechanism: BlockMechanism, wanted: float, *, p: Any = None) 
     Raises:
         ParameterError: if ``wanted`` is not a finite number above 0.
     """
-    loss = mechanism.worst_case_mse(1) if p is None else mechanism.expected_mse(1, p)
-    return _least(lambda n: loss / n, loss / _positive(wanted), wanted)
+    error = mechanism.worst_case_mse if p is None else partial(mechanism.expected_mse, p=p)
+    one = error(1)
+    near = one / _positive(wanted)
+    return _first(error, near, wanted) if mechanism.moments.lasting else _least(lambda n: one / n, near, wanted)
 
 
 def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: Any = None) -> int:
@@ -243,10 +254,17 @@ def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: A
     Raises:
         ParameterError: if ``wanted`` is not a finite number above 0.
     """
-    worst = p is None
-    deviation = sqrt(worst_variance(mechanism)) if worst else float(mechanism.expected_standard_errors(1, p).max())
-    root = deviation / _positive(wanted)
-    return _least(lambda n: deviation / sqrt(n), root * root, wanted)
+
+    def error(n: int) -> float:
+        if p is None:
+            return sqrt(worst_variance(mechanism, n) / n)
+        return float(mechanism.expected_standard_errors(n, p).max())
+
+    one = error(1)
+    root = one / _positive(wanted)
+    if mechanism.moments.lasting:
+        return _first(error, root * root, wanted)
+    return _least(lambda n: one / sqrt(n), root * root, wanted)
 
 
 def excess(mechanism: BlockMechanism) -> float:
@@ -260,10 +278,12 @@ def excess(mechanism: BlockMechanism) -> float:
     return mechanism.worst_case_mse(1) / best
 
 
-def _peak(constant: PerValue, slope: PerValue) -> float:
-    """Return the largest constant + slope p - p^2 for p in 0..1, of any value."""
-    p = np.clip(slope / 2, 0.0, 1.0)
-    return float(np.max(constant + slope * p - p * p))
+def _peak(constant: PerValue, slope: PerValue, lasting: float = 0.0) -> float:
+    """Return the largest constant + slope p - p^2 + lasting (1 - p)^2 for p in 0..1, of any value."""
+    bend = 1 - lasting
+    inside = np.clip((slope - 2 * lasting) / (2 * bend), 0.0, 1.0) if bend > 0 else np.zeros(1)
+    tops = [inside, np.zeros(1), np.ones(1)]
+    return max(float(np.max(constant + slope * p - p * p + lasting * (1 - p) ** 2)) for p in tops)
 
 
 def _positive(wanted: object) -> float:
@@ -275,7 +295,7 @@ def _positive(wanted: object) -> float:
 
 def _least(error: Callable[[int], float], near: float, wanted: float) -> int:
     """Return the least n whose error is at most ``wanted``, from where rounding puts it."""
-    if near >= 1 << 53:
+    if near >= _MOST_REPORTS:
         raise ParameterError(f"the wanted error {wanted!r} would take more than 2^53 reports; allow a larger one.")
     n = max(ceil(near), 1)
     while n > 1 and error(n - 1) <= wanted:
@@ -283,6 +303,20 @@ def _least(error: Callable[[int], float], near: float, wanted: float) -> int:
     while error(n) > wanted:
         n += 1
     return n
+
+
+def _first(error: Callable[[int], float], near: float, wanted: float) -> int:
+    """Return the least n whose error is at most ``wanted`` where a part of it lasts, by halving.
+
+    That is never before ``near``, where it would be if nothing lasted.
+    """
+    if near >= _MOST_REPORTS or error(_MOST_REPORTS) > wanted:
+        raise ParameterError(f"the error never falls to {wanted!r}: a part of it lasts, however many report.")
+    low, high = ceil(near) // 2 + 1, _MOST_REPORTS
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if error(middle) <= wanted else (middle + 1, high)
+    return low
 
 
 def _top(function: Callable[[float], float]) -> float:

@@ -1,21 +1,24 @@
 """What each mechanism offers: losses in the worst case and for the people as they are assumed, bytes, users needed."""
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
 
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.domain import Domain
 from discreet.core.reports import smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, BlockMechanism, UnaryEncoding
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, BlockMechanism, PooledHashing, UnaryEncoding
+from discreet.mechanisms.hash_pool import PooledBuckets
 from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
 from discreet.planning.question import Question, even
 from discreet.theory.optimum import lower_bound, optimal_design
 from discreet.theory.theta import optimal_theta
+
+# What the pool adds to an error, at most, where there are enough functions.
+_LITTLE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class Losses:
             worst case at the distribution that is worst in the limit. None elsewhere.
         standard_error: the largest one of any value.
         excess: ``mse`` divided by the least one of any mechanism with this promise; None where that is not known.
+        lasting: the part of ``mse`` that more reports do not lessen, because all of them share a pool of functions.
     """
 
     mse: float
@@ -36,6 +40,7 @@ class Losses:
     exact_l1: float | None
     standard_error: float
     excess: float | None
+    lasting: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,8 @@ class Prospect:
         bytes: expected size of a report at that mass.
         largest_bytes: size of the largest report.
         fits: whether that is allowed.
-        users_needed: least number of users for the wanted standard error under the target; None if none is wanted.
+        users_needed: least number of users for the wanted standard error under the target; None if none is wanted, or
+            no number of them is enough.
     """
 
     name: str
@@ -84,7 +90,8 @@ class Prospect:
             return f"theta={moments.truth + moments.noisy * float(np.mean(moments.inclusion)):.4f}"
         if isinstance(self.mechanism, BlockDesign) and self.mechanism.design and self.mechanism.design.given:
             return f"sensitive_mass={self.mechanism.design.alpha:.4g}"
-        return ", ".join(f"{letter}={law[key]}" for key, letter in (("count", "k"), ("buckets", "g")) if key in law)
+        letters = (("count", "k"), ("buckets", "g"), ("functions", "m"))
+        return ", ".join(f"{letter}={law[key]}" for key, letter in letters if key in law)
 
     def error(self, *, worst: bool) -> float:
         """Return the mean squared error that counts."""
@@ -116,17 +123,13 @@ def bounds(question: Question) -> Bounds:
     return Bounds(lower_bound(*instance, n), assumed)
 
 
-def candidates(domain: Domain, epsilon: float, mass: float | None) -> Iterator[tuple[str, BlockMechanism]]:
-    """Yield every mechanism that a domain and an epsilon are enough for, with a name.
-
-    Args:
-        domain: the values and which of them are sensitive.
-        epsilon: of one report.
-        mass: the sensitive mass that tuned parameters are best for; None for the worst case.
-    """
+def candidates(question: Question) -> Iterator[tuple[str, BlockMechanism]]:
+    """Yield every mechanism that a domain and an epsilon are enough for, with a name; tuned for the target."""
+    domain, epsilon, mass = question.domain, question.epsilon_each, question.tuned_mass
     for name, cls in BLOCK_MECHANISMS.items():
         if not cls.needs_options():
-            yield name, cls(domain, epsilon)  # type: ignore[call-arg]
+            made = cls(domain, epsilon)  # type: ignore[call-arg]
+            yield name, _few_functions(question, made) if isinstance(made, PooledHashing) else made
     v, w = domain.sensitive_count, domain.size
     thetas = {"theta=1/2": 0.5}
     if w > 1:
@@ -137,6 +140,29 @@ def candidates(domain: Domain, epsilon: float, mass: float | None) -> Iterator[t
             yield f"unary, {name}", UnaryEncoding(domain, epsilon, theta=theta)
     if mass is not None and domain.clear_count and v:
         yield "design, known mass", BlockDesign(domain, epsilon, sensitive_mass=mass)
+
+
+def _few_functions(question: Question, most: PooledHashing) -> PooledHashing:
+    """Return a pool that adds at most a hundredth to the error for a given distribution, or else the default one.
+
+    Nothing smaller is chosen where only a mass is known: if it is spread evenly, what functions cost is least.
+    """
+    n, p = question.reports, question.target_p
+    if p is None or question.people.even or not isinstance(most.law, PooledBuckets):
+        return most
+    lasting = lasting_mse(most, n, p)
+    rest = expected_mse(most, n, p) - lasting
+    if lasting >= _LITTLE * rest:
+        return most
+    needed = max(ceil(most.law.functions * lasting / (_LITTLE * rest)), 1)
+    functions = min(1 << (needed - 1).bit_length(), most.law.functions)
+    return PooledHashing(question.domain, question.epsilon_each, g=most.law.buckets, functions=functions)
+
+
+def lasting_mse(mechanism: BlockMechanism, n: int, p: FloatArray | None) -> float:
+    """Return the part of `expected_mse` that more reports do not lessen."""
+    moments = mechanism.moments
+    return moments.worst_lasting(n) if p is None else moments.lasting_error(n, p[mechanism.domain.sensitive])
 
 
 def expected_mse(mechanism: BlockMechanism, n: int, p: FloatArray | None) -> float:
@@ -155,7 +181,7 @@ def largest_bytes(mechanism: BlockMechanism) -> int:
 def prospect(question: Question, name: str, mechanism: BlockMechanism, least: Bounds) -> Prospect:
     """Return what a mechanism offers as an answer to a question."""
     domain, people, n = question.domain, question.people, question.reports
-    constant, slope = mechanism.variance_of(people.mass)
+    slope = mechanism.variance_of(people.mass)[1]
     clear_error = None
     if domain.clear_count:
         share = (1 - people.mass) / domain.clear_count
@@ -163,14 +189,13 @@ def prospect(question: Question, name: str, mechanism: BlockMechanism, least: Bo
     largest = largest_bytes(mechanism)
     needed = None
     if question.standard_error is not None:
-        reports = reports_for_standard_error(mechanism, question.standard_error, p=question.target_p)
-        needed = -(-reports // question.reports_per_user)
+        needed = _users_needed(question, mechanism, question.standard_error)
     return Prospect(
         name,
         mechanism,
         _worst_losses(mechanism, n, least.worst),
         _losses(mechanism, n, people.p, least.assumed),
-        sqrt(max(float(constant[domain.sensitive_codes[0]]), 0.0) / n),
+        _rare_error(question, mechanism),
         clear_error,
         mechanism.bytes_per_report(people.mass),
         largest,
@@ -179,17 +204,35 @@ def prospect(question: Question, name: str, mechanism: BlockMechanism, least: Bo
     )
 
 
+def _rare_error(question: Question, mechanism: BlockMechanism) -> float:
+    """Return the standard error of a sensitive value that nobody has; its share is the others'."""
+    domain, people, n = question.domain, question.people, question.reports
+    constant = float(mechanism.variance_of(people.mass)[0][domain.sensitive_codes[0]])
+    others = people.p[domain.sensitive]
+    others[0] = 0.0
+    others *= people.mass / max(float(others.sum()), 1e-300)
+    return sqrt(max(constant, 0.0) / n + (1 - 1 / n) * float(mechanism.moments.lasting.each(others)[0]))
+
+
+def _users_needed(question: Question, mechanism: BlockMechanism, wanted: float) -> int | None:
+    # Where an error lasts, no number of users may be enough; elsewhere to want too little is a mistake.
+    with suppress(ParameterError) if mechanism.moments.lasting else nullcontext():
+        reports = reports_for_standard_error(mechanism, wanted, p=question.target_p)
+        return -(-reports // question.reports_per_user)
+    return None
+
+
 def _losses(mechanism: BlockMechanism, n: int, p: FloatArray, least: float | None) -> Losses:
     mse, errors = expected_mse(mechanism, n, p), mechanism.expected_standard_errors(n, p)
-    return Losses(
-        mse, normal_l1(mechanism, n, p), _exact_l1(mechanism, n, p), float(np.max(errors)), _excess(mse, least)
-    )
+    l1, exact = normal_l1(mechanism, n, p), _exact_l1(mechanism, n, p)
+    return Losses(mse, l1, exact, float(np.max(errors)), _excess(mse, least), lasting_mse(mechanism, n, p))
 
 
 def _worst_losses(mechanism: BlockMechanism, n: int, least: float | None) -> Losses:
     mse, l1 = mechanism.worst_case_mse(n), worst_normal_l1(mechanism, n)
     exact = _exact_l1(mechanism, n, even(mechanism.domain, l1.sensitive_mass))
-    return Losses(mse, l1.value, exact, sqrt(worst_variance(mechanism) / n), _excess(mse, least))
+    error = sqrt(worst_variance(mechanism, n) / n)
+    return Losses(mse, l1.value, exact, error, _excess(mse, least), lasting_mse(mechanism, n, None))
 
 
 def _excess(mse: float, least: float | None) -> float | None:

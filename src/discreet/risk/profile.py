@@ -135,10 +135,12 @@ def _contraction(mechanism: BlockMechanism) -> tuple[Certain, Certain]:
         return Certain(0.0, True), Certain(0.0, True)
     if domain.clear_count:
         return Certain(s, True, s), Certain(s, True, s)
-    apart = s * float(1 - min(law.pair_inclusions))
+    shared = bool(mechanism.moments.lasting)
+    # Where rho is a mean over what was drawn once for all, two values may never be in one block.
+    apart = s * float(1 - (0 if shared else min(law.pair_inclusions)))
     through = apart * tanh(mechanism.guarantee.realised / 2)
-    even = law.levels is None
-    return Certain(apart, True, apart), Certain(through, even, through if even else 0.0)
+    even = law.levels is None and not shared
+    return Certain(apart, not shared, 0.0 if shared else apart), Certain(through, even, through if even else 0.0)
 
 
 def _information(mechanism: BlockMechanism, inputs: Inputs, overlap: Overlap | None, eta: float) -> Certain:

@@ -19,6 +19,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.theory.decoder import PerValue, Variances
+from discreet.theory.lasting import NOTHING, Lasting
 from discreet.theory.worst import worst_distribution
 
 # Only keeps a quotient finite whose value is not used.
@@ -37,6 +38,7 @@ class Moments:
         inclusion: pi, of a value being in a noise block; one number, or ``(v,)``.
         pair_inclusion: rho, of a second value being in a block that was drawn for a first one; one number, or ``(v,)``.
         clear_blocks: whether reports in clear carry a noise block too, which the decoder counts (needs pi = rho).
+        lasting: the error of what all reports share, where rho is a mean over draws of that.
     """
 
     size: int
@@ -46,6 +48,7 @@ class Moments:
     inclusion: PerValue
     pair_inclusion: PerValue
     clear_blocks: bool = False
+    lasting: Lasting = NOTHING
 
     def _summed(self, each: PerValue) -> float:
         """Return the sum over the sensitive values."""
@@ -97,7 +100,8 @@ class Moments:
 
         Where every block has one size the sum is always 1 and nothing varies with it; where bits are independent the
         noise of each value moves the sum by as much. Between these, by the regression of the size of a noise block on
-        one of its values, r = (1 + (v - 1) rho - v pi) / (1 - pi).
+        one of its values, r = (1 + (v - 1) rho - v pi) / (1 - pi). Of an error that lasts this leaves out that two
+        values have it in common with each other, which is one part in v.
 
         Args:
             sensitive: ``(v,)`` frequencies and ``(v,)`` variances of the linear estimates.
@@ -143,15 +147,27 @@ class Moments:
 
         Args:
             n: number of reports.
-            sensitive: ``(v,)`` frequencies of the sensitive values; a = p(X_S) is enough where pi is one number.
+            sensitive: ``(v,)`` frequencies of the sensitive values; a = p(X_S) is enough where pi is one number and
+                nothing lasts.
             squares: ||p||^2.
         """
-        clear = self.clear_loss * (1 - float(np.sum(sensitive)))
-        return (float(np.sum(self.sensitive_loss * sensitive)) + clear - squares) / n
+        mass = float(np.sum(sensitive))
+        noise = float(np.sum(self.sensitive_loss * sensitive)) + self.clear_loss * (1 - mass) - squares
+        return noise / n + self.lasting_error(n, sensitive)
+
+    def lasting_error(self, n: int, sensitive: PerValue) -> float:
+        """Return the part of `mean_squared_error` that more reports do not lessen: (1 - 1/n) times its limit."""
+        if not self.lasting:
+            return 0.0
+        mass, squares = float(np.sum(sensitive)), float(np.sum(np.square(sensitive)))
+        return (1 - 1 / n) * self.lasting.summed(self.size, mass, squares)
 
     @property
     def worst_mass(self) -> float:
-        """Return a*, the sensitive mass of the worst p, which is uniform inside each class where pi is one number."""
+        """Return a*, the sensitive mass of the worst p, which is uniform inside each class where pi is one number.
+
+        Of what falls with n: see `worst_case` for where an error lasts.
+        """
         if self.clear_size == 0:
             return 1.0
         if self.size == 0:
@@ -168,6 +184,8 @@ class Moments:
 
     def worst_case(self, n: int) -> float:
         """Return the largest mean squared error over all p."""
+        if self.lasting and self.size:
+            return max(self._worst_sharing(n, squares)[0] for squares in (1 / self.size, 1.0))
         if isinstance(self.sensitive_loss, np.ndarray):
             p = self._worst_uneven
             return self.mean_squared_error(n, p[: self.size], float(p @ p))
@@ -177,6 +195,27 @@ class Moments:
         )
         # Rounding may take what vanishes (a domain of one value) below 0.
         return max(self.mean_squared_error(n, a, squares), 0.0)
+
+    def worst_lasting(self, n: int) -> float:
+        """Return the part of `worst_case` that more reports do not lessen, at the p that is worst."""
+        if not self.lasting or not self.size:
+            return 0.0
+        _, mass, share = max(self._worst_sharing(n, squares) for squares in (1 / self.size, 1.0))
+        return (1 - 1 / n) * self.lasting.summed(self.size, mass, share * mass**2)
+
+    def _worst_sharing(self, n: int, share: float) -> tuple[float, float, float]:
+        """Return the largest error over a = p(X_S) if the sensitive squares sum to ``share`` a^2; that a; the share.
+
+        The error is linear in that sum, which lies between a^2/v (even) and a^2 (one value), and quadratic in a.
+        """
+        even = 1 / self.clear_size if self.clear_size else 0.0
+        lasting = (n - 1) * self.lasting.summed(self.size, 1.0, share)
+        bend = lasting - share - even
+        slope = float(np.mean(self.sensitive_loss)) - self.clear_loss + 2 * even
+        inside = [slope / (-2 * bend)] if bend < 0 < slope < -2 * bend else []
+        tops = [0.0, 1.0, *inside] if self.clear_size else [1.0]
+        errors = [(self.clear_loss - even + slope * a + bend * a * a) / n for a in tops]
+        return max((error, a, share) for error, a in zip(errors, tops, strict=True))
 
     def sensitive_variance(self, sensitive_mass: float) -> tuple[PerValue, PerValue]:
         """Return (A, B) such that n Var(p_hat_x) = A + B p_x - p_x^2 for a sensitive x, when p(X_S) is given."""

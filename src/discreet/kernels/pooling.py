@@ -1,0 +1,216 @@
+"""Products with the blocks of a pool of hash functions, without writing any block down.
+
+Function j of the pool is a cubic polynomial modulo a prime,
+
+    h_j(x) = ((c0 + c1 x + c2 x^2 + c3 x^3) mod prime) mod buckets,
+
+and its row of a table has one entry per bucket. Values are taken in order, so that a polynomial costs three additions
+per value (its differences) and no product. prime < 2^31, so that a sum of two numbers below it fits into 32 bits.
+"""
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernels.compiling import compiled
+from discreet.kernels.parallel import map_blocks
+
+Number = TypeVar("Number", np.int64, np.float64)
+
+_LARGEST_PRIME = (1 << 31) - 1
+# Values that are worked out side by side, in vector lanes: a value goes on from the ones this far before it.
+_LANES = 32
+# Values per tile: what is worked out of them stays in the first-level cache.
+_TILE = 4096
+# Steps per task, about ten milliseconds.
+_STEPS_PER_TASK = 1 << 23
+# Rows of a table this small are summed in four copies, so that a value need not wait for the one before it.
+_INTERLEAVED = 1 << 10
+
+
+def gather_buckets(
+    coefficients: NDArray[np.uint32], tables: NDArray[Number], *, prime: int, size: int, threads: int | None = None
+) -> NDArray[Number]:
+    """Sums, for every value, the entries of its buckets over all functions.
+
+    Args:
+        coefficients: shape ``(m, 4)``, c0 to c3 of each function, below the prime.
+        tables: shape ``(m, g)``; integers are summed exactly.
+        prime: the modulus, at least size and below 2^31.
+        size: the number of values.
+        threads: as in `map_blocks`.
+
+    Returns:
+        Sums, shape ``(size,)``, of the tables' type.
+
+    Raises:
+        ValueError: If shapes or numbers do not fit together.
+    """
+    coefficients, tables = _checked(coefficients, prime, size), np.ascontiguousarray(tables)
+    if tables.ndim != 2 or len(tables) != len(coefficients) or not 1 <= tables.shape[1] < 1 << 31:
+        raise ValueError(f"tables must have a row per function, got shape {tables.shape}.")
+    sums = np.zeros(size, tables.dtype)
+
+    def gather(start: int, stop: int) -> None:
+        _gather(coefficients, tables, prime, start, sums[start:stop])
+
+    map_blocks(gather, size, block=_TILE, threads=threads)
+    return sums
+
+
+def scatter_buckets(
+    coefficients: NDArray[np.uint32],
+    values: NDArray[np.float64],
+    *,
+    prime: int,
+    buckets: int,
+    threads: int | None = None,
+) -> NDArray[np.float64]:
+    """Sums, for every function and bucket, the numbers of the values in it.
+
+    Args:
+        coefficients: shape ``(m, 4)``, c0 to c3 of each function, below the prime.
+        values: shape ``(size,)``.
+        prime: the modulus, at least size and below 2^31.
+        buckets: g, at least 1.
+        threads: as in `map_blocks`.
+
+    Returns:
+        Sums, shape ``(m, buckets)``.
+
+    Raises:
+        ValueError: If shapes or numbers do not fit together.
+    """
+    values = np.ascontiguousarray(values, np.float64)
+    coefficients = _checked(coefficients, prime, values.size)
+    if not 1 <= buckets < 1 << 31:
+        raise ValueError(f"buckets must be in 1..2^31 - 1, got {buckets}.")
+    sums = np.zeros((len(coefficients), buckets))
+
+    def scatter(start: int, stop: int) -> None:
+        _scatter(coefficients[start:stop], values, prime, sums[start:stop])
+
+    map_blocks(scatter, len(coefficients), block=max(_STEPS_PER_TASK // max(values.size, 1), 1), threads=threads)
+    return sums
+
+
+def _checked(coefficients: NDArray[np.uint32], prime: int, size: int) -> NDArray[np.uint32]:
+    if coefficients.dtype != np.uint32 or coefficients.ndim != 2 or coefficients.shape[1] != 4:
+        raise ValueError(f"coefficients must be (m, 4) uint32, got {coefficients.shape} {coefficients.dtype}.")
+    if not 0 <= size <= prime <= _LARGEST_PRIME:
+        raise ValueError(f"size <= prime < 2^31 must hold, got size={size}, prime={prime}.")
+    if coefficients.size and coefficients.max() >= prime:
+        raise ValueError(f"coefficients must be below the prime {prime}.")
+    return np.ascontiguousarray(coefficients)
+
+
+@compiled()
+def _gather(coefficients: NDArray[np.uint32], tables: NDArray[Any], prime: int, start: int, sums: NDArray[Any]) -> None:
+    buckets = np.empty(_TILE, np.uint32)
+    for function in range(len(coefficients)):
+        row = tables[function]
+        for first in range(0, sums.size, _TILE):
+            count = min(_TILE, sums.size - first)
+            _hash(coefficients[function], start + first, count, prime, row.size, buckets)
+            for i in range(count):
+                sums[first + i] += row[buckets[i]]
+
+
+@compiled()
+def _scatter(coefficients: NDArray[np.uint32], values: NDArray[np.float64], prime: int, sums: NDArray[Any]) -> None:
+    buckets = np.empty(_TILE, np.uint32)
+    copies = np.zeros((4, min(sums.shape[1], _INTERLEAVED)))
+    interleaved = sums.shape[1] <= _INTERLEAVED
+    for function in range(len(coefficients)):
+        row = sums[function]
+        for first in range(0, values.size, _TILE):
+            count = min(_TILE, values.size - first)
+            _hash(coefficients[function], first, count, prime, row.size, buckets)
+            if not interleaved:
+                for i in range(count):
+                    row[buckets[i]] += values[first + i]
+                continue
+            whole = count // 4 * 4
+            for i in range(0, whole, 4):
+                for copy in range(4):
+                    copies[copy, buckets[i + copy]] += values[first + i + copy]
+            for i in range(whole, count):
+                copies[0, buckets[i]] += values[first + i]
+        if interleaved:
+            for bucket in range(row.size):
+                row[bucket] = (copies[0, bucket] + copies[1, bucket]) + (copies[2, bucket] + copies[3, bucket])
+                copies[:, bucket] = 0.0
+
+
+@compiled()
+def _hash(
+    coefficients: NDArray[np.uint32], first: int, count: int, prime: int, buckets: int, out: NDArray[np.uint32]
+) -> None:
+    """Writes the buckets of the values from ``first`` on; some beyond ``count`` too, which nobody reads."""
+    modulus = np.uint32(prime)
+    head = 4 * _LANES
+    _walk(coefficients, first, min(head, out.size), prime, out)
+    if count > head:
+        one, two, three = np.empty(_LANES, np.uint32), np.empty(_LANES, np.uint32), np.empty(_LANES, np.uint32)
+        y = out[head - _LANES : head].copy()
+        for lane in range(_LANES):
+            one[lane] = _less(y[lane], out[head - 2 * _LANES + lane], modulus)
+            before = _less(out[head - 2 * _LANES + lane], out[head - 3 * _LANES + lane], modulus)
+            earlier = _less(out[head - 3 * _LANES + lane], out[lane], modulus)
+            two[lane] = _less(one[lane], before, modulus)
+            three[lane] = _less(two[lane], _less(before, earlier, modulus), modulus)
+        for place in range(head, count, _LANES):
+            for lane in range(_LANES):
+                two[lane] = _plus(two[lane], three[lane], modulus)
+                one[lane] = _plus(one[lane], two[lane], modulus)
+                y[lane] = _plus(y[lane], one[lane], modulus)
+                out[place + lane] = y[lane]
+    _reduce(out, count, buckets)
+
+
+@compiled()
+def _walk(coefficients: NDArray[np.uint32], first: int, count: int, prime: int, out: NDArray[np.uint32]) -> None:
+    modulus = np.uint32(prime)
+    y, y1 = _evaluate(coefficients, first, prime), _evaluate(coefficients, first + 1, prime)
+    y2, y3 = _evaluate(coefficients, first + 2, prime), _evaluate(coefficients, first + 3, prime)
+    one, next_one, last_one = _less(y1, y, modulus), _less(y2, y1, modulus), _less(y3, y2, modulus)
+    two, next_two = _less(next_one, one, modulus), _less(last_one, next_one, modulus)
+    three = _less(next_two, two, modulus)
+    for i in range(count):
+        out[i] = y
+        y, one, two = _plus(y, one, modulus), _plus(one, two, modulus), _plus(two, three, modulus)
+
+
+@compiled()
+def _evaluate(coefficients: NDArray[np.uint32], value: int, prime: int) -> Any:
+    modulus, x = np.uint64(prime), np.uint64(value) % np.uint64(prime)
+    y = np.uint64(coefficients[3])
+    for degree in range(2, -1, -1):
+        y = (y * x + np.uint64(coefficients[degree])) % modulus
+    return np.uint32(y)
+
+
+@compiled()
+def _plus(a: Any, b: Any, modulus: Any) -> Any:
+    # What is too large comes down; a difference below 0 wraps to something larger.
+    total = np.uint32(a + b)
+    return min(total, np.uint32(total - modulus))
+
+
+@compiled()
+def _less(a: Any, b: Any, modulus: Any) -> Any:
+    difference = np.uint32(a - b)
+    return min(difference, np.uint32(difference + modulus))
+
+
+@compiled()
+def _reduce(out: NDArray[np.uint32], count: int, buckets: int) -> None:
+    """Takes the remainders of a division by g, as products: exact below 2^31 [Granlund, Montgomery 1994]."""
+    shift = 31
+    while (1 << (shift - 31)) < buckets:
+        shift += 1
+    factor, places, divisor = np.uint64((1 << shift) // buckets + 1), np.uint64(shift), np.uint32(buckets)
+    for i in range(count):
+        quotient = np.uint32((np.uint64(out[i]) * factor) >> places)
+        out[i] = np.uint32(out[i] - np.uint32(quotient * divisor))

@@ -1,0 +1,284 @@
+"""A pool of public hash functions: local hashing whose tally is decoded once (FLH; RAPPOR's cohorts).
+
+The plan names m hash functions by a seed that everybody knows. A device draws one of them, its *cohort* c, and a block
+is what h_c sends to one bucket; the bucket of noise is uniform on 0..g - 1. So pi = 1/g for every value, exactly and
+under any functions, and with it epsilon. There are m g blocks only: their counts are the tally, and what values they
+contain is worked out once, in m v steps, not in v/g steps for every report [Cormode, Maddock, Maple 2021].
+
+The price is an error that more reports do not lessen (`discreet.theory.lasting`). To state it exactly, functions are
+cubic polynomials over the integers modulo the prime P = 2^31 - 1,
+
+    h(x) = ((c0 + c1 x + c2 x^2 + c3 x^3) mod P) mod g,  c0 to c3 uniform on 0..P - 1,
+
+whose numbers mod P are independent for any four values [Carter and Wegman 1979]; with lines, three values of an
+arithmetic progression would be in one bucket far too often. With n_b numbers mod P in bucket b, two values collide with
+probability rho = sum (n_b/P)^2, three with tau = sum (n_b/P)^3, and the share of m functions under which two given
+values collide has the variance rho (1 - rho)/m; with another value's, the covariance (tau - rho^2)/m.
+
+Function j of a seed is read off SHA-256 of the text "discreet hash pool SEED P j 0" (decimal numbers): its four 64-bit
+words, little-endian, modulo P, are c0 to c3. If one of them is not below the last multiple of P, where a remainder
+would be biased, the last number of the text becomes 1, 2, and so on.
+"""
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
+from discreet.core.domain import Domain
+from discreet.core.exact import checked_epsilon
+from discreet.core.random import WORD_RANGE, RandomSource, uniform_below
+from discreet.core.reports import Blocks, Column, smallest_unsigned
+from discreet.errors import ParameterError
+from discreet.mechanisms.block_law import CountedBlocks
+from discreet.mechanisms.hashing import Bucketed, checked_buckets, is_prime, promising_buckets
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
+
+_LARGEST_PRIME = (1 << 31) - 1
+_LARGEST_SEED = (1 << 63) - 1
+# 512 MB of counts.
+_MOST_COUNTS = 1 << 26
+# Without a number of buckets: at most so many, which leaves room for functions.
+_LARGEST_ROW = 1 << 16
+# Without a number of functions: as many as decode in about a second on one core, in 32 MB of counts.
+_DEFAULT_FUNCTIONS, _DEFAULT_STEPS, _DEFAULT_COUNTS = 1 << 16, 1 << 30, 1 << 22
+# A batch this much smaller than the pool does not make all of it.
+_FEW = 16
+
+
+@dataclass(frozen=True, slots=True)
+class PooledBuckets(CountedBlocks, Bucketed):
+    """The preimage of one bucket under one of a few public hash functions.
+
+    Attributes:
+        size: v, the number of sensitive values; at least 1.
+        buckets: g, at least 2.
+        functions: m, at least 1.
+        seed: what the functions are read off.
+        prime: P, not below v or g; another one than in plans is for small examples.
+    """
+
+    size: int
+    buckets: int
+    functions: int
+    seed: int = 0
+    prime: int = _LARGEST_PRIME
+
+    def __post_init__(self) -> None:
+        """Refuse what is no law.
+
+        Raises:
+            ParameterError: if a number is out of its range, or there would be too many blocks to count.
+        """
+        _check_whole("size", self.size, 1, self.prime)
+        _check_whole("g", self.buckets, 2, min(self.prime, _MOST_COUNTS))
+        if self.prime != _LARGEST_PRIME and not (self.prime < _LARGEST_PRIME and is_prime(self.prime)):
+            raise ParameterError(f"prime must be a prime of at most {_LARGEST_PRIME}, got prime={self.prime!r}.")
+        _check_whole("functions", self.functions, 1, _MOST_COUNTS // self.buckets)
+        _check_whole("seed", self.seed, 0, _LARGEST_SEED)
+
+    @property
+    def _shares(self) -> tuple[tuple[int, Fraction], ...]:
+        """Return how many buckets have each of the two sizes, and what share of the numbers mod P that is."""
+        full, over = divmod(self.prime, self.buckets)
+        return (over, Fraction(full + 1, self.prime)), (self.buckets - over, Fraction(full, self.prime))
+
+    @property
+    def pair_inclusion(self) -> Fraction:
+        """Return rho, the collision probability of two values over all functions."""
+        return sum((count * share**2 for count, share in self._shares), Fraction(0))
+
+    @property
+    def pair_spread(self) -> tuple[Fraction, Fraction]:
+        """Return variance and covariance of the share of the pool under which two values collide."""
+        rho, tau = self.pair_inclusion, sum((count * share**3 for count, share in self._shares), Fraction(0))
+        return rho * (1 - rho) / self.functions, (tau - rho * rho) / self.functions
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return two columns: which function, and the bucket."""
+        return (
+            Column("cohort", smallest_unsigned(self.functions), bound=self.functions),
+            Column("bucket", smallest_unsigned(self.buckets), bound=self.buckets),
+        )
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return m g."""
+        return self.functions * self.buckets
+
+    def describe(self) -> dict[str, Any]:
+        """Return v, g, m, the seed and P."""
+        facts = {"size": self.size, "buckets": self.buckets, "functions": self.functions, "seed": self.seed}
+        return {"law": "hash pool", **facts, "prime": self.prime}
+
+    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
+        """Draw blocks; see `BlockLaw`. Cohort and noise take words of their own."""
+        cohorts = uniform_below(self.functions, len(members), random)
+        noise = uniform_below(self.buckets, len(members), random)
+        told = self._hashed(self._coefficients(cohorts), np.maximum(members, 0))
+        # The member's bucket or the noise, without a branch, whose time would tell which.
+        told ^= noise
+        told &= np.uint64(0) - (members >= 0).astype(np.uint64)
+        np.bitwise_xor(told, noise, out=out["bucket"], casting="unsafe")
+        out["cohort"][:] = cohorts
+
+    def _coefficients(self, cohorts: AnyArray) -> AnyArray:
+        """Return the ``(m, 4)`` c0 to c3 of some functions; few of them one by one, as a device needs them."""
+        if len(cohorts) * _FEW < self.functions:
+            found = [hash_function(self.seed, self.prime, int(place)) for place in cohorts]
+            return np.array(found, dtype=np.uint32).reshape(-1, 4)
+        drawn: AnyArray = self.pool[cohorts]
+        return drawn
+
+    @property
+    def pool(self) -> AnyArray:
+        """Return the ``(m, 4)`` c0 to c3 of all functions."""
+        return _pool(self.seed, self.prime, self.functions)
+
+    def _hashed(self, coefficients: AnyArray, values: IntArray) -> AnyArray:
+        """Return h(x) for rows of coefficients and values that fit together; products stay below 2^62."""
+        x, prime = values.astype(np.uint64), np.uint64(self.prime)
+        hashed: AnyArray = coefficients[..., 3].astype(np.uint64)
+        for degree in (2, 1, 0):
+            hashed = (hashed * x + coefficients[..., degree]) % prime
+        return hashed % np.uint64(self.buckets)
+
+    def places(self, blocks: Blocks) -> AnyArray:
+        """Return ``(m,)`` c g + bucket."""
+        return blocks["cohort"].astype(np.int64) * self.buckets + blocks["bucket"]
+
+    def support_of(self, counts: IntArray) -> IntArray:
+        """Return ``(v,)`` T: for each value the counts of its bucket under every function."""
+        from discreet.kernels.pooling import gather_buckets
+
+        tables = counts.reshape(self.functions, self.buckets)
+        return gather_buckets(self.pool, tables, prime=self.prime, size=self.size)
+
+    def membership_of_counts(self, counts: IntArray) -> "DistinctBuckets":
+        """Return all m g blocks as an operator."""
+        return DistinctBuckets(counts.astype(np.float64), self)
+
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans."""
+        coefficients = self.pool[blocks["cohort"]][:, None, :]
+        found: BoolArray = self._hashed(coefficients, np.arange(self.size)[None, :]) == blocks["bucket"][:, None]
+        return found
+
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return every bucket of every function, uniform."""
+        cohort, bucket = np.divmod(np.arange(self.alphabet_size), self.buckets)
+        written = zip(self.columns, (cohort, bucket), strict=True)
+        blocks = {column.name: numbers.astype(column.dtype) for column, numbers in written}
+        return blocks, np.full(self.alphabet_size, Fraction(1, self.alphabet_size), dtype=object)
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return no flaws: every function can be drawn, and every bucket."""
+        return np.zeros(len(blocks["cohort"]), dtype=np.bool_)
+
+
+@lru_cache(maxsize=1 << 12)
+def hash_function(seed: int, prime: int, place: int) -> tuple[int, ...]:
+    """Return c0 to c3 of one function of a pool; see the module."""
+    limit, attempt = WORD_RANGE - WORD_RANGE % prime, 0
+    while True:
+        text = f"discreet hash pool {seed} {prime} {place} {attempt}"
+        words = struct.unpack("<4Q", hashlib.sha256(text.encode("ascii")).digest())
+        if max(words) < limit:
+            return tuple(word % prime for word in words)
+        attempt += 1
+
+
+@lru_cache(maxsize=8)
+def _pool(seed: int, prime: int, functions: int) -> AnyArray:
+    # Past the cache of single functions, which these would only push out.
+    drawn: Sequence[tuple[int, ...]] = [hash_function.__wrapped__(seed, prime, j) for j in range(functions)]
+    return frozen(np.array(drawn, dtype=np.uint32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistinctBuckets:
+    """The membership matrix of a pool: one row for each bucket of each function.
+
+    Attributes:
+        multiplicity: ``(m g,)`` how often each block came.
+        law: the pool.
+    """
+
+    multiplicity: FloatArray
+    law: PooledBuckets
+
+    @property
+    def rows(self) -> int:
+        """Return m g."""
+        return len(self.multiplicity)
+
+    @property
+    def size(self) -> int:
+        """Return v."""
+        return self.law.size
+
+    def dot(self, values: Any) -> Any:
+        """Return ``(m g,)`` B @ values."""
+        from discreet.kernels.pooling import scatter_buckets
+
+        wanted = np.asarray(values, dtype=np.float64)
+        return scatter_buckets(self.law.pool, wanted, prime=self.law.prime, buckets=self.law.buckets).reshape(-1)
+
+    def transpose_dot(self, weights: Any) -> FloatArray:
+        """Return ``(v,)`` B.T @ weights."""
+        from discreet.kernels.pooling import gather_buckets
+
+        tables = np.asarray(weights, dtype=np.float64).reshape(self.law.functions, self.law.buckets)
+        return gather_buckets(self.law.pool, tables, prime=self.law.prime, size=self.law.size)
+
+
+class PooledHashing(BlockMechanism):
+    """Local hashing with a pool of public hash functions: a short report, a small tally, decoded once.
+
+    The linear estimate is unbiased over pools; under any one pool it has an error that stays however many people
+    report, and that its standard errors and the planner include. The seed must be chosen without looking at values.
+
+    Args:
+        domain: the values and which of them are sensitive.
+        epsilon: the privacy promise, in nats.
+        g: number of buckets, at least 2; None for the one with the least worst-case error of a report among a few near
+            e^eps + 1.
+        functions: m, how many hash functions; None for the largest power of two, at most 65,536, with m v <= 2^30
+            and m g <= 2^22 (but at least 64): about a second to decode and 32 MB.
+        seed: names the functions; public.
+
+    Raises:
+        ParameterError: if a parameter is out of range.
+    """
+
+    name = "hashing-pool"
+
+    def __init__(
+        self, domain: Domain, epsilon: float, g: int | None = None, functions: int | None = None, seed: int = 0
+    ) -> None:
+        epsilon, size = checked_epsilon(epsilon), sensitive_size(domain)
+        choices = promising_buckets(size, epsilon) if g is None else [checked_buckets(g)]
+        laws = [
+            PooledBuckets(size, choice, _default_functions(size, choice) if functions is None else functions, seed)
+            for choice in choices
+            if g is not None or choice <= _LARGEST_ROW
+        ]
+        super().__init__(domain, epsilon, self.least_worst(domain, epsilon, laws))
+
+
+def _default_functions(size: int, buckets: int) -> int:
+    fitting = min(_DEFAULT_STEPS // size, _DEFAULT_COUNTS // buckets, _DEFAULT_FUNCTIONS)
+    return max(1 << max(fitting.bit_length() - 1, 0), min(64, _MOST_COUNTS // buckets))
+
+
+def _check_whole(name: str, number: object, least: int, most: int) -> None:
+    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    if not whole or not least <= number <= most:  # type: ignore[operator]
+        raise ParameterError(f"{name} must be an integer in {least}..{most}, got {name}={number!r}.")

@@ -1,0 +1,363 @@
+"""A pool of hash functions: its law over all functions by enumeration, and the error that it leaves, over pools."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from hashlib import sha256
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2, norm
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.tally import Tally
+from discreet.errors import ParameterError
+from discreet.estimators import estimate
+from discreet.mechanisms import BlockMechanism, HadamardResponse, LocalHashing, PooledHashing
+from discreet.mechanisms.hash_pool import PooledBuckets, hash_function
+from evidence import LEVEL
+
+TINY = [(5, 2), (5, 3), (7, 3)]
+
+
+def all_functions(prime: int) -> Any:
+    return np.array(list(product(range(prime), repeat=4)), dtype=np.int64)
+
+
+def collisions(coefficients: Any, size: int, prime: int, buckets: int) -> Any:
+    """Return ``(functions, size, size)`` booleans."""
+    x = np.arange(size)
+    hashed = sum(coefficients[:, [k]] * x**k for k in range(coefficients.shape[1])) % prime % buckets
+    return hashed[:, :, None] == hashed[:, None, :]
+
+
+# The law over all functions
+
+
+@pytest.mark.parametrize(("prime", "buckets"), TINY)
+def test_pairs_over_all_functions_by_enumeration(prime: int, buckets: int) -> None:
+    """Rho, the variance and covariance of one function's collisions; disjoint pairs do not know of each other."""
+    together = collisions(all_functions(prime), prime, prime, buckets)
+    law, many = PooledBuckets(prime, buckets, 1, prime=prime), len(together)
+    variance, covariance = law.pair_spread
+    rho = law.pair_inclusion
+    assert variance == rho * (1 - rho)
+
+    def share(both: Any) -> Fraction:
+        return Fraction(int(np.count_nonzero(both)), many)
+
+    for one, other in combinations(range(prime), 2):
+        assert share(together[:, one, other]) == rho
+        rest = sorted(set(range(prime)) - {one, other})
+        for third in rest:
+            assert share(together[:, one, other] & together[:, one, third]) == rho**2 + covariance
+        for third, fourth in combinations(rest, 2):
+            assert share(together[:, one, other] & together[:, third, fourth]) == rho**2
+
+
+def test_more_functions_spread_less() -> None:
+    one, many = PooledBuckets(100, 7, 1).pair_spread, PooledBuckets(100, 7, 1000).pair_spread
+    assert [1000 * each for each in many] == list(one)
+
+
+@dataclass(frozen=True)
+class Given(PooledBuckets):
+    """A pool of functions that are given."""
+
+    rows: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def pool(self) -> Any:
+        return np.array(self.rows, dtype=np.uint32)
+
+
+@cache
+def every_pool(buckets: int) -> list[tuple[Any, Any, Any]]:
+    """Return, for every pool of one function mod 3: the mechanism, its matrix, and the worth of each output."""
+    domain, found = Domain(range(4), sensitive=[0, 1, 3]), []
+    for row in product(range(3), repeat=4):
+        law = Given(3, buckets, 1, prime=3, rows=(row,))
+        mechanism = BlockMechanism(domain, 1.0, law)
+        counts = np.eye(buckets + 1, dtype=np.int64)
+        tallies = [Tally(mechanism.fingerprint, 1, one[:buckets], one[buckets:]) for one in counts]
+        worth = np.array([mechanism.linear(tally) for tally in tallies])
+        found.append((mechanism, mechanism.channel().matrix, worth))
+    return found
+
+
+@pytest.mark.parametrize("buckets", [2, 3])
+def test_over_all_pools_the_estimate_is_unbiased_and_its_errors_are_exact(buckets: int) -> None:
+    mechanism = every_pool(buckets)[0][0]
+    for p in ([0.1, 0.4, 0.3, 0.2], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]):
+        means, errors = [], {n: [] for n in (1, 2, 50, 10**9)}
+        for _, matrix, worth in every_pool(buckets):
+            mean, second = p @ matrix @ worth, p @ matrix @ worth**2
+            means.append(mean)
+            for n, found in errors.items():
+                found.append((second - mean**2) / n + (mean - p) ** 2)
+        np.testing.assert_allclose(np.mean(means, axis=0), p, atol=1e-12)
+        for n, found in errors.items():
+            over_pools = np.mean(found, axis=0)
+            np.testing.assert_allclose(mechanism.expected_standard_errors(n, p) ** 2, over_pools, rtol=1e-9, atol=1e-15)
+            assert mechanism.expected_mse(n, p) == pytest.approx(over_pools.sum(), rel=1e-9)
+        assert np.ptp(np.array(means)[:, mechanism.domain.sensitive], axis=0).max() > 0 or p[1] == 0
+
+
+@pytest.mark.parametrize("buckets", [2, 3])
+def test_stated_variances_are_those_over_all_pools(buckets: int) -> None:
+    """Three reports, every pool and every triple of outputs: stated never too little, and near what it is."""
+    n, p = 3, np.array([0.4, 0.35, 0.0, 0.25])
+    stated, true, mechanism = np.zeros(4), 0.0, every_pool(buckets)[0][0]
+    for mechanism, matrix, _ in every_pool(buckets):
+        chances = p @ matrix
+        for drawn in product(range(len(chances)), repeat=n):
+            counts = np.bincount(drawn, minlength=len(chances))
+            tally = Tally(mechanism.fingerprint, n, counts[:buckets], counts[buckets:])
+            stated += np.prod(chances[list(drawn)]) * estimate(mechanism, tally).standard_errors ** 2
+    stated /= len(every_pool(buckets))
+    true = mechanism.expected_standard_errors(n, p) ** 2
+    chosen = mechanism.domain.sensitive
+    assert (stated[chosen] / true[chosen]).min() > 0.9
+    assert (stated[chosen] / true[chosen]).max() < 1.25
+
+
+# Functions from a seed
+
+
+def read_off(seed: int, prime: int, place: int) -> list[int]:
+    """The same from the documentation alone."""
+    attempt = 0
+    while True:
+        digest = sha256(b"discreet hash pool %d %d %d %d" % (seed, prime, place, attempt)).digest()
+        words = [int.from_bytes(digest[8 * k : 8 * k + 8], "little") for k in range(4)]
+        if all(word < 2**64 // prime * prime for word in words):
+            return [word % prime for word in words]
+        attempt += 1
+
+
+def test_functions_follow_from_the_seed() -> None:
+    law = PooledBuckets(1000, 10, 300, seed=42)
+    assert law.pool.tolist() == [read_off(42, 2**31 - 1, place) for place in range(300)]
+    assert list(hash_function(42, 2**31 - 1, 7)) == law.pool[7].tolist()
+    # A number that another implementation can be checked with.
+    assert list(hash_function(0, 2**31 - 1, 0)) == [2090002333, 1414903498, 715818652, 270780791]
+    again = PooledBuckets(5, 10, 20, seed=42)
+    assert (again.pool == law.pool[:20]).all()
+    assert (PooledBuckets(5, 10, 20, seed=43).pool != law.pool[:20]).any()
+
+
+def test_few_devices_and_many_draw_alike() -> None:
+    """One by one, functions are made as needed; many at a time they come from the pool."""
+    mechanism = PooledHashing(Domain(range(50)), 1.0, functions=5000)
+    law, cohorts = mechanism.law, np.array([0, 4999, 17, 17])
+    assert (law._coefficients(cohorts) == law.pool[cohorts]).all()
+    codes = np.arange(50).repeat(40)
+    reports = mechanism.obfuscate_codes(codes, random=SeededRandom(1))
+    alone = mechanism.obfuscate_codes(codes[:7], random=SeededRandom(2))
+    assert alone.blocks["cohort"].dtype == reports.blocks["cohort"].dtype == np.uint16
+    assert law.contains(reports.blocks)[np.arange(2000), codes].mean() > 0.3
+
+
+def test_what_pools_share_is_what_is_stated_and_lines_share_more() -> None:
+    """Forty values in a row, equally frequent, under each of 40,000 functions as a pool of its own.
+
+    The rival: the same functions without squares and cubes, where steps of one size meet again and again.
+    """
+    size, buckets, many = 40, 50, 40_000
+    law = PooledBuckets(size, buckets, many)
+    stated = PooledHashing(Domain(range(size)), 1.0, g=buckets, functions=1).moments.lasting.each(
+        np.full(size, 1 / size)
+    )
+
+    def squares(degree: int) -> Any:
+        x, hashed = np.arange(size, dtype=np.uint64), np.zeros((many, size), dtype=np.uint64)
+        for k in range(degree, -1, -1):
+            hashed = (hashed * x + law.pool[:, [k]]) % np.uint64(law.prime)
+        together = (hashed[:, 1:] % buckets == hashed[:, :1] % buckets).sum(axis=1)
+        return (((together - (size - 1) / buckets) / (1 - 1 / buckets)) / size) ** 2
+
+    cubes, lines, reach = squares(3), squares(1), norm.isf(LEVEL / 2) / np.sqrt(many)
+    assert abs(cubes.mean() - stated[0]) < reach * cubes.std()
+    assert lines.mean() - stated[0] > reach * lines.std()
+    assert lines.mean() > 2 * stated[0]
+
+
+# Errors over pools
+
+
+@dataclass(frozen=True)
+class Many:
+    """Collections, each with a pool of its own."""
+
+    p: Any
+    mechanism: PooledHashing
+    estimates: list[Any]
+
+
+@cache
+def simulated(runs: int = 1000, n: int = 2000) -> Many:
+    domain = Domain(range(24), sensitive=[*range(18)])
+    p = np.r_[0.35, 1 / np.arange(2, 19), np.full(6, 0.05)]
+    p[1:18] *= (1 - 0.35 - 0.3) / p[1:18].sum()
+    values, source, found = np.random.default_rng(20260103), SeededRandom(3), []
+    for seed in range(runs):
+        mechanism = PooledHashing(domain, 2.0, g=6, functions=24, seed=seed)
+        reports = mechanism.obfuscate_codes(values.choice(24, n, p=p), random=source)
+        found.append(estimate(mechanism, mechanism.tally(reports)))
+    return Many(p, mechanism, found)
+
+
+def test_squared_errors_over_pools_are_as_stated() -> None:
+    many = simulated()
+    losses = np.array([((one.frequencies - many.p) ** 2).sum() for one in many.estimates])
+    stated, reach = many.mechanism.expected_mse(2000, many.p), norm.isf(LEVEL / 2) / np.sqrt(len(losses))
+    assert abs(losses.mean() - stated) < reach * losses.std()
+    # Rival: without what the pool adds, a third of it.
+    lasting = many.mechanism.moments.lasting_error(2000, many.p[:18])
+    assert lasting > 0.3 * stated
+    assert losses.mean() - (stated - lasting) > 3 * reach * losses.std()
+
+
+def test_standard_errors_and_intervals_hold_over_pools() -> None:
+    many = simulated()
+    runs, p = len(many.estimates), many.p
+    found = np.var([one.frequencies for one in many.estimates], axis=0, ddof=1)
+    stated = np.mean([one.standard_errors**2 for one in many.estimates], axis=0)
+    low, high = chi2.ppf([LEVEL / 2, 1 - LEVEL / 2], runs - 1) / (runs - 1)
+    assert low < (found / stated).min() <= (found / stated).max() < high
+    ends = [one.interval(0.9) for one in many.estimates]
+    covered = np.sum([(low <= p) & (p <= high) for low, high in ends], axis=0)
+    # Two percent: shares of 24 functions are not quite normal.
+    assert binom.ppf(LEVEL, runs, 0.88) <= covered.min() <= covered.max() <= binom.isf(LEVEL, runs, 0.92)
+    # Rival: intervals of the reports' own noise.
+    blind = [replace(one, second_moments=many.mechanism.variance_of(0.7)).interval(0.9) for one in many.estimates]
+    assert np.sum([(low <= p) & (p <= high) for low, high in blind], axis=0)[1:18].max() < binom.ppf(LEVEL, runs, 0.88)
+
+
+def test_linear_keeps_its_error_where_maximum_likelihood_loses_it() -> None:
+    """12 unknowns, 8 functions to 4 buckets: counts enough to tell them apart, however the functions collide."""
+    p = np.arange(1, 13) / 78
+    squared = {method: {n: [] for n in (10**5, 10**7, 10**9)} for method in ("linear", "mle")}
+    for seed in range(6):
+        mechanism = PooledHashing(Domain(range(12)), 2.0, g=4, functions=8, seed=seed)
+        chances, random = p @ mechanism.channel().matrix, np.random.default_rng(seed)
+        for n in squared["mle"]:
+            tally = Tally(mechanism.fingerprint, n, random.multinomial(n, chances), np.zeros(0, int))
+            for method, found in squared.items():
+                found[n].append(((estimate(mechanism, tally, method=method).frequencies - p) ** 2).sum())
+    linear, best = ({n: np.mean(each) for n, each in squared[method].items()} for method in ("linear", "mle"))
+    floor = mechanism.moments.lasting_error(10**9, p)
+    assert 0.4 * floor < linear[10**9] < 2.5 * floor
+    assert linear[10**9] > 0.9 * linear[10**7]
+    assert best[10**7] < 0.03 * best[10**5]
+    assert best[10**9] < 0.03 * best[10**7]
+    assert best[10**9] < 1e-5 * floor
+
+
+def test_errors_of_maximum_likelihood_know_of_the_collisions() -> None:
+    """20 unknowns, 48 numbers: with the others known, errors would be stated at less than half of these."""
+    p, lost, stated, n = np.arange(1, 21) / 210, [], [], 300_000
+    for seed in range(60):
+        mechanism = PooledHashing(Domain(range(20)), 1.0, g=4, functions=16, seed=seed)
+        chances, random = p @ mechanism.channel().matrix, np.random.default_rng(seed)
+        tally = Tally(mechanism.fingerprint, n, random.multinomial(n, chances), np.zeros(0, int))
+        found = estimate(mechanism, tally, method="mle")
+        lost.append(((found.frequencies - p) ** 2).sum())
+        stated.append((found.standard_errors**2).sum())
+    assert 0.6 < np.mean(stated) / np.mean(lost) < 1.6
+    assert mechanism.moments.lasting.left(20) == pytest.approx(1 - 19 / 48, rel=1e-6)
+    assert mechanism.moments.lasting.left(200) == 0
+
+
+def test_no_error_lasts_in_one_report_or_where_one_value_is_sensitive() -> None:
+    mechanism = PooledHashing(Domain(range(30)), 1.0, functions=10)
+    p = np.full(30, 1 / 30)
+    assert mechanism.moments.lasting_error(1, p) == 0
+    tally = mechanism.tally(mechanism.obfuscate_codes([3], random=SeededRandom(1)))
+    assert not mechanism.lasting_variance(tally, mechanism.linear(tally)).any()
+    alone = PooledHashing(Domain(range(30), sensitive=[4]), 1.0, functions=10)
+    assert alone.worst_case_mse(10**6) == pytest.approx(alone.worst_case_mse(1) / 10**6, rel=1e-9)
+    assert alone.expected_mse(10**6, p) == pytest.approx(alone.expected_mse(1, p) / 10**6, rel=1e-9)
+
+
+# A tally says everything
+
+
+@pytest.mark.parametrize("method", ["linear", "mle", "em", "projected"])
+def test_a_tally_is_as_good_as_the_reports(method: str) -> None:
+    mechanism = PooledHashing(Domain(range(40), sensitive=range(25)), 2.0, functions=60)
+    reports = mechanism.obfuscate_codes(np.arange(40).repeat(50), random=SeededRandom(4))
+    tally = mechanism.tally(reports)
+    assert len(tally.support) == 60 * mechanism.law.buckets
+    assert tally.support.sum() == reports.block_count
+    one, other = (estimate(mechanism, data, method=method) for data in (reports, tally))
+    assert (one.frequencies == other.frequencies).all()
+    assert (one.standard_errors == other.standard_errors).all()
+
+
+def test_tallies_that_cannot_be() -> None:
+    mechanism = PooledHashing(Domain(range(9), sensitive=range(6)), 1.0, g=3, functions=4)
+    tally = mechanism.tally(mechanism.obfuscate_codes(np.arange(9).repeat(9), random=SeededRandom(5)))
+    assert mechanism.can_tally(tally.n, tally.support, tally.clear)
+    for support, n in ((tally.support + np.eye(12, dtype=int)[3], tally.n), (tally.support, tally.n + 1)):
+        assert not mechanism.can_tally(n, support, tally.clear)
+
+
+# Parameters
+
+
+@pytest.mark.parametrize("size", [1, 2, 100, 10**4, 10**6, 10**8])
+@pytest.mark.parametrize("g", [2, 100, 60_000])
+def test_default_numbers_of_functions_keep_to_their_limits(size: int, g: int) -> None:
+    law = PooledHashing(Domain(range(size)), 1.0, g=g).law
+    assert law.functions & (law.functions - 1) == 0
+    assert 64 <= law.functions <= 65_536
+    assert law.functions == 64 or (law.functions * size <= 1 << 30 and law.functions * g <= 1 << 22)
+    assert law.functions == 65_536 or 2 * law.functions * max(size / (1 << 30), g / (1 << 22)) > 1
+
+
+def test_what_is_no_parameter_is_refused() -> None:
+    domain = Domain(range(10))
+    for options in (
+        {"g": 1},
+        {"g": 2.5},
+        {"g": True},
+        {"functions": 0},
+        {"functions": 1.5},
+        {"functions": True},
+        {"g": 2, "functions": (1 << 25) + 1},
+        {"g": 1 << 27},
+        {"seed": -1},
+        {"seed": "x"},
+        {"seed": 1 << 63},
+    ):
+        with pytest.raises(ParameterError, match="must be an integer"):
+            PooledHashing(domain, 1.0, **options)
+    with pytest.raises(ParameterError, match="prime must be a prime"):
+        PooledBuckets(5, 2, 1, prime=9)
+    with pytest.raises(ParameterError, match="size must be"):
+        PooledBuckets(8, 2, 1, prime=7)
+
+
+def test_everything_of_the_pool_is_in_the_fingerprint() -> None:
+    domain = Domain(range(10))
+    made = [
+        PooledHashing(domain, 1.0, **{"g": 4, "functions": 16, "seed": 1, **change})
+        for change in ({}, {"g": 5}, {"functions": 17}, {"seed": 2})
+    ]
+    assert len({one.fingerprint for one in made}) == 4
+
+
+def test_one_report_is_worth_what_one_of_plain_hashing_is() -> None:
+    """Where functions of both families collide alike: many values, few buckets."""
+    domain = Domain(range(5000))
+    pooled, plain = PooledHashing(domain, 1.0, g=4), LocalHashing(domain, 1.0, g=4)
+    assert pooled.expected_mse(1, np.full(5000, 1 / 5000)) == pytest.approx(
+        plain.expected_mse(1, np.full(5000, 1 / 5000)), rel=1e-3
+    )
+    assert pooled.bytes_per_report(1.0) == 3
+    assert plain.bytes_per_report(1.0) == 12
+    assert HadamardResponse(domain, 1.0).moments.lasting.most == 0

@@ -1,0 +1,102 @@
+"""Pools of hash functions in the planner: an error that more users do not lessen, stated beside the others."""
+
+import json
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.mechanisms import PooledHashing
+from discreet.mechanisms.hash_pool import PooledBuckets
+from discreet.planning.compare import best, compare
+from discreet.planning.curves import against_users
+from discreet.planning.prospects import Prospect
+
+DOMAIN = Domain(range(300), sensitive=range(200))
+P = np.r_[0.4 / np.arange(1, 201) / (1 / np.arange(1, 201)).sum(), np.full(100, 0.006)]
+
+
+def pooled(found: Any) -> Prospect:
+    (one,) = [one for one in found.prospects if one.name == "hashing-pool"]
+    return one
+
+
+def test_what_lasts_is_stated_for_the_worst_case_and_the_assumed_one() -> None:
+    found = compare(DOMAIN, 1.0, 10_000, sensitive_mass=0.3)
+    one = pooled(found)
+    moments, even = one.mechanism.moments, np.full(200, 0.3 / 200)
+    assert one.assumed.lasting == pytest.approx(moments.lasting_error(10_000, even), rel=1e-12)
+    # All on one sensitive value: v - 1 others, and of each the variance of its collisions with that one.
+    law = one.mechanism.law
+    all_on_one = 199 * float(law.pair_spread[0] / (1 - law.pair_inclusion) ** 2) * (1 - 1e-4)
+    assert one.worst.lasting == pytest.approx(all_on_one, rel=1e-12)
+    assert 0 < one.assumed.lasting < one.assumed.mse
+    assert 0 < one.worst.lasting < one.worst.mse
+    assert {other.worst.lasting + other.assumed.lasting for other in found.prospects if other is not one} == {0.0}
+    assert one.sensitive_error > sqrt(float(one.mechanism.variance_of(0.3)[0][0]) / 10_000)
+
+
+@pytest.mark.parametrize("users", [1000, 10_000, 200_000])
+def test_for_a_given_distribution_functions_are_as_few_as_add_little(users: int) -> None:
+    one = pooled(compare(DOMAIN, 1.0, users, target="distribution", p=P))
+    law, default = one.mechanism.law, PooledHashing(DOMAIN, 1.0).law
+    assert isinstance(law, PooledBuckets)
+    assert law.buckets == default.buckets
+    assert one.assumed.lasting <= 0.01 * (one.assumed.mse - one.assumed.lasting)
+    assert law.functions < default.functions
+    fewer = PooledHashing(DOMAIN, 1.0, g=law.buckets, functions=law.functions // 2)
+    lasting = fewer.moments.lasting_error(users, P[:200])
+    assert law.functions == 1 or lasting > 0.01 * (fewer.expected_mse(users, P) - lasting)
+
+
+def test_otherwise_there_are_as_many_functions_as_by_default() -> None:
+    default = PooledHashing(DOMAIN, 1.0).law
+    assert pooled(compare(DOMAIN, 1.0, 10_000)).mechanism.law == default
+    assert pooled(compare(DOMAIN, 1.0, 10_000, target="sensitive-mass", sensitive_mass=0.3)).mechanism.law == default
+    assert pooled(compare(DOMAIN, 1.0, 10**12, target="distribution", p=P)).mechanism.law == default
+
+
+def test_curves_bend_where_an_error_lasts() -> None:
+    question = compare(DOMAIN, 1.0, 10**9).question
+    curves = {curve.name: dict(curve.points) for curve in against_users(question)}
+    mechanism = PooledHashing(DOMAIN, 1.0)
+    for users, error in curves["hashing-pool"].items():
+        assert error == pytest.approx(sqrt(mechanism.worst_case_mse(int(users))), rel=1e-12)
+    few, many = min(curves["rr"]), max(curves["rr"])
+    assert curves["rr"][few] / curves["rr"][many] == pytest.approx(sqrt(many / few), rel=1e-9)
+    assert curves["hashing-pool"][few] / curves["hashing-pool"][many] < 1.1
+
+
+def test_no_number_of_users_may_be_enough() -> None:
+    found = compare(DOMAIN, 1.0, 10_000, standard_error=1e-4)
+    assert pooled(found).users_needed is None
+    assert all(one.users_needed for one in found.prospects if one.name != "hashing-pool")
+    enough = pooled(compare(DOMAIN, 1.0, 10_000, standard_error=0.05)).users_needed
+    assert enough is not None
+
+
+def test_the_best_for_any_number_of_reports_is_none_whose_error_lasts() -> None:
+    """In a single report nothing is shared."""
+    domain = Domain(range(10_000))
+    chosen = best(domain, 1.0, largest_report=4)
+    assert not isinstance(chosen, PooledHashing)
+    assert pooled(compare(domain, 1.0, 1, largest_report=4)).worst_mse < chosen.worst_case_mse(1)
+
+
+def test_the_command_says_what_the_pool_adds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from discreet.cli.planning import compare_on
+
+    path = tmp_path / "domain.toml"
+    path.write_text("[domain]\nrange = [0, 300]\n")
+    options: dict[str, Any] = dict.fromkeys(("plot", "force", "distribution", "sensitive_mass", "target"))
+    compare_on(path, 1.0, 10_000, as_json=False, standard_error=1e-4, **options)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "hashing-pool: all reports share its 65,536 hash functions" in shown
+    assert "never" in shown
+    compare_on(path, 1.0, 10_000, as_json=True, **options)
+    facts = {one["name"]: one for one in json.loads(capsys.readouterr().out)["mechanisms"]}
+    assert facts["hashing-pool"]["worst"]["lasting"] > 0
+    assert facts["hashing"]["worst"]["lasting"] == 0
