@@ -5,6 +5,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
+# Packages that are measured beside this one, each in an environment of its own.
+PEERS := $(patsubst bench/peers/%.in,%,$(wildcard bench/peers/*.in))
 
 # The first Python on the path that fits; PYTHON=... chooses another.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
@@ -14,7 +16,7 @@ help:
 	@echo "make demo      obfuscate 1.7 million people, estimate, compare with the truth (writes out/census)"
 	@echo "make test      run the tests"
 	@echo "make lint      check format, style, types and the walls between rooms"
-	@echo "make bench     measure speed, memory and import times against other packages"
+	@echo "make bench     measure speed and memory beside other packages (writes docs/performance.md)"
 	@echo "make coverage  coverage of confidence intervals and standard errors, over 1,000 simulations"
 	@echo "make faults    plant faults and see that the tests catch each one"
 	@echo "make lock      resolve the locked requirements anew (needs uv)"
@@ -47,13 +49,17 @@ lint: $(VENV)/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/dev .venv-peers/ready
-	$(BIN)/python -m bench
+# GROUPS="speed scale" measures some groups only, QUICK=1 small sizes without writing the page.
+bench: $(VENV)/dev $(PEERS:%=.venv-peers/%.ready)
+	$(BIN)/python -m bench $(GROUPS) $(if $(QUICK),--quick)
 
-.venv-peers/ready: $(VENV)/python bench/peers-requirements.txt
-	$(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers-requirements.txt
-	@touch $@
+# What does not install is skipped: the page then quotes the log, and the next `make bench` tries again.
+.venv-peers/%.ready: bench/peers/%.txt $(VENV)/python
+	@mkdir -p .venv-peers && rm -rf .venv-peers/$* $@
+	@echo "Installing $* into .venv-peers/$*, to measure beside it."
+	@if { $(PYTHON) -m venv .venv-peers/$* && .venv-peers/$*/bin/python -m pip install --quiet \
+		--disable-pip-version-check --require-hashes -r $<; } 2> .venv-peers/$*.log; \
+		then touch $@; else echo "$* did not install; it is skipped (.venv-peers/$*.log says why)."; fi
 
 coverage: $(VENV)/dev
 	$(BIN)/python tools/measure_coverage.py
@@ -65,7 +71,8 @@ lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet requirements/build.in -o requirements/build.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --extra plot pyproject.toml -o requirements/run.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --extra dev pyproject.toml -o requirements/dev.txt
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet bench/peers-requirements.in -o bench/peers-requirements.txt
+	for peer in $(PEERS); do uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet \
+		bench/peers/$$peer.in -o bench/peers/$$peer.txt || exit 1; done
 
 clean:
 	rm -rf $(VENV) .venv-peers out bench/out

@@ -1,1 +1,1 @@
-"""Measurements that the documentation quotes: speed, memory, start-up and maximum likelihood."""
+"""Measurements behind docs/performance.md: `make bench`, or ``python -m bench``."""

@@ -4,24 +4,49 @@ The laws have known divergences. Everything here is in nats.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from math import log
 
 import numpy as np
 
-from bench.measure import Group, Row, median_seconds
+from bench.measure import Group, Row, median_seconds, progress
 from discreet import SeededRandom
 from discreet.risk.det import det
 from discreet.risk.divergence import METHODS, divergence
 from discreet.risk.pse import pse_of_scores
 
 COLUMNS = ("seconds", "truth", "bias", "its error", "spread", "coverage")
-N, M = 1_000_000, 10_000_000
-BIAS_N, BIAS_REPEATS = 10_000, 200
-COVERAGE_N, COVERAGE_M, COVERAGE_REPEATS, HALVES = 1000, 10_000, 400, 100
 MOST_SECONDS, MOST_BIAS, COVERED = 2.0, 0.03, (0.90, 0.99)
 USERS = 1000
 _NATS = log(2)
 
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much is drawn, and how often.
+
+    Attributes:
+        n: genuine scores where speed is measured.
+        m: impostor scores there.
+        bias_n: genuine scores where bias is.
+        bias_repeats: how often.
+        coverage_n: genuine scores where coverage is.
+        coverage_m: impostor scores there.
+        coverage_repeats: how often.
+        halves: the samples that an interval takes.
+    """
+
+    n: int = 1_000_000
+    m: int = 10_000_000
+    bias_n: int = 10_000
+    bias_repeats: int = 200
+    coverage_n: int = 1000
+    coverage_m: int = 10_000
+    coverage_repeats: int = 400
+    halves: int = 100
+
+
+QUICK = Sizes(10_000, 20_000, 1000, 2, 200, 400, 2, 10)
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
 
@@ -77,23 +102,25 @@ _COVERED = (
 )
 
 
-def run() -> Group:
+def run(*, quick: bool = False) -> Group:
     """Measure every case."""
-    rows = [*_speeds(), *_biases(), *_coverages(), _certified()]
+    sizes = QUICK if quick else Sizes()
+    rows = [*_speeds(sizes), *_biases(sizes), *_coverages(sizes), _certified(sizes)]
     notes = [
-        f"Speed: medians, {N:,} genuine against {M:,} impostor scores, unsorted, without intervals.",
-        f"Bias: mean over {BIAS_REPEATS} repetitions at n = {BIAS_N:,}. Where 5% of the genuine scores lie beyond "
-        "all impostors (exponentials 3 : 1) it is low, which the output then says.",
-        f"Coverage: of 95% intervals, {COVERAGE_REPEATS} repetitions at n = {COVERAGE_N:,}, m = {COVERAGE_M:,}, "
-        f"{HALVES} halves. A divergence of 0 can be missed on one side only. Certified: D(f_G || f_mix) of Gaussians 2 "
-        f"apart, {USERS:,} users, and how often its lower limit is no more than the truth.",
+        f"Speed: medians of 3, {sizes.n:,} genuine against {sizes.m:,} impostor scores, unsorted, without intervals.",
+        f"Bias: mean over {sizes.bias_repeats} repetitions at n = {sizes.bias_n:,}. Where 5% of the genuine scores lie "
+        "beyond all impostors (exponentials 3 : 1) it is low, which the output then says.",
+        f"Coverage: of 95% intervals, {sizes.coverage_repeats} repetitions at n = {sizes.coverage_n:,}, "
+        f"m = {sizes.coverage_m:,}, {sizes.halves} halves. A divergence of 0 can be missed on one side only. "
+        f"Certified: D(f_G || f_mix) of Gaussians 2 apart, {USERS:,} users, and how often its lower limit is no more "
+        "than the truth.",
     ]
     return Group("Divergence of scores", COLUMNS, rows, notes)
 
 
-def _speeds() -> Iterator[Row]:
+def _speeds(sizes: Sizes) -> Iterator[Row]:
     rng = np.random.default_rng(1)
-    genuine, impostors = rng.normal(2, 1, N), rng.normal(0, 1, M)
+    genuine, impostors = rng.normal(2, 1, sizes.n), rng.normal(0, 1, sizes.m)
     works: dict[str, Callable[[], object]] = {
         f"{method}": lambda method=method: divergence(genuine, impostors, method=method, halves=0)  # type: ignore[misc]
         for method in METHODS
@@ -103,35 +130,38 @@ def _speeds() -> Iterator[Row]:
     works["DET curve"] = lambda: det(genuine, impostors)
     works["D(f_G || f_mix) and D(f_G || f_I)"] = lambda: pse_of_scores(genuine, impostors, halves=0)
     for name, work in works.items():
+        progress(f"speed, {name}")
         spent = median_seconds(work, repeats=3)
         yield Row(f"speed, {name}", {"seconds": spent}, f"<= {MOST_SECONDS:g} s", spent <= MOST_SECONDS)
 
 
-def _biases() -> Iterator[Row]:
+def _biases(sizes: Sizes) -> Iterator[Row]:
     for name, (genuine, impostors, truth) in _LAWS.items():
-        for m in (BIAS_N, 10 * BIAS_N):
+        progress(f"bias, {name}")
+        for m in (sizes.bias_n, 10 * sizes.bias_n):
             rng = np.random.default_rng(2)
             values = np.array(
                 [
-                    divergence(genuine(rng, BIAS_N), impostors(rng, m), halves=0).bits * _NATS
-                    for _ in range(BIAS_REPEATS)
+                    divergence(genuine(rng, sizes.bias_n), impostors(rng, m), halves=0).bits * _NATS
+                    for _ in range(sizes.bias_repeats)
                 ]
             )
             spread, bias = float(values.std(ddof=1)), float(values.mean()) - truth
-            cells = {"truth": truth, "bias": bias, "its error": spread / BIAS_REPEATS**0.5, "spread": spread}
+            cells = {"truth": truth, "bias": bias, "its error": spread / sizes.bias_repeats**0.5, "spread": spread}
             yield Row(f"bias, {name}, m = {m:,}", cells, f"|bias| <= {MOST_BIAS:g}", abs(bias) <= MOST_BIAS)
 
 
-def _coverages() -> Iterator[Row]:
+def _coverages(sizes: Sizes) -> Iterator[Row]:
     for name in _COVERED:
+        progress(f"coverage, {name}")
         genuine, impostors, truth = _LAWS[name]
         rng, words, hits = np.random.default_rng(3), SeededRandom(1), 0
-        for _ in range(COVERAGE_REPEATS):
-            sample = genuine(rng, COVERAGE_N), impostors(rng, COVERAGE_M)
-            low, high = divergence(*sample, halves=HALVES, random=words).interval or (0.0, 0.0)
+        for _ in range(sizes.coverage_repeats):
+            sample = genuine(rng, sizes.coverage_n), impostors(rng, sizes.coverage_m)
+            low, high = divergence(*sample, halves=sizes.halves, random=words).interval or (0.0, 0.0)
             # Divergences are never negative, nor are the limits.
             hits += low <= truth / _NATS + 1e-12 and truth / _NATS <= high
-        covered = hits / COVERAGE_REPEATS
+        covered = hits / sizes.coverage_repeats
         low, high = COVERED
         yield Row(
             f"coverage, {name}",
@@ -141,19 +171,19 @@ def _coverages() -> Iterator[Row]:
         )
 
 
-def _certified() -> Row:
+def _certified(sizes: Sizes) -> Row:
     """Gaussians two apart: D(f_G || f_mix) by quadrature."""
     x = np.linspace(-8, 12, 200_001)
     density = np.exp(-((x - 2) ** 2) / 2) / np.sqrt(2 * np.pi)
     ratio = np.exp(2 - 2 * x)
     truth = -float((density * np.log(1 / USERS + (1 - 1 / USERS) * ratio)).sum() * (x[1] - x[0]))
     rng, words, values, hits = np.random.default_rng(4), SeededRandom(2), [], 0
-    for _ in range(COVERAGE_REPEATS):
-        sample = rng.normal(2, 1, COVERAGE_N), rng.normal(0, 1, COVERAGE_M)
+    for _ in range(sizes.coverage_repeats):
+        sample = rng.normal(2, 1, sizes.coverage_n), rng.normal(0, 1, sizes.coverage_m)
         found = pse_of_scores(*sample, users=USERS, halves=0, random=words).certified
         values.append(found.bits * _NATS)
         hits += (found.certified or 0.0) * _NATS <= truth
-    covered, spread = hits / COVERAGE_REPEATS, float(np.std(values))
+    covered, spread = hits / sizes.coverage_repeats, float(np.std(values))
     cells = {"truth": truth, "bias": float(np.mean(values)) - truth, "spread": spread, "coverage": covered}
-    cells["its error"] = spread / COVERAGE_REPEATS**0.5
+    cells["its error"] = spread / sizes.coverage_repeats**0.5
     return Row(f"certified, {USERS:,} users", cells, "lower limit holds in >= 97.5%", covered >= 0.975)

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench.measure import Group, Row, interleaved, seconds
+from bench.measure import REPEATS, Group, Row, interleaved, progress, seconds
 
-COLUMNS = ("seconds", "python -c pass", "ratio to it", "heavy modules loaded")
+COLUMNS = ("seconds", "python -c pass", "times it", "heavy modules loaded")
 MOST_IMPORT_SECONDS = 0.15
 MOST_HELP_SECONDS = 0.2
 HEAVY = ("numba", "llvmlite", "pyarrow", "pandas", "polars", "altair", "scipy", "matplotlib")
@@ -18,27 +18,32 @@ _DEVICE = "import discreet; discreet.RandomizedResponse(discreet.Domain(range(62
 _HELP = "import sys; sys.argv = ['discreet', '--help']; from discreet.cli import main; main()"
 
 
-def run() -> Group:
+def run(*, quick: bool = False) -> Group:
     """Measure every way to start."""
+    repeats = 1 if quick else REPEATS
     rows = [
-        _row("import discreet", [sys.executable, "-c", _IMPORT], _IMPORT, MOST_IMPORT_SECONDS),
-        _row("import the nouns of a device", [sys.executable, "-c", _NOUNS], _NOUNS, MOST_IMPORT_SECONDS),
-        _row("first report of a device", [sys.executable, "-c", _DEVICE], _DEVICE, None),
-        _help_row(),
+        _row("import discreet", [sys.executable, "-c", _IMPORT], _IMPORT, MOST_IMPORT_SECONDS, repeats),
+        _row("import the nouns of a device", [sys.executable, "-c", _NOUNS], _NOUNS, MOST_IMPORT_SECONDS, repeats),
+        _row("first report of a device", [sys.executable, "-c", _DEVICE], _DEVICE, None, repeats),
+        _help_row(repeats),
     ]
-    notes = [f"Whole processes, interpreter included. Heavy: {', '.join(HEAVY)}."]
+    notes = [
+        f"Whole processes, interpreter included; medians of {repeats}, in turns with an empty one. "
+        f"Heavy: {', '.join(HEAVY)}."
+    ]
     return Group("Start-up", COLUMNS, rows, notes)
 
 
-def _help_row() -> Row:
+def _help_row(repeats: int) -> Row:
     command = Path(sys.executable).with_name("discreet")
     if not command.exists() or subprocess.run([command, "--help"], check=False, capture_output=True).returncode:
         return Row("discreet --help", dict.fromkeys(COLUMNS), f"< {MOST_HELP_SECONDS:g} s", None)
-    return _row("discreet --help", [str(command), "--help"], _HELP, MOST_HELP_SECONDS)
+    return _row("discreet --help", [str(command), "--help"], _HELP, MOST_HELP_SECONDS, repeats)
 
 
-def _row(name: str, command: Sequence[str], program: str, most: float | None) -> Row:
-    medians = interleaved({"it": _process(command), "pass": _process([sys.executable, "-c", "pass"])})
+def _row(name: str, command: Sequence[str], program: str, most: float | None, repeats: int) -> Row:
+    progress(name)
+    medians = interleaved({"it": _process(command), "pass": _process([sys.executable, "-c", "pass"])}, repeats)
     loaded = heavy_modules(program)
     cells = (medians["it"], medians["pass"], medians["it"] / medians["pass"], " ".join(loaded) or "none")
     if most is None:

@@ -11,7 +11,8 @@ from functools import reduce
 
 import numpy as np
 
-from bench.measure import Group, Row, median_seconds, seconds
+from bench.machine import cores
+from bench.measure import Group, Row, median_seconds, progress, seconds
 from discreet import Domain, Estimate, RandomizedResponse, Reports, SeededRandom, UnaryEncoding, estimate
 from discreet.estimators.closed_form import singleton_gap, singleton_maximum
 from discreet.estimators.evidence import Evidence
@@ -21,7 +22,7 @@ from discreet.estimators.methods import thresholded
 from discreet.mechanisms import BlockMechanism
 
 COLUMNS = ("seconds", "passes", "gap", "gap by NumPy", "plain EM passes", "threads 1, 2, 3 equal")
-N = 240_000
+N, QUICK_N = 240_000, 2_000
 EPSILON = 6.0
 TOLERANCE = 1e-6
 MOST_PASSES = 30
@@ -37,10 +38,11 @@ _SENSITIVE = (
 )
 
 
-def run() -> Group:
+def run(*, quick: bool = False) -> Group:
     """Measure every case."""
+    n = QUICK_N if quick else N
     everything, some = domain(None), domain(list(_SENSITIVE))
-    codes = population(everything.size)
+    codes = population(everything.size, n)
     mass = float(some.sensitive[codes].mean())
     rows = [
         _singletons_row(RandomizedResponse(everything, EPSILON), codes),
@@ -48,8 +50,8 @@ def run() -> Group:
         _blocks_row(f"uRAP, |X_S| = {some.sensitive_count:,}", UnaryEncoding(some, EPSILON), codes, 1.5),
     ]
     notes = [
-        f"|X| = {everything.size:,}, n = {N:,}, epsilon = {EPSILON:g}; from reports to estimate, "
-        f"medians of {REPEATS}, {os.cpu_count()} cores; {mass:.1%} of the people have a sensitive value.",
+        f"|X| = {everything.size:,}, n = {n:,}, epsilon = {EPSILON:g}; from reports to estimate, "
+        f"medians of {REPEATS}, {cores()} cores; {mass:.1%} of the people have a sensitive value.",
         "Gap: nats per report, in double precision, as stated and computed again from the definition. "
         f"Plain EM: from emp+thr to a gap of {TOLERANCE:g}, given up after {MOST_EM_PASSES} passes.",
     ]
@@ -61,12 +63,12 @@ def domain(sensitive: list[dict[str, object]] | None) -> Domain:
     return Domain.product({name: range(size) for name, size in _ATTRIBUTES.items()}, sensitive=sensitive)
 
 
-def population(size: int) -> np.ndarray:
-    """Draw N codes from a product of Zipf-like marginals with lognormal noise."""
+def population(size: int, n: int = N) -> np.ndarray:
+    """Draw n codes from a product of Zipf-like marginals with lognormal noise."""
     rng = np.random.default_rng(1)
     marginals = [_marginal(values, rng) for values in _ATTRIBUTES.values()]
     p = reduce(np.multiply.outer, marginals).reshape(-1)
-    return rng.choice(size, N, p=p / p.sum())
+    return rng.choice(size, n, p=p / p.sum())
 
 
 def _marginal(values: int, rng: np.random.Generator) -> np.ndarray:
@@ -86,6 +88,7 @@ def _singletons_row(mechanism: BlockMechanism, codes: np.ndarray) -> Row:
 
 
 def _blocks_row(name: str, mechanism: BlockMechanism, codes: np.ndarray, most: float) -> Row:
+    progress(name)
     reports = mechanism.obfuscate_codes(codes, random=SeededRandom(1))
     spent, found = _timed(mechanism, reports)
     em = em_passes(Evidence.of(mechanism, reports))

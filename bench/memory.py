@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.measure import Group, Row
+from bench.measure import Group, Row, progress
 from discreet import Domain, RandomizedResponse, UnaryEncoding
 from discreet.core.random import SecureRandom
 
 COLUMNS = ("peak MB", "of it codes MB", "seconds", "ns per value")
-N = 100_000_000
+N, QUICK_N = 100_000_000, 1_000_000
 SIZE = 625
 SENSITIVE = range(0, 600, 40)
 MOST_MB = 1000
@@ -24,36 +24,40 @@ _MECHANISMS = {
 }
 
 
-def run() -> Group:
+def run(*, quick: bool = False) -> Group:
     """Measure every mechanism."""
-    rows = [_row(name) for name in _MECHANISMS]
-    notes = [f"{N:,} values of {SIZE} as uint16, by obfuscate_batches and tally; resident memory of the whole process."]
+    n = QUICK_N if quick else N
+    rows = [_row(name, n) for name in _MECHANISMS]
+    notes = [
+        f"{n:,} values of {SIZE} as uint16, by obfuscate_batches and tally, once; resident memory of the whole process."
+    ]
     return Group("Memory", COLUMNS, rows, notes)
 
 
-def _row(name: str) -> Row:
-    command = [sys.executable, "-m", "bench.memory", name]
+def _row(name: str, n: int) -> Row:
+    progress(f"{name}: {n:,} values")
+    command = [sys.executable, "-m", "bench.memory", name, str(n)]
     cells = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return Row(name, cells, f"< {MOST_MB:,} MB", cells["peak MB"] < MOST_MB)
 
 
-def work_through(name: str) -> dict[str, float]:
+def work_through(name: str, n: int) -> dict[str, float]:
     """Obfuscate and tally, and say what it took; runs in the child."""
     mechanism, random = _MECHANISMS[name](), SecureRandom()
-    codes = _codes()
+    codes = _codes(n)
     start = time.perf_counter()
     total = mechanism.empty_tally()
     for reports in mechanism.obfuscate_batches(codes, random=random):
         total += mechanism.tally(reports)
     spent = time.perf_counter() - start
-    assert total.n == N
-    return dict(zip(COLUMNS, (peak_bytes() / 1e6, codes.nbytes / 1e6, spent, spent / N * 1e9), strict=True))
+    assert total.n == n
+    return dict(zip(COLUMNS, (peak_bytes() / 1e6, codes.nbytes / 1e6, spent, spent / n * 1e9), strict=True))
 
 
-def _codes() -> np.ndarray:
+def _codes(n: int) -> np.ndarray:
     rng, step = np.random.default_rng(1), 1 << 20
-    codes = np.empty(N, dtype=np.uint16)
-    for start in range(0, N, step):
+    codes = np.empty(n, dtype=np.uint16)
+    for start in range(0, n, step):
         part = codes[start : start + step]
         part[:] = rng.integers(SIZE, size=len(part), dtype=np.uint16)
     return codes
@@ -71,4 +75,4 @@ def peak_bytes() -> int:
 
 
 if __name__ == "__main__":
-    print(json.dumps(work_through(sys.argv[1])))
+    print(json.dumps(work_through(sys.argv[1], int(sys.argv[2]))))

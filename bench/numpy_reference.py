@@ -123,3 +123,94 @@ def hashing_counts_divided(reports: HashReports, size: int) -> Codes:
         hashed -= hashed // np.uint32(reports.buckets) * np.uint32(reports.buckets)
         counts += np.count_nonzero(hashed == reports.bucket[part, None], axis=0)
     return counts
+
+
+def urap_counts(reports: tuple[Packed, Codes], sensitive: int, size: int) -> tuple[Codes, Codes]:
+    """Count the ones of every column, and the values in clear."""
+    rows, told = reports
+    return unary_counts(rows, sensitive), np.bincount(told, minlength=size)
+
+
+def subsets(codes: Codes, size: int, count: int, epsilon: float, rng: np.random.Generator) -> NDArray[np.uint16]:
+    """Obfuscate by subset selection; ``(n, k)`` members."""
+    own = count * exp(epsilon) / (count * exp(epsilon) + size - count)
+    parts = []
+    for i in range(0, len(codes), _CHUNK):
+        part = codes[i : i + _CHUNK]
+        # The k smallest of uniform keys; the value's own key puts it inside or outside.
+        keys = rng.random((len(part), size), dtype=np.float32)
+        keys[np.arange(len(part)), part] = np.where(rng.random(len(part)) < own, -1, 2)
+        members = np.argpartition(keys, count, axis=1)[:, :count].astype(np.uint16)
+        # In order: otherwise the place of a member would give it away.
+        members.sort(axis=1)
+        parts.append(members)
+    return np.concatenate(parts)
+
+
+def subset_counts(members: NDArray[np.uint16], size: int) -> Codes:
+    """Count, for every value, the subsets that it is in."""
+    return np.bincount(members.reshape(-1), minlength=size)
+
+
+def pooled_counts(
+    cohorts: NDArray[np.uint32], buckets: NDArray[np.uint32], pool: NDArray[np.uint32], size: int, g: int
+) -> NDArray[np.int64]:
+    """Count, for every value, the reports whose function sends it to their bucket; ``pool`` holds c0 to c3 of each."""
+    tables = np.zeros((len(pool), g), np.int64)
+    np.add.at(tables.reshape(-1), cohorts.astype(np.int64) * g + buckets, 1)
+    counts, x, prime = np.zeros(size, np.int64), np.arange(size, dtype=np.uint64), np.uint64((1 << 31) - 1)
+    for table, (c0, c1, c2, c3) in zip(tables, pool.astype(np.uint64), strict=True):
+        hashed = (((c3 * x + c2) % prime * x + c1) % prime * x + c0) % prime % np.uint64(g)
+        counts += table[hashed]
+    return counts
+
+
+def hadamard(codes: Codes, order: int, epsilon: float, rng: np.random.Generator) -> NDArray[np.uint32]:
+    """Obfuscate by Hadamard response: a column with +1 in the value's row, or any column."""
+    rows = codes.astype(np.uint32) + np.uint32(1)
+    columns = rng.integers(order, size=len(codes), dtype=np.uint32)
+    truth = (exp(epsilon) - 1) / (exp(epsilon) + 1)
+    wrong = (np.bitwise_count(columns & rows) & 1).astype(bool) & (rng.random(len(codes)) < truth)
+    # Another parity: one bit of the row turned over.
+    return np.where(wrong, columns ^ (rows & (~rows + np.uint32(1))), columns)
+
+
+def hadamard_counts(columns: NDArray[np.uint32], order: int) -> NDArray[np.float64]:
+    """Count, for every value, the columns with +1 in its row, by a fast Walsh-Hadamard transform."""
+    sums = np.bincount(columns, minlength=order).astype(np.float64)
+    half = 1
+    while half < order:
+        pairs = sums.reshape(-1, 2, half)
+        sums = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
+        half *= 2
+    return (len(columns) + sums[1:]) / 2
+
+
+def linear(counts: Codes, n: int, epsilon: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the unbiased estimate of randomized response and its standard errors."""
+    wrong = 1 / (exp(epsilon) + len(counts) - 1)
+    apart = (exp(epsilon) - 1) * wrong
+    frequencies = (counts / n - wrong) / apart
+    likely = np.clip(wrong + apart * frequencies, 0, 1)
+    return frequencies, np.sqrt(likely * (1 - likely) / n) / apart
+
+
+def norm_sub(frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the nearest distribution."""
+    falling = np.sort(frequencies)[::-1]
+    over = (np.cumsum(falling) - 1) / np.arange(1, len(falling) + 1)
+    return np.maximum(frequencies - over[np.flatnonzero(falling > over)[-1]], 0)
+
+
+def expectation(
+    matrix: NDArray[np.float64], shares: NDArray[np.float64], gap: float, most: int
+) -> tuple[int, NDArray[np.float64]]:
+    """Run EM from the uniform distribution until the largest gradient shows that less than ``gap`` is missing.
+
+    Returns:
+        the passes and the distribution.
+    """
+    p, passes = np.full(len(matrix), 1 / len(matrix)), 1
+    while (gradient := matrix @ (shares / (p @ matrix))).max() - 1 > gap and passes < most:
+        p, passes = p * gradient, passes + 1
+    return passes, p

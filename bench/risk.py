@@ -1,25 +1,24 @@
 """Attacks on synthetic check-ins of the size of the papers', on real ones, and beside pandas.
 
-Each in a process of its own, after a small one that compiles. ``python -m bench.risk --full`` attacks the largest set
-too, which takes some minutes.
+Each in a process of its own, after a small one that compiles. The largest set takes some minutes.
 """
 
-import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from bench.measure import Group, Row
+from bench.machine import memory_gb
+from bench.measure import Group, Row, progress
 from bench.memory import peak_bytes
-from bench.tables import show
 from discreet.core.random import SeededRandom
 from discreet.io.tables import read_table
 from discreet.kernels.matching import Problem
@@ -28,13 +27,25 @@ from discreet.risk.models import markov
 from discreet.risk.scores import Scores
 from discreet.risk.traces import Split, Traces, by_half
 
-COLUMNS = ("users", "events", "pairs", "additions", "CPU seconds", "seconds", "peak MB", "identified")
+COLUMNS = (
+    "users",
+    "events",
+    "pairs",
+    "additions",
+    "CPU seconds",
+    "seconds",
+    "ratio to pandas",
+    "peak MB",
+    "identified",
+)
+_MEASURED = tuple(name for name in COLUMNS if name != "ratio to pandas")
 USERS, EVENTS, PLACES = 1_370_637, 84_700_000, 10_500_393
 FOLDER = "DISCREET_DATA"
 REAL = "lbsn_kuala_lumpur.parquet"
 SAMPLE = 1_000_000
 MOST_CPU_SECONDS, MOST_MB, MOST_REAL_SECONDS = 600, 8000, 10
-_FEW = 2_000
+_FEW, _QUICK = 2_000, 200
+REPEATS = 3
 # The most visited of the places gets a thousandth of all visits to places that are nobody's favourite.
 _FLAT = 100
 _LEAST, _LONGEST, _TAIL = 10, 100, 1.5
@@ -136,35 +147,59 @@ CASES = {
     "Kuala Lumpur": Case(real, most_seconds=MOST_REAL_SECONDS),
     f"{_FEW:,} users": Case(lambda: scaled(30).select(np.arange(_FEW)), partial(ours, sample=0)),
     f"{_FEW:,} users, pandas": Case(lambda: scaled(30).select(np.arange(_FEW)), pandas_pairs),
+    f"{_QUICK:,} users": Case(lambda: synthetic(_QUICK, 30 * _QUICK, 1000), partial(ours, sample=0)),
+    f"{_QUICK:,} users, pandas": Case(lambda: synthetic(_QUICK, 30 * _QUICK, 1000), pandas_pairs),
 }
 
 
-def run(*, full: bool = False) -> Group:
-    """Measure every case; the whole set only if asked for."""
-    rows = [_row(name, case) for name, case in CASES.items() if full or name != FULL]
+def run(*, quick: bool = False) -> Group:
+    """Measure every case; the whole set only where there is memory enough."""
+    full = not quick and (memory_gb() or 0.0) * 1000 >= 2 * MOST_MB
+    small = {True: _QUICK, False: _FEW}
+    left_out = {f"{small[not quick]:,} users", f"{small[not quick]:,} users, pandas", *([] if full else [FULL])}
+    named = [name for name in CASES if name not in left_out and (not quick or "users" in name)]
+    rows = _beside_pandas({name: _row(name, CASES[name], quick=quick) for name in named}, f"{small[quick]:,} users")
     notes = [
         f"Markov model of each user's first half against everybody's second half; {SAMPLE:,} impostor scores kept, "
-        "none beside pandas.",
+        "none beside pandas. Small sets: medians of 3; the others once.",
         "From traces in memory (Kuala Lumpur: from the file) to ranks, thresholds and counts; making the synthetic set "
         "and compiling do not count.",
+        *(
+            []
+            if full or quick
+            else [f"The whole set is left out: it may take {MOST_MB:,} MB, half of the memory here."]
+        ),
+        f"Kuala Lumpur: where {FOLDER} names a folder with {REAL}.",
         "additions: terms of the sparse product. pandas: all pairs in one table, joined with what they share.",
     ]
     return Group("Attacks", COLUMNS, rows, notes)
 
 
-def _row(name: str, case: Case) -> Row:
+def _row(name: str, case: Case, *, quick: bool) -> Row:
     goal = f"< {case.most_seconds} s" if case.most_seconds else ""
     goal = f"< {case.most_cpu} CPU s, {MOST_MB:,} MB" if case.most_cpu else goal
     if case.traces is real and not (Path(os.environ.get(FOLDER, "")) / REAL).is_file():
         return Row(name, {}, goal)
-    command = [sys.executable, "-m", "bench.risk", "--case", name]
-    cells = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    command = [sys.executable, "-m", "bench.risk", name]
+    progress(name)
+    times = REPEATS if "users" in name and not quick else 1
+    said = [
+        json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout) for _ in range(times)
+    ]
+    cells = {column: statistics.median(one[column] for one in said) for column in _MEASURED}
     met = None
     if case.most_cpu:
         met = cells["CPU seconds"] < case.most_cpu and cells["peak MB"] < MOST_MB
     if case.most_seconds:
         met = cells["seconds"] < case.most_seconds
     return Row(name, cells, goal, met)
+
+
+def _beside_pandas(rows: dict[str, Row], name: str) -> list[Row]:
+    """Return the rows, with how much longer pandas took."""
+    ratio = rows[f"{name}, pandas"].cells["seconds"] / rows[name].cells["seconds"]
+    rows[name] = replace(rows[name], cells={**rows[name].cells, "ratio to pandas": ratio})
+    return list(rows.values())
 
 
 def work_through(case: Case) -> dict[str, float]:
@@ -178,7 +213,7 @@ def work_through(case: Case) -> dict[str, float]:
     took = time.perf_counter() - start, time.process_time() - spent
     events, peak = len(split.training) + len(split.target), peak_bytes() / 1e6
     numbers = (found.probes, events, found.probes + found.impostors, _additions(markov(split).problem))
-    return dict(zip(COLUMNS, (*numbers, took[1], took[0], peak, found.success()), strict=True))
+    return dict(zip(_MEASURED, (*numbers, took[1], took[0], peak, found.success()), strict=True))
 
 
 def _additions(problem: Problem) -> int:
@@ -186,17 +221,5 @@ def _additions(problem: Problem) -> int:
     return int(having[features[features >= 0]].sum())
 
 
-def main() -> None:
-    """Measure one case for the parent, or all of them for people."""
-    parser = argparse.ArgumentParser(prog="bench.risk", description="Measures attacks.")
-    parser.add_argument("--full", action="store_true", help="attack the whole synthetic set too")
-    parser.add_argument("--case", choices=CASES, help="measure one case in this process and print JSON")
-    arguments = parser.parse_args()
-    if arguments.case is not None:
-        print(json.dumps(work_through(CASES[arguments.case])))
-    else:
-        show(run(full=arguments.full))
-
-
 if __name__ == "__main__":
-    main()
+    print(json.dumps(work_through(CASES[sys.argv[1]])))

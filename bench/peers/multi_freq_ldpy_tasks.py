@@ -1,0 +1,92 @@
+"""What multi-freq-ldpy takes: value after value, because it knows no other way; some of it compiled."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from multi_freq_ldpy.estimators.Histogram_estimator import IBU
+from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Aggregator_MI, GRR_Client
+from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
+from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Aggregator_MI, SS_Client
+from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client
+from reconstruction import reconstructed
+from serving import Work, Works, nanoseconds, serve
+
+NAME = "multi-freq-ldpy"
+SIZE, EPSILON = 625, 1.0
+LARGE_SIZE, LARGE_BUCKETS = 10_000, 100
+# It takes g = round(e^epsilon) + 1, so this epsilon means 100 buckets.
+LARGE_EPSILON = math.log(LARGE_BUCKETS - 1)
+
+
+def values(n: int, size: int = SIZE) -> list[int]:
+    return np.random.default_rng(1).integers(0, size, n).tolist()
+
+
+def each(client: Callable[[int], object], n: int) -> dict[str, tuple[Work, int]]:
+    told = values(n)
+    return {NAME: (lambda: [client(value) for value in told], n)}
+
+
+def rr_client() -> Works:
+    return each(lambda value: GRR_Client(value, SIZE, EPSILON), 20_000)
+
+
+def unary_client() -> Works:
+    return each(lambda value: UE_Client(value, SIZE, EPSILON, False), 2_000)
+
+
+def hashing_client() -> Works:
+    return each(lambda value: LH_Client(value, SIZE, EPSILON), 5_000)
+
+
+def subset_client() -> Works:
+    return each(lambda value: SS_Client(value, SIZE, EPSILON), 2_000)
+
+
+def rr_server() -> Works:
+    reports = np.array(values(50_000))
+    return {NAME: (lambda: GRR_Aggregator_MI(reports, SIZE, EPSILON), len(reports))}
+
+
+def unary_server() -> Works:
+    n = 10_000
+    reports = list((np.random.default_rng(1).random((n, SIZE)) < 0.38).astype(np.float64))
+    return {NAME: (lambda: UE_Aggregator_MI(reports, EPSILON, False), n)}
+
+
+def hashing_server() -> Works:
+    reports = [LH_Client(value, LARGE_SIZE, LARGE_EPSILON) for value in values(10, LARGE_SIZE)]
+    return {NAME: (lambda: LH_Aggregator_MI(reports, LARGE_SIZE, LARGE_EPSILON), len(reports))}
+
+
+def subset_server() -> Works:
+    reports = [SS_Client(value, SIZE, EPSILON) for value in values(1_000)]
+    return {NAME: (lambda: SS_Aggregator_MI(reports, SIZE, EPSILON), len(reports))}
+
+
+def ibu(matrix: list[list[float]], shares: list[float], gap: float) -> object:
+    """Reconstruct by its iterative Bayesian update until ``gap`` is reached."""
+    channel, seen = np.array(matrix), np.array(shares)
+
+    def passes(most: int) -> np.ndarray:
+        return IBU(channel.shape[0], channel, seen, most, 1e-300, "max_abs")
+
+    return reconstructed(passes, channel, seen, gap)
+
+
+TASKS = {
+    "rr client": rr_client,
+    "unary client": unary_client,
+    "hashing client": hashing_client,
+    "subset client": subset_client,
+    "rr server": rr_server,
+    "unary server": unary_server,
+    "hashing server": hashing_server,
+    "subset server": subset_server,
+}
+
+
+if __name__ == "__main__":
+    answers = {task: nanoseconds(build) for task, build in TASKS.items()}
+    serve({**answers, "ibu": ibu})
