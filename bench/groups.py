@@ -19,6 +19,7 @@ GROUPS = {
     "memory": "bench.memory",
     "scale": "bench.scale",
     "spark": "bench.spark",
+    "traces": "bench.traces",
     "endtoend": "bench.endtoend",
 }
 

@@ -225,8 +225,8 @@ FAULTS = [
     Fault(
         "a refusal quotes the value",
         "core/domain.py",
-        '"extend the domain or filter them out."',
-        'f"extend the domain or filter out {list(values)}."',
+        "columns.outside_message(len(outside), len(codes), int(outside[0]))",
+        'f"{len(outside)} values are not in the domain: {list(values)}."',
         PROPERTY,
     ),
     Fault(

@@ -5,7 +5,9 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv as arrow_csv
 from running import done, refusal, run, told
 
 PLACES = [f"place {place}" for place in range(12)]
@@ -55,6 +57,32 @@ def test_reports_of_a_plan_and_of_an_epsilon(tmp_path: Path) -> None:
     assert told("risk", table, "--epsilon", 1, "--reports", 3)["epsilon_together"] == pytest.approx(3, abs=1e-3)
 
 
+@pytest.mark.parametrize("options", [[], ["--time", "when"], ["--epsilon", 2], ["--split", "first:3", "--least", 9]])
+def test_a_folder_is_one_table(options: list[object], tmp_path: Path) -> None:
+    path, folder = write_table(tmp_path), tmp_path / "events"
+    whole = told("risk", path, *options, "--seed", 1)
+    (folder / "later").mkdir(parents=True)
+    table = arrow_csv.read_csv(path)
+    pq.write_table(table.slice(0, 100), folder / "a.parquet")
+    arrow_csv.write_csv(table.slice(100, 150), folder / "b.csv")
+    pq.write_table(table.slice(250), folder / "later" / "c.parquet", row_group_size=30)
+    assert told("risk", folder, *options, "--seed", 1) == whole
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    assert told("risk", *files, *options, "--seed", 1) == whole
+
+
+def test_a_plan_takes_a_folder_too(tmp_path: Path) -> None:
+    path, folder = write_table(tmp_path), tmp_path / "events"
+    folder.mkdir()
+    pq.write_table(arrow_csv.read_csv(path), folder / "a.parquet", row_group_size=30)
+    options = ["--plan", write_plan(tmp_path), "--seed", 1]
+    assert told("risk", folder, *options) == told("risk", path, *options)
+    (folder / "b.csv").write_text("user,event,when\nperson-1,nowhere,5\nperson-2,place 3,6\n")
+    message = refusal("risk", folder, *options)
+    assert "b.csv: 1 of 2 values are not in the domain (first at row 0)" in message
+    assert "nowhere" not in message
+
+
 def test_nobody_is_named(tmp_path: Path) -> None:
     table, out = write_table(tmp_path), tmp_path / "out"
     text = done("risk", table, "--epsilon", 4, "-o", out)
@@ -93,5 +121,5 @@ def test_what_cannot_be_assessed_is_refused(tmp_path: Path) -> None:
     assert "lower --least" in refusal("risk", table, "--least", 1000)
     assert "--users must say" in refusal("risk", "compare", write_plan(tmp_path))
     assert "does not exist" in refusal("risk", tmp_path / "none.csv")
-    for wrong in (["risk", table, table], ["risk", table, "--users", 5]):
+    for wrong in (["risk", table, table, "--score", "when"], ["risk", table, "--users", 5]):
         assert run(*wrong).exit_code == 2

@@ -7,7 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels.features import ABSENT, find_keys, invert, number_keys
+from discreet.kernels.features import invert
+from discreet.kernels.numbering import ABSENT, KeyTable
 from discreet.kernels.traces import NOTHING, count_keys, group, order_rows, step_totals, transitions
 
 # Some far apart, some that fall into slots side by side.
@@ -23,10 +24,12 @@ def laid_out(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
 @given(KEYS, KEYS)
 def test_keys_are_numbered_as_they_come(keys: list[int], others: list[int]) -> None:
     first = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    table, numbers = number_keys(np.array(keys, dtype=np.int64))
+    table = KeyTable()
+    numbers = table.number(np.array(keys, dtype=np.int64))
     assert table.size == len(first)
+    assert table.column().tolist() == list(first)
     assert numbers.tolist() == [first[key] for key in keys]
-    found = find_keys(table, np.array(others, dtype=np.int64))
+    found = table.find(np.array(others, dtype=np.int64))
     assert found.tolist() == [first.get(key, ABSENT) for key in others]
 
 

@@ -61,7 +61,11 @@ def test_epsilon(build: type, epsilon: Any) -> None:
         assert "epsilon" in message
 
 
-@given(epsilon=st.floats(max_value=0) | st.text() | st.none() | st.booleans() | st.binary())
+# A text is quoted as it came: one that holds the end of a sentence makes two of one.
+TEXTS = st.text().filter(lambda text: ". " not in text)
+
+
+@given(epsilon=st.floats(max_value=0) | TEXTS | st.none() | st.booleans() | st.binary())
 def test_anything_but_a_positive_number_is_no_epsilon(epsilon: Any) -> None:
     for build in MECHANISMS:
         refused(ParameterError, lambda build=build: build(DOMAIN, epsilon))

@@ -1,6 +1,8 @@
 """The verb ``risk``: how surely can someone tell whose traces or reports these are."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from discreet.arrays import FloatArray
 from discreet.cli.terminal import console, progress_bar, show_json, show_table
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
+from discreet.engines import read_traces
 from discreet.errors import DataError, ParameterError
 from discreet.experiments.risk_page import write_page
 from discreet.io.plan import Plan
@@ -26,14 +29,12 @@ _SAMPLE = 200_000
 _WORSE_THAN_CHANCE = 0.5
 
 
-def assess_table(path: Path, **options: Any) -> None:
-    """Attack a table of events, print and keep what was found, and exit with 1 if the risk is above a limit."""
+def assess_tables(paths: Sequence[Path], **options: Any) -> None:
+    """Attack tables of events, print and keep what was found, and exit with 1 if the risk is above a limit."""
     mechanism, domain = _mechanism(options)
-    table = read_table(path)
-    traces = Traces.from_table(table, user=options["user"], event=options["event"], time=options["time"], domain=domain)
-    split, knowledge = _split(traces, options["split"], options["least"])
+    split, knowledge = _split(_read(paths, options, domain), options["split"], options["least"])
     if mechanism is None and options["epsilon"] is not None:
-        mechanism = _named(options["mechanism"], Domain(range(traces.event_count)), options["epsilon"])
+        mechanism = _named(options["mechanism"], Domain(range(split.target.event_count)), options["epsilon"])
     chosen = {"attack": options["attack"], "reports": options["reports"], "largest_list": options["largest_list"]}
     with progress_bar("comparing every trace with every user"):
         found = assess(split, mechanism=mechanism, sample=_SAMPLE, random=_source(options["seed"]), **chosen)
@@ -52,6 +53,12 @@ def assess_table(path: Path, **options: Any) -> None:
     if limit is not None and found.risk > limit:
         click.echo(f"The identification risk, {found.risk:.4g}, is above {limit:g}.", err=True)
         raise click.exceptions.Exit(1)
+
+
+def _read(paths: Sequence[Path], options: dict[str, Any], domain: Domain | None) -> Traces:
+    named = {column: options[column] for column in ("user", "event", "time")}
+    with progress_bar("reading the events") as show:
+        return read_traces(paths, **named, domain=domain, progress=partial(show, "reading the events"))
 
 
 def assess_scores(path: Path, **options: Any) -> None:

@@ -214,7 +214,7 @@ def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
 
 
 @main.command()
-@click.argument("tables", type=input_file, nargs=-1, required=True, metavar="TABLE | compare PLAN...")
+@click.argument("tables", type=input_file, nargs=-1, required=True, metavar="TABLE... | compare PLAN...")
 @click.option("--user", default="user", show_default=True, help="Column that says whose event it is.")
 @click.option("--event", default="event", show_default=True, help="Column of events.")
 @click.option("--time", help="Column by which each user's events are ordered; else the order of the rows.")
@@ -244,18 +244,22 @@ def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
 def risk(tables: tuple[Path, ...], **options: Any) -> None:
     """How surely can someone tell whose traces or reports these are?
 
-    TABLE has a row per event: user, event and perhaps time. Published as it is, or with --plan or --epsilon as reports,
-    it is attacked, and what the attack finds is set beside what no attack exceeds. With --score, TABLE has a row per
-    score of a matcher instead. `discreet risk compare PLAN... --users N` ranks plans by their limit.
+    TABLE has a row per event: user, event and perhaps time; several files, and folders of them, are one table.
+    Published as it is, or with --plan or --epsilon as reports, it is attacked, and what the attack finds is set beside
+    what no attack exceeds. With --score, TABLE has a row per score of a matcher instead. `discreet risk compare PLAN...
+    --users N` ranks plans by their limit.
     """
-    from discreet.cli.assessing import assess_scores, assess_table, compare_plans
+    from discreet.cli.assessing import assess_scores, assess_tables, compare_plans
 
     users = options.pop("users")
     if str(tables[0]) == "compare" and len(tables) > 1:
         compare_plans(list(tables[1:]), users=users, reports=options["reports"], as_json=options["as_json"])
         return
-    if len(tables) > 1:
-        raise click.UsageError("One TABLE at a time; 'compare' takes several plans.")
     if users is not None:
         raise click.UsageError("--users goes with compare; a table says itself how many there are.")
-    (assess_table if options["score"] is None else assess_scores)(tables[0], **options)
+    if options["score"] is None:
+        assess_tables(tables, **options)
+        return
+    if len(tables) > 1:
+        raise click.UsageError("One TABLE of scores at a time.")
+    assess_scores(tables[0], **options)

@@ -196,3 +196,10 @@ def _described(column: AnyArray) -> str:
 def missing_message(count: int, total: int, row: int, wanted: str = "values") -> str:
     """Say how many values are missing and where the first one is, never what surrounds it."""
     return f"{count} of {total} {wanted} are missing (first at row {row}); fill them in or filter them out."
+
+
+def outside_message(count: int, total: int, row: int) -> str:
+    """Say how many values are not in the domain and where the first one is."""
+    return (
+        f"{count} of {total} values are not in the domain (first at row {row}); extend the domain or filter them out."
+    )

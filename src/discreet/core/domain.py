@@ -180,10 +180,7 @@ class Domain:
             missing, outside = np.flatnonzero(codes == MISSING), np.flatnonzero(codes == OUTSIDE)
             if len(missing):
                 raise DataError(columns.missing_message(len(missing), len(codes), int(missing[0])))
-            raise DataError(
-                f"{len(outside)} of {len(codes)} values are not in the domain (first at row {outside[0]}); "
-                "extend the domain or filter them out."
-            )
+            raise DataError(columns.outside_message(len(outside), len(codes), int(outside[0])))
         return codes
 
     def check_codes(self, codes: Any) -> IntArray:

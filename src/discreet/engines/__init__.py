@@ -1,7 +1,11 @@
-"""Tallies, and what a likelihood reads, of reports in files: one `Fold`, whatever machine or machines work it out."""
+"""Tallies, and what a likelihood reads, of reports in files: one `Fold`, whatever machine or machines work it out.
+
+And traces, built from files of events without the files in memory.
+"""
 
 from discreet.engines.fold import Counted, Fold, TallyFold
 from discreet.engines.gathering import gather, observe
 from discreet.engines.local import Progress, tally
+from discreet.engines.traces import read_traces
 
-__all__ = ["Counted", "Fold", "Progress", "TallyFold", "gather", "observe", "tally"]
+__all__ = ["Counted", "Fold", "Progress", "TallyFold", "gather", "observe", "read_traces", "tally"]

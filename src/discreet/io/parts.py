@@ -52,21 +52,35 @@ def report_files(sources: Iterable[str | Path]) -> list[Path]:
     Raises:
         DataError: if a folder holds no reports, or anything that is neither reports nor a tally.
     """
+    return files_in(sources, REPORT_SUFFIXES, "reports")
+
+
+def files_in(sources: Iterable[str | Path], suffixes: Sequence[str], wanted: str) -> list[Path]:
+    """Return the files that are meant, as `report_files` does for reports.
+
+    Args:
+        sources: files and folders.
+        suffixes: how files in folders may end.
+        wanted: what they hold, for messages.
+
+    Raises:
+        DataError: if a folder holds none of them, or anything else.
+    """
     found: list[Path] = []
     for source in map(Path, sources):
-        found += _inside(source) if source.is_dir() else [source]
+        found += _inside(source, suffixes, wanted) if source.is_dir() else [source]
     return found
 
 
-def _inside(folder: Path) -> list[Path]:
+def _inside(folder: Path, suffixes: Sequence[str], wanted: str) -> list[Path]:
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not _hidden(path.relative_to(folder)))
     if not files:
-        raise DataError(f"{folder} holds no reports.")
-    others = [path for path in files if path.suffix not in REPORT_SUFFIXES]
+        raise DataError(f"{folder} holds no {wanted}.")
+    others = [path for path in files if path.suffix not in suffixes]
     if others:
-        kinds = ", ".join(REPORT_SUFFIXES)
+        kinds = ", ".join(suffixes)
         raise DataError(
-            f"{folder} must hold reports ({kinds}) only, got {len(others)} other files ({others[0].name} first)."
+            f"{folder} must hold {wanted} ({kinds}) only, got {len(others)} other files ({others[0].name} first)."
         )
     return files
 

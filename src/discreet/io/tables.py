@@ -19,6 +19,7 @@ _READERS = {
     ".csv": csv.read_csv,
     ".jsonl": json.read_json,
 }
+TABLE_SUFFIXES = tuple(_READERS)
 
 
 def read_table(path: str | Path) -> Any:
@@ -28,10 +29,20 @@ def read_table(path: str | Path) -> Any:
         DataError: if the file is missing, broken or of an unknown kind.
     """
     source = Path(path)
-    if source.suffix not in _READERS:
-        raise ParameterError(f"tables are read from {', '.join(_READERS)}, got {source.name!r}.")
+    reader = _READERS[checked_table(source)]
     with readable(source):
-        return _READERS[source.suffix](source)
+        return reader(source)
+
+
+def checked_table(path: Path) -> str:
+    """Return how a file of a table ends.
+
+    Raises:
+        ParameterError: if tables are not read from such files.
+    """
+    if path.suffix not in TABLE_SUFFIXES:
+        raise ParameterError(f"tables are read from {', '.join(TABLE_SUFFIXES)}, got {path.name!r}.")
+    return path.suffix
 
 
 def read_values(path: str | Path, domain: Domain, column: str | None = None) -> Any:

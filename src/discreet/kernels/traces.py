@@ -56,6 +56,64 @@ def order_rows(offsets: _Ints, places: _Integers, times: NDArray[Any]) -> None:
     map_blocks(order, rows, block=_rows_per_task(rows))
 
 
+def order_events(offsets: _Ints, events: _Integers, times: NDArray[Any]) -> None:
+    """Sorts the events of each row by time, and the times with them, in place; those of equal times keep their order.
+
+    Args:
+        offsets: shape ``(rows + 1,)``.
+        events: shape ``(m,)``.
+        times: shape ``(m,)``.
+    """
+
+    def order(start: int, stop: int) -> None:
+        _order_events(offsets, events, times, start, stop)
+
+    rows = offsets.size - 1
+    map_blocks(order, rows, block=_rows_per_task(rows))
+
+
+def copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints) -> NDArray[Any]:
+    """Copies rows, or parts of them, one after the other.
+
+    Args:
+        array: shape ``(m,)``.
+        starts: shape ``(rows,)``, where each begins in the array.
+        offsets: shape ``(rows + 1,)``, where each is to begin.
+
+    Returns:
+        The rows, shape ``(offsets[-1],)``.
+    """
+    rows: NDArray[Any] = np.empty(offsets[-1], array.dtype)
+    _copy_rows(array, starts, offsets, rows)
+    return rows
+
+
+def take_places(owners: _Integers, next_place: _Ints, stops: _Ints, places: _Ints) -> bool:
+    """Gives the next events of some rows the places that are next in their rows.
+
+    Args:
+        owners: shape ``(m,)``, the row of each event.
+        next_place: shape ``(rows,)``, the first free place of each row; moved on.
+        stops: shape ``(rows,)``, where each row ends.
+        places: shape ``(m,)``, where the result goes.
+
+    Returns:
+        Whether every event had a place.
+    """
+    return bool(_take_places(owners, next_place, stops, places))
+
+
+def rises_in_rows(owners: _Integers, times: NDArray[Any], latest: NDArray[Any]) -> bool:
+    """Says whether no event is earlier than one before it in its row.
+
+    Args:
+        owners: shape ``(m,)``, the row of each event.
+        times: shape ``(m,)``.
+        latest: shape ``(rows,)``, the latest time of each row before; moved on as far as times rise.
+    """
+    return bool(_rises_in_rows(owners, times, latest))
+
+
 def transitions(offsets: _Ints, events: _Integers, size: int, *, start: bool) -> _Ints:
     """Numbers what happens in each row: its first event, and every step from one event to the next.
 
@@ -142,6 +200,51 @@ def _order(offsets: _Ints, places: _Integers, times: NDArray[Any], start: int, s
                 break
         if not ordered:
             part[:] = part[np.argsort(times[part], kind="mergesort")]
+
+
+@compiled()
+def _order_events(offsets: _Ints, events: _Integers, times: NDArray[Any], start: int, stop: int) -> None:
+    for row in range(start, stop):
+        when, what = times[offsets[row] : offsets[row + 1]], events[offsets[row] : offsets[row + 1]]
+        if when.size > _SHORT:
+            order = np.argsort(when, kind="mergesort")
+            when[:], what[:] = when[order], what[order]
+            continue
+        for i in range(1, when.size):
+            time, event, j = when[i], what[i], i
+            while j > 0 and when[j - 1] > time:
+                when[j], what[j] = when[j - 1], what[j - 1]
+                j -= 1
+            when[j], what[j] = time, event
+
+
+@compiled()
+def _copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints, rows: NDArray[Any]) -> None:
+    for row in range(starts.size):
+        # In a loop: most rows are short, and a slice costs more than what it copies.
+        shift = starts[row] - offsets[row]
+        for i in range(offsets[row], offsets[row + 1]):
+            rows[i] = array[i + shift]
+
+
+@compiled()
+def _take_places(owners: _Integers, next_place: _Ints, stops: _Ints, places: _Ints) -> bool:
+    for i in range(owners.size):
+        owner = owners[i]
+        if next_place[owner] >= stops[owner]:
+            return False
+        places[i] = next_place[owner]
+        next_place[owner] += 1
+    return True
+
+
+@compiled()
+def _rises_in_rows(owners: _Integers, times: NDArray[Any], latest: NDArray[Any]) -> bool:
+    for i in range(owners.size):
+        if times[i] < latest[owners[i]]:
+            return False
+        latest[owners[i]] = times[i]
+    return True
 
 
 @compiled()

@@ -10,19 +10,17 @@ stay equal, in whatever order they are added up, and users who share no feature 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray, IntArray
-from discreet.errors import DataError, ParameterError
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import ParameterError
+from discreet.risk.features import UNIT, KeyCounts, Known, Probes, events_of, first_and_steps, parts, steps
 from discreet.risk.traces import Split, Traces
 
 if TYPE_CHECKING:
     from discreet.kernels.matching import Problem
-
-UNIT = 2.0**-20
-"""Of a weight: scores of the Markov model and of visits are multiples of it, in nats."""
 
 SMALLEST = 1e-8
 """What a probability of 0 becomes [PIE, section 5]."""
@@ -69,20 +67,19 @@ def markov(split: Split, *, zero: float = SMALLEST) -> Matcher:
         split: training and target.
         zero: what probabilities of 0 become; in (0, 1).
     """
-    from discreet.kernels import traces as kernels
+    from discreet.kernels.traces import step_totals
 
-    training, target, size = split.training, split.target, split.training.event_count
-    keys = kernels.transitions(target.offsets, target.events, size, start=True)
-    queries = _queries(target, keys)
-    del keys
-    known, weights, floor = visit_weights(training, zero)
-    entries = [known.weighed(queries.table, weights)]
-    del known, weights
-    steps = _counted(training, kernels.transitions(training.offsets, training.events, size, start=False))
-    totals = kernels.step_totals(steps.offsets, steps.keys, steps.counts, size)
-    entries.append(steps.weighed(queries.table, _rounded_logs(steps.counts / totals) - floor))
-    del steps, totals
-    return _matcher(split, queries, target.lengths[queries.probes] * floor, queries.rows.counts, entries)
+    floor, size = _floor(zero), split.training.event_count
+    probes, table = Probes.of(split.target, first_and_steps, lambda rows: rows.counts)
+    visited, moved = Known(table), Known(table)
+    # They let go of it when they have all that it is for.
+    del table
+    for part in parts(split.training):
+        visited.add(*_visit_weights(part, floor))
+        rows = KeyCounts.of(part, steps)
+        totals = step_totals(rows.offsets, rows.keys, rows.counts, size)
+        moved.add(rows, _rounded_logs(rows.counts / totals) - floor)
+    return _likelihood(split, probes, floor, [visited, moved])
 
 
 def visits(split: Split, *, zero: float = SMALLEST) -> Matcher:
@@ -92,11 +89,13 @@ def visits(split: Split, *, zero: float = SMALLEST) -> Matcher:
         split: training and target.
         zero: what probabilities of 0 become; in (0, 1).
     """
-    target = split.target
-    queries = _queries(target, target.events.astype(np.int64))
-    known, weights, floor = visit_weights(split.training, zero)
-    entry = known.weighed(queries.table, weights)
-    return _matcher(split, queries, target.lengths[queries.probes] * floor, queries.rows.counts, [entry])
+    floor = _floor(zero)
+    probes, table = Probes.of(split.target, events_of, lambda rows: rows.counts)
+    known = Known(table)
+    del table
+    for part in parts(split.training):
+        known.add(*_visit_weights(part, floor))
+    return _likelihood(split, probes, floor, [known])
 
 
 def cosine(split: Split) -> Matcher:
@@ -106,101 +105,53 @@ def cosine(split: Split) -> Matcher:
 
 def tf_idf(split: Split) -> Matcher:
     """Score a trace by the cosine of counts times ln(n / users who have the event), over training."""
-    known = counted_visits(split.training)
-    having = np.bincount(known.keys, minlength=split.training.event_count)
+    having = np.zeros(split.training.event_count, dtype=np.int64)
+    for part in parts(split.training):
+        np.add.at(having, counted_visits(part).keys, 1)
     rarity = np.log(split.training.users / np.maximum(having, 1))
     return _similarity(split, lambda rows: rows.counts * rarity[rows.keys])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KeyCounts:
-    """Different keys of each row, and how often each came."""
-
-    offsets: IntArray
-    keys: IntArray
-    counts: AnyArray
-
-    def weighed(self, table: Any, weights: AnyArray) -> tuple[IntArray, AnyArray, AnyArray]:
-        """Return what `invert` takes: the keys by number, with weights below 0 left out."""
-        from discreet.kernels.features import find_keys
-
-        return self.offsets, find_keys(table, self.keys), np.maximum(weights, 0).astype(np.int32)
-
-    def normalised(self, weights: FloatArray) -> IntArray:
-        """Return weights divided by the length of each row as a vector, in units."""
-        # The row of no entries is never asked for its length.
-        lengths = np.sqrt(np.add.reduceat(np.append(weights**2, 0.0), self.offsets[:-1]))
-        spread = np.repeat(lengths, np.diff(self.offsets))
-        shares = np.divide(weights, spread, out=np.zeros_like(weights), where=spread > 0)
-        rounded: IntArray = np.rint(shares / UNIT).astype(np.int64)
-        return rounded
-
-
 def counted_visits(training: Traces) -> KeyCounts:
     """Count how often each user was where."""
-    return _counted(training, training.events.astype(np.int64))
+    return KeyCounts.of(training, events_of)
 
 
 def visit_weights(training: Traces, zero: float) -> tuple[KeyCounts, IntArray, int]:
     """Return how often each user was where, ln(share / zero) of each in units, and ln(zero) in units."""
-    floor = _rounded_logs(np.array([checked_zero(zero)]))
+    floor = _floor(zero)
+    return *_visit_weights(training, floor), floor
+
+
+def _visit_weights(training: Traces, floor: int) -> tuple[KeyCounts, IntArray]:
     known = counted_visits(training)
     totals = np.repeat(training.lengths, np.diff(known.offsets))
-    return known, np.maximum(_rounded_logs(known.counts / totals) - floor, 0), int(floor[0])
+    return known, np.maximum(_rounded_logs(known.counts / totals) - floor, 0)
 
 
-def _counted(traces: Traces, keys: IntArray) -> KeyCounts:
-    from discreet.kernels.traces import count_keys
-
-    return KeyCounts(*count_keys(traces.offsets, keys))
+def _floor(zero: float) -> int:
+    return int(_rounded_logs(np.array([checked_zero(zero)]))[0])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Queries:
-    """The probes: whose they are, what they consist of, and its numbers."""
-
-    probes: IntArray
-    rows: KeyCounts
-    table: Any
-    features: AnyArray
-
-    def counting(self, counts: AnyArray, index: tuple[AnyArray, ...]) -> tuple[IntArray, AnyArray, AnyArray]:
-        """Return what a `Problem` asks for, without what does not count or nobody has."""
-        kept = (counts > 0) & (np.diff(index[0]) > 0)[self.features]
-        before = np.append(0, np.cumsum(kept))
-        offsets = np.append(self.rows.offsets[self.probes], self.rows.offsets[-1])
-        return before[offsets], self.features[kept], counts[kept]
-
-
-def _queries(target: Traces, keys: IntArray) -> _Queries:
-    from discreet.kernels.features import number_keys
-
-    probes = np.flatnonzero(target.lengths)
-    if not len(probes):
-        raise DataError("no user has an event in the target; split the traces elsewhere.")
-    rows = _counted(target, keys)
-    return _Queries(probes, rows, *number_keys(rows.keys))
+def _likelihood(split: Split, probes: Probes, floor: int, known: list[Known]) -> Matcher:
+    constants = split.target.lengths[probes.users] * floor
+    return Matcher(probes.problem(split.training.users, constants, known), UNIT)
 
 
 def _similarity(split: Split, weigh: Callable[[KeyCounts], FloatArray]) -> Matcher:
     """Score by the cosine of two weighed vectors; both sides are rounded, so the unit is squared."""
-    queries = _queries(split.target, split.target.events.astype(np.int64))
-    known = counted_visits(split.training)
-    entry = known.weighed(queries.table, known.normalised(weigh(known)))
-    counts = queries.rows.normalised(weigh(queries.rows))
-    return _matcher(split, queries, np.zeros(len(queries.probes), dtype=np.int64), counts, [entry], UNIT**2)
 
+    def weights(rows: KeyCounts) -> IntArray:
+        return rows.normalised(weigh(rows))
 
-def _matcher(
-    split: Split, queries: _Queries, constants: IntArray, counts: AnyArray, entries: list[Any], unit: float = UNIT
-) -> Matcher:
-    from discreet.kernels.features import invert
-    from discreet.kernels.matching import Problem
-
-    index = invert(queries.table.size, entries)
-    return Matcher(
-        Problem(queries.probes, split.training.users, constants, index, queries.counting(counts, index)), unit
-    )
+    probes, table = Probes.of(split.target, events_of, weights)
+    known = Known(table)
+    del table
+    for part in parts(split.training):
+        rows = counted_visits(part)
+        known.add(rows, weights(rows))
+    constants = np.zeros(len(probes.users), dtype=np.int64)
+    return Matcher(probes.problem(split.training.users, constants, [known]), UNIT**2)
 
 
 def _rounded_logs(probabilities: FloatArray) -> IntArray:

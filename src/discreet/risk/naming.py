@@ -25,10 +25,7 @@ def numbered(values: Any, wanted: str) -> tuple[AnyArray, int]:
     """
     import pyarrow as pa
 
-    column = _integers_or_text(values, wanted)
-    if not isinstance(column, np.ndarray) and column.null_count:
-        rows = np.flatnonzero(np.asarray(column.is_null()))
-        raise DataError(columns.missing_message(len(rows), len(column), int(rows[0]), wanted))
+    column = spelled(values, wanted)
     array = pa.array(column) if isinstance(column, np.ndarray) else column
     if pa.types.is_dictionary(array.type):
         # A dictionary may hold what no row says, or say the same twice; so both steps are numbered.
@@ -38,6 +35,30 @@ def numbered(values: Any, wanted: str) -> tuple[AnyArray, int]:
     coded = coded.unify_dictionaries().combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
     coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
     return np.asarray(coded.indices).astype(np.int32, copy=False), len(coded.dictionary)
+
+
+def spelled(values: Any, wanted: str) -> Any:
+    """Return integers as ``(m,)`` int64, or text in Arrow: large strings, or a dictionary of text.
+
+    Args:
+        values: ``(m,)``; see `Traces.of`.
+        wanted: what they are, for messages.
+
+    Raises:
+        DataError: if they are neither, or some are missing.
+    """
+    import pyarrow as pa
+
+    column = _integers_or_text(values, wanted)
+    if isinstance(column, np.ndarray):
+        return column
+    if pa.types.is_dictionary(column.type) and column.dictionary.null_count:
+        # Where a dictionary says that an entry is missing, its rows do not count as missing until they are spelled out.
+        column = column.dictionary_decode().cast(pa.large_string())
+    if column.null_count:
+        rows = np.flatnonzero(np.asarray(column.is_null()))
+        raise DataError(columns.missing_message(len(rows), len(column), int(rows[0]), wanted))
+    return column
 
 
 def _integers_or_text(values: Any, wanted: str) -> Any:
@@ -75,6 +96,8 @@ def instants(values: Any) -> AnyArray:
     missing = np.flatnonzero(np.asarray(array.is_null(nan_is_null=True)))
     if len(missing):
         raise DataError(columns.missing_message(len(missing), len(array), int(missing[0]), "times"))
+    if pa.types.is_null(array.type):
+        array = array.cast(pa.int64())
     if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
         # One unit for all of them, so that dates of any kind can be compared.
         zone = array.type.tz if pa.types.is_timestamp(array.type) else None
@@ -82,8 +105,12 @@ def instants(values: Any) -> AnyArray:
             array = array.cast(pa.timestamp("ns", tz=zone))
         except pa.ArrowInvalid:
             raise DataError("times must lie between the years 1678 and 2261.") from None
-    if pa.types.is_temporal(array.type):
+    elif pa.types.is_time32(array.type):
+        array = array.cast(pa.int32())
+    if pa.types.is_temporal(array.type) and not pa.types.is_interval(array.type):
         array = array.cast(pa.int64())
+    if array.type == pa.uint64():
+        return columns.integers(array, "times")
     if not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
         raise DataError(f"times must be numbers or dates, got {array.type}.")
     return np.asarray(array).astype(np.int64 if pa.types.is_integer(array.type) else np.float64, copy=False)

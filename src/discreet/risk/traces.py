@@ -94,7 +94,9 @@ class Traces:
         from discreet.kernels.traces import group, order_rows
 
         owners, n = numbered(users, "users")
-        codes, d = numbered(events, "events") if domain is None else (domain.encode(events), domain.size)
+        codes, d = (
+            numbered(events, "events") if domain is None else (domain.encode(events).astype(np.int32), domain.size)
+        )
         whens = None if times is None else instants(times)
         lengths = {len(column) for column in (owners, codes, whens) if column is not None}
         if len(lengths) > 1:
@@ -150,10 +152,14 @@ class Traces:
         return self._cut(np.minimum(self.offsets[:-1] + checked_count("events", events, 0), stops), stops)
 
     def _cut(self, starts: IntArray, stops: IntArray) -> Self:
+        from discreet.kernels.traces import copy_rows
+
+        if len(starts) == self.users and (starts == self.offsets[:-1]).all() and (stops == self.offsets[1:]).all():
+            # All of it: nobody can write to it, so it need not be there twice.
+            return self
         offsets = np.concatenate([[0], np.cumsum(stops - starts)])
-        places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], stops - starts)
-        times = None if self.times is None else self.times[places]
-        return type(self)(offsets, self.events[places], self.event_count, times)
+        times = None if self.times is None else copy_rows(self.times, starts, offsets)
+        return type(self)(offsets, copy_rows(self.events, starts, offsets), self.event_count, times)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

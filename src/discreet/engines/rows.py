@@ -1,0 +1,247 @@
+"""Rows of users, events and times in files: of one kind in all of them, and what is wrong said in one sentence."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.arrays import AnyArray
+from discreet.core import columns
+from discreet.core.columns import OUTSIDE
+from discreet.core.domain import Domain
+from discreet.errors import DataError, DiscreetError
+from discreet.io.files import readable
+from discreet.io.streams import Stored, stream, survey, table_files
+from discreet.kernels.parallel import thread_count
+from discreet.risk.naming import instants, spelled
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """A column that is asked for.
+
+    Attributes:
+        name: as the files call it.
+        wanted: what it holds, for messages.
+        timed: whether it holds times; otherwise names.
+        domain: what the names are values of, if of anything.
+    """
+
+    name: str
+    wanted: str
+    timed: bool = False
+    domain: Domain | None = None
+
+    def read(self, column: Any) -> Any:
+        """Return ``(m,)`` int64 or float64 times, int64 names, or text in Arrow; refuse what is missing."""
+        return instants(pa.chunked_array([column])) if self.timed else spelled(column, self.wanted)
+
+    def kind(self, dtype: Any) -> str | None:
+        """Return what values of an Arrow type are; None if there are none of it.
+
+        Raises:
+            DataError: if they cannot be what is asked for.
+        """
+        none = pa.array([], dtype)
+        if pa.types.is_null(dtype):
+            return None
+        read = self.read(none)
+        if self.domain is not None:
+            self.domain.encode(none)
+        if self.timed:
+            return _kind_of_times(dtype)
+        return "integers" if isinstance(read, np.ndarray) else "text"
+
+    def outside(self, column: Any) -> AnyArray:
+        """Return the rows whose values are not in the domain."""
+        if self.domain is None:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(self.domain.space.encode(column) == OUTSIDE)
+
+
+def _kind_of_times(dtype: Any) -> str:
+    if pa.types.is_timestamp(dtype) and dtype.tz is not None:
+        return "dates with a time zone"
+    if pa.types.is_date(dtype) or pa.types.is_timestamp(dtype):
+        return "dates"
+    if pa.types.is_integer(dtype):
+        return "integers"
+    # Times of day and durations are taken as they are, so their units must agree.
+    return "floats" if pa.types.is_floating(dtype) else str(dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The rows of all files, one file after the other.
+
+    Attributes:
+        files: in order.
+        columns: users, events and perhaps times.
+        alone: whether one file was named; messages then need not say which.
+    """
+
+    files: Sequence[Stored]
+    columns: Sequence[Column]
+    alone: bool
+    kinds: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, sources: str | Path | Sequence[str | Path], asked: Sequence[Column]) -> "Rows":
+        """Look at all files before any is read.
+
+        Raises:
+            DataError: if one is missing or broken, or its columns are not there, of another kind than is asked for, or
+                of another kind than in other files.
+            ParameterError: if tables are not read from such files.
+        """
+        named = [sources] if isinstance(sources, str | Path) else list(sources)
+        paths = table_files(named)
+        names = list(dict.fromkeys(column.name for column in asked))
+        found = cls([survey(path, names) for path in paths], asked, paths == [Path(one) for one in named[:1]])
+        for file in found.files:
+            with found._naming(file.path):
+                for name in names:
+                    if name not in file.types:
+                        raise DataError(f"there is no column {name!r} in the table.")
+        for column in asked:
+            found._agree(column)
+        return found
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return sum(file.rows for file in self.files)
+
+    def _agree(self, column: Column) -> None:
+        first = None
+        for file in self.files:
+            with self._checking(file):
+                kind = column.kind(file.types[column.name])
+            if kind is None:
+                continue
+            known, first = self.kinds.setdefault(column.wanted, kind), first or file.path
+            if known != kind:
+                raise DataError(
+                    f"{file.path}: {column.wanted} are {kind} here and {known} in {first.name}; "
+                    "write them alike in all files."
+                )
+
+    def batches(self, *chosen: Column) -> Iterator[tuple[Any, ...]]:
+        """Read columns of all rows, a batch at a time, as `Column.read` returns them.
+
+        Raises:
+            DataError: if a value is missing or not of its kind, or a file breaks off or changes; it names the file.
+        """
+        names = list(dict.fromkeys(column.name for column in chosen))
+        for file in self.files:
+            with self._checking(file):
+                done = 0
+                for batch in stream(file, names):
+                    done += batch.num_rows
+                    if done > file.rows:
+                        break
+                    yield tuple(column.read(batch[column.name]) for column in chosen)
+                if done != file.rows:
+                    raise changed()
+
+    def examine(self) -> None:
+        """Read all that was asked for once more, to say what is wrong.
+
+        Raises:
+            DataError: if a value is missing, not of its kind or not in the domain; it says how many of the first such
+                file, and where.
+        """
+        for file in self.files:
+            with self._naming(file.path):
+                for column in self.columns:
+                    _examine(file, column)
+
+    @contextmanager
+    def _naming(self, path: Path) -> Iterator[None]:
+        """Name the file in what is wrong with it, unless it is the only one that was named."""
+        refused: DiscreetError | None = None
+        with readable(path):
+            try:
+                yield
+            except DiscreetError as error:
+                if not self.alone:
+                    raise
+                refused = error
+        if refused is not None:
+            raise refused
+
+    @contextmanager
+    def _checking(self, file: Stored) -> Iterator[None]:
+        """Turn what is wrong with a batch into what is wrong with the file."""
+        with self._naming(file.path):
+            try:
+                yield
+            except DataError:
+                for column in self.columns:
+                    _examine(file, column)
+                raise
+
+
+def _examine(file: Stored, column: Column) -> None:
+    """Go through a column, and raise what reading it at once would."""
+    missing, outside, refused, done = _Found(), _Found(), None, 0
+    for batch in stream(file, [column.name]):
+        values = batch[column.name]
+        gone = _missing(values)
+        missing.add(gone, done)
+        if not len(gone):
+            try:
+                column.read(values)
+                outside.add(column.outside(values), done)
+            except DataError as error:
+                refused = refused or error
+        done += batch.num_rows
+    if missing.count:
+        raise DataError(columns.missing_message(missing.count, done, missing.first, column.wanted)) from None
+    if refused is not None:
+        raise refused from None
+    if outside.count:
+        raise DataError(columns.outside_message(outside.count, done, outside.first)) from None
+
+
+@dataclass(slots=True, eq=False)
+class _Found:
+    """How many rows, and the first of them."""
+
+    count: int = 0
+    first: int = 0
+
+    def add(self, rows: AnyArray, before: int) -> None:
+        if len(rows) and not self.count:
+            self.first = before + int(rows[0])
+        self.count += len(rows)
+
+
+def _missing(values: Any) -> AnyArray:
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    return np.flatnonzero(np.asarray(values.is_null(nan_is_null=pa.types.is_floating(values.type))))
+
+
+def changed() -> DataError:
+    """Return what is said of files that are not what they were."""
+    return DataError("the rows changed while they were read; leave the files alone and start again.")
+
+
+def ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """Take every item in another thread while the one before it is worked on."""
+    if thread_count() == 1:
+        yield from items
+        return
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = pool.submit(next, items, None)
+            yield item

@@ -1,0 +1,432 @@
+"""Traces from files: those of the whole table in memory, whatever the files, the batches and the order of the rows."""
+
+import datetime
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import csv
+
+import discreet.io.streams as reading
+from discreet.core.domain import Domain
+from discreet.engines import read_traces
+from discreet.errors import DataError, ParameterError
+from discreet.kernels import numbering
+from discreet.risk.traces import Traces
+from refusals import refused
+
+SECRET = 8_675_309
+COLUMNS = {"user": "who", "event": "what", "time": "when"}
+UNTIMED = {"user": "who", "event": "what"}
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=5)
+INTEGERS = st.one_of(st.integers(-3, 6), st.integers(-(2**63), 2**63 - 1))
+EDGES = [-(2**63), 2**63 - 1]
+# Few, so that there are ties; some that fit into 4 bytes by steps, some that do not.
+TIMES: list[tuple[pa.DataType, st.SearchStrategy[Any]]] = [
+    (pa.int64(), st.integers(0, 3)),
+    (pa.int16(), st.integers(-9, 9)),
+    (pa.int64(), st.sampled_from([*EDGES, 0, 1, -(2**62)])),
+    (pa.int64(), st.sampled_from([7, 7 + 2**32 - 1, 7 + 2**32])),
+    (pa.float32(), st.sampled_from([float("-inf"), -0.0, 0.0, 0.5, float("inf")])),
+    (pa.timestamp("s"), st.integers(-10, 10)),
+    (pa.timestamp("ns", tz="UTC"), st.integers(10**18, 10**18 + 5)),
+    (pa.date32(), st.integers(-40_000, 40_000)),
+]
+
+
+@contextmanager
+def tiny(rows: int, room: int) -> Iterator[None]:
+    """Make batches and tables of names so small that there are many of them and they grow."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "_BATCH_ROWS", rows)
+        patch.setattr(numbering, "SMALLEST", 1 << room)
+        patch.setattr("discreet.engines.traces._SMALLEST", 1)
+        patch.setattr("discreet.engines.traces._RECODED", 3)
+        yield
+
+
+def same(found: Traces, expected: Traces, *, timed: bool = False) -> None:
+    assert found.offsets.tolist() == expected.offsets.tolist()
+    assert found.events.tolist() == expected.events.tolist()
+    assert found.events.dtype == expected.events.dtype == np.int32
+    assert found.event_count == expected.event_count
+    if not timed:
+        assert found.times is None
+        return
+    assert found.times is not None
+    assert expected.times is not None
+    assert found.times.dtype == expected.times.dtype
+    assert found.times.tolist() == expected.times.tolist()
+
+
+def alike(expected: Callable[[], Traces], found: Callable[[], Traces]) -> str:
+    """Compare results or refusals; return what the refusal says, if it is one."""
+    try:
+        traces = expected()
+    except DataError as error:
+        message = str(error)
+    else:
+        same(found(), traces)
+        return ""
+    assert refused(DataError, found, SECRET, "secret") == message
+    return message
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pa.Table:
+    """Draw rows, mixed, grouped by user, or grouped and in order of time."""
+    rows = draw(st.integers(0, 40))
+
+    def names() -> pa.Array:
+        values, dtype = draw(st.sampled_from([(TEXTS, pa.string()), (INTEGERS, pa.int64())]))
+        few = draw(st.lists(values, min_size=1, max_size=8, unique=True))
+        return pa.array(draw(st.lists(st.sampled_from(few), min_size=rows, max_size=rows)), dtype)
+
+    dtype, times = draw(st.sampled_from(TIMES))
+    whens = pa.array(draw(st.lists(times, min_size=rows, max_size=rows)), dtype)
+    table = pa.table({"where": pa.nulls(rows), "who": names(), "when": whens, "what": names()})
+    order = draw(st.sampled_from([[], ["when"], ["who"], ["who", "when"]]))
+    return table.take(pa.compute.sort_indices(table, [(name, "ascending") for name in order])) if order else table
+
+
+def as_parquet(table: pa.Table, path: Path, cut: int) -> None:
+    pq.write_table(table, path.with_suffix(".parquet"), row_group_size=cut)
+
+
+def as_arrow(table: pa.Table, path: Path, cut: int) -> None:
+    with pa.ipc.new_file(str(path.with_suffix(".arrow")), table.schema) as sink:
+        sink.write_table(table, max_chunksize=cut)
+
+
+def in_dictionaries(table: pa.Table, path: Path, cut: int) -> None:
+    """Write text as dictionaries, another one in each file, with entries that no row has."""
+    for place, name in enumerate(table.column_names):
+        if table[name].type == pa.string():
+            column = table[name].cast(pa.large_string()).combine_chunks()
+            entries = pa.concat_arrays([pa.array(["unused"], pa.large_string()), column.unique()[::-1]])
+            column = pa.DictionaryArray.from_arrays(pa.compute.index_in(column, entries), entries)
+            table = table.set_column(place, name, column)
+    as_arrow(table, path, cut)
+
+
+def spread(
+    folder: Path, table: pa.Table, cuts: list[int], writers: list[Callable[[pa.Table, Path, int], None]]
+) -> None:
+    """Write the rows as files of a folder, in order."""
+    edges = [0, *sorted(min(cut, len(table)) for cut in cuts), len(table)]
+    for place, (start, stop) in enumerate(pairwise(edges)):
+        writers[place % len(writers)](table.slice(start, stop - start), folder / f"{place:03}", max(cuts[0], 1))
+
+
+@settings(max_examples=200)
+@given(
+    tables(),
+    st.lists(st.integers(0, 40), min_size=1, max_size=3),
+    st.lists(st.sampled_from([as_parquet, as_arrow, in_dictionaries]), min_size=1, max_size=3),
+    st.integers(1, 9),
+    st.integers(1, 4),
+)
+def test_traces_are_those_of_the_whole_table(
+    table: pa.Table, cuts: list[int], writers: list[Any], batch: int, room: int
+) -> None:
+    with tempfile.TemporaryDirectory() as place, tiny(batch, room):
+        spread(Path(place), table, cuts, writers)
+        expected = Traces.from_table(table, **COLUMNS)
+        same(read_traces(place, **COLUMNS, keep_times=True), expected, timed=True)
+        same(read_traces(place, **COLUMNS), expected)
+        same(read_traces(place, **UNTIMED), Traces.from_table(table, **UNTIMED))
+
+
+@settings(max_examples=50)
+@given(tables(), st.integers(1, 9), st.booleans())
+def test_a_domain_gives_its_codes(table: pa.Table, batch: int, whole: bool) -> None:
+    labels = [*table["what"].unique().to_pylist()[::-1]] or ["none"]
+    labels += ["another"] if isinstance(labels[0], str) and "another" not in labels else []
+    domain = Domain(labels)
+    with tempfile.TemporaryDirectory() as place, tiny(batch, 1):
+        as_parquet(table, Path(place) / "all", len(table) + 1 if whole else 2)
+        same(read_traces(place, **COLUMNS, domain=domain), Traces.from_table(table, **COLUMNS, domain=domain))
+
+
+@settings(max_examples=50)
+@given(tables(), st.integers(1, 9))
+def test_text_files_are_read_as_the_whole_file_would_be(table: pa.Table, batch: int) -> None:
+    with tempfile.TemporaryDirectory() as place, tiny(batch, 1):
+        path = Path(place) / "all.csv"
+        csv.write_csv(table.drop_columns(["where", "when"]), path)
+        alike(lambda: Traces.from_table(csv.read_csv(path), **UNTIMED), lambda: read_traces(path, **UNTIMED))
+
+
+def test_the_end_of_a_text_file_decides_its_types_too(tmp_path: Path) -> None:
+    path, rows = tmp_path / "all.csv", 400_000
+    path.write_text("who,what\n" + "".join(f"{row % 7},{row % 10}\n" for row in range(rows)) + "x,05\n")
+    assert csv.open_csv(path).schema.types == [pa.int64(), pa.int64()]
+    table = csv.read_csv(path)
+    assert table.schema.types == [pa.string(), pa.int64()]
+    traces = read_traces(path, **UNTIMED)
+    same(traces, Traces.from_table(table, **UNTIMED))
+    assert (traces.users, len(traces), traces.event_count) == (8, rows + 1, 10)
+
+
+def test_lines_of_json_are_read_too(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"who": "b", "what": 3}\n{"what": 1, "who": "a", "more": null}\n')
+    (tmp_path / "b.jsonl").write_text('{"who": "b", "what": 1}\n')
+    traces = read_traces(tmp_path, **UNTIMED)
+    assert (traces.offsets.tolist(), traces.events.tolist()) == ([0, 2, 3], [0, 1, 1])
+
+
+TABLE = pa.table(
+    {
+        "who": pa.array(["b", "a", "b", "c", "a", "b"]),
+        "what": pa.array([5, 6, 6, 5, 7, 5]),
+        "when": pa.array([3, 2, 1, 0, 2, 1]),
+    }
+)
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+def test_threads_change_nothing(threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISCREET_THREADS", threads)
+    as_parquet(TABLE, tmp_path / "all", 2)
+    with tiny(1, 1):
+        same(read_traces(tmp_path, **COLUMNS, keep_times=True), Traces.from_table(TABLE, **COLUMNS), timed=True)
+
+
+@pytest.mark.parametrize(
+    ("order", "passes"), [(["who", "when"], 1), (["when"], 2), ([], 2)], ids=["grouped", "in order", "mixed"]
+)
+def test_rows_that_are_grouped_are_read_once(order: list[str], passes: int, tmp_path: Path) -> None:
+    generator, rows = np.random.default_rng(3), 400
+    table = pa.table({name: generator.integers(0, 9, rows) for name in ("who", "what", "when")})
+    table = table.sort_by([(name, "ascending") for name in order]) if order else table
+    as_parquet(table, tmp_path / "all", 100)
+    told: list[tuple[int, int | None]] = []
+    with tiny(50, 1):
+        same(
+            read_traces(tmp_path, **COLUMNS, progress=lambda *steps: told.append(steps)),
+            Traces.from_table(table, **COLUMNS),
+        )
+    done = [step for step, _ in told]
+    assert done == sorted(done)
+    assert told[-1][0] == told[-1][1]
+    # Where rows turn out to be mixed, this takes a batch, which counts.
+    assert passes * rows <= done[-1] <= passes * rows + 50
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from([[0, 4, 6, 9, 15], [0, 2**62, 1 - 2**63, -(2**63)], [5, 5 + 3 * 2**32, 8, 2**40, -(2**40)]]),
+    st.data(),
+    st.integers(1, 3),
+)
+def test_times_in_steps_keep_their_order(some: list[int], data: st.DataObject, batch: int) -> None:
+    times = data.draw(st.lists(st.sampled_from(some), min_size=2, max_size=9))
+    table = pa.table({"who": [0] * len(times), "what": range(len(times)), "when": pa.array(times, pa.int64())})
+    with tempfile.TemporaryDirectory() as place, tiny(batch, 1):
+        as_arrow(table, Path(place) / "all", 9)
+        same(read_traces(place, **COLUMNS), Traces.from_table(table, **COLUMNS))
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("other", [pa.date32(), pa.date64(), pa.timestamp("s"), pa.timestamp("us")])
+def test_dates_of_several_kinds_are_compared(unit: str, other: pa.DataType, tmp_path: Path) -> None:
+    days = [datetime.date(2020, 1, day) for day in (3, 1, 2, 5, 4, 1)]
+    first = pa.table({"who": [1, 1, 2], "what": [1, 2, 3], "when": pa.array(days[:3]).cast(pa.timestamp(unit))})
+    second = pa.table({"who": [2, 1, 1], "what": [4, 5, 6], "when": pa.array(days[3:]).cast(other)})
+    as_arrow(first, tmp_path / "a", 10)
+    as_arrow(second, tmp_path / "b", 10)
+    whole = pa.concat_tables([t.set_column(2, "when", t["when"].cast(pa.timestamp("ns"))) for t in (first, second)])
+    same(read_traces(tmp_path, **COLUMNS, keep_times=True), Traces.from_table(whole, **COLUMNS), timed=True)
+
+
+def test_integers_and_text_of_any_width(tmp_path: Path) -> None:
+    for place, (number, text) in enumerate(
+        [(pa.int32(), pa.string()), (pa.uint64(), pa.large_string()), (pa.int8(), pa.string_view())]
+    ):
+        part = TABLE.slice(2 * place, 2)
+        part = part.set_column(0, "who", part["who"].cast(text)).set_column(1, "what", part["what"].cast(number))
+        as_arrow(part, tmp_path / f"{place}", 10)
+    same(read_traces(tmp_path, **UNTIMED), Traces.from_table(TABLE, **UNTIMED))
+
+
+@pytest.mark.parametrize("unit", [pa.time32("s"), pa.time64("us"), pa.duration("ms")])
+def test_times_of_day_and_durations(unit: pa.DataType, tmp_path: Path) -> None:
+    table = with_column(
+        "when", TABLE["when"].cast(pa.int64()).cast(pa.int32() if pa.types.is_time32(unit) else pa.int64()).cast(unit)
+    )
+    as_parquet(table, tmp_path / "all", 2)
+    same(read_traces(tmp_path, **COLUMNS), Traces.from_table(TABLE, **COLUMNS))
+
+
+def test_the_same_column_may_be_asked_for_twice(tmp_path: Path) -> None:
+    as_parquet(TABLE, tmp_path / "all", 2)
+    twice = {"user": "what", "event": "what", "time": "what"}
+    same(read_traces(tmp_path, **twice), Traces.from_table(TABLE, **twice))
+
+
+def test_no_rows_at_all(tmp_path: Path) -> None:
+    as_parquet(TABLE.slice(0, 0), tmp_path / "all", 2)
+    (tmp_path / "head.csv").write_text("who,what,when\n")
+    for kept in (False, True):
+        traces = read_traces(tmp_path, **COLUMNS, keep_times=kept)
+        assert (traces.users, len(traces), traces.event_count) == (0, 0, 0)
+        assert (traces.times is None) is not kept
+    assert read_traces(tmp_path, **UNTIMED, domain=Domain(range(4))).event_count == 4
+    as_parquet(TABLE, tmp_path / "some", 2)
+    same(read_traces(tmp_path, **COLUMNS), Traces.from_table(TABLE, **COLUMNS))
+
+
+# What is wrong with a file
+
+
+def with_column(name: str, values: Any) -> pa.Table:
+    table = TABLE.slice(0, len(values))
+    return table.set_column(
+        table.column_names.index(name), name, pa.array(values) if isinstance(values, list) else values
+    )
+
+
+WRONG: list[tuple[pa.Table, dict[str, Any]]] = [
+    (TABLE.rename_columns(["x", "what", "when"]), {}),
+    (TABLE.rename_columns(["who", "who", "when"]), {}),
+    (with_column("who", ["b", None, "c", None]), {}),
+    (with_column("what", [SECRET, None, 3, None]), {}),
+    (with_column("what", pa.array([1, None, 3]).dictionary_encode()), {}),
+    (with_column("who", pa.DictionaryArray.from_arrays(pa.array([1, 1, 0, 1]), pa.array(["secret", None]))), {}),
+    (with_column("what", pa.nulls(3)), {}),
+    (with_column("when", pa.nulls(3)), {}),
+    (with_column("what", [0.5, float("nan")]), {}),
+    (with_column("what", [0.5, float(SECRET)]), {}),
+    (with_column("who", [True, False]), {}),
+    (with_column("who", [datetime.date(2020, 1, 1)]), {}),
+    (with_column("who", [[SECRET]]), {}),
+    (with_column("who", [b"secret"]), {}),
+    (with_column("who", pa.array([SECRET]).cast(pa.decimal128(19, 0))), {}),
+    (with_column("what", pa.array([1, 2**64 - 1], pa.uint64())), {}),
+    (with_column("when", ["8675309", "secret"]), {}),
+    (with_column("when", [3, None, 4]), {}),
+    (with_column("when", [3.0, None, float("nan")]), {}),
+    (with_column("when", pa.array([1, 2**64 - 1], pa.uint64())), {}),
+    (with_column("when", [True]), {}),
+    (with_column("when", pa.array([SECRET]).cast(pa.decimal128(19, 0))), {}),
+    (with_column("when", [datetime.datetime(8675, 3, 9)]), {}),
+    (TABLE, {"domain": Domain([5, 6])}),
+    (TABLE, {"domain": Domain(["5", "6", "7"])}),
+    (with_column("what", ["a", None, "b"]), {"domain": Domain(["a", "b"])}),
+    (
+        with_column("what", ["a", "secret", "b"]).set_column(0, "who", pa.array([1, 2, 3])),
+        {"domain": Domain(["a", "b"])},
+    ),
+    (with_column("who", ["a", None, "b"]).set_column(1, "what", pa.array([1, None, None])), {}),
+]
+
+
+@pytest.mark.parametrize("place", range(len(WRONG)))
+def test_what_is_wrong_is_said_as_of_a_table_in_memory(place: int, tmp_path: Path) -> None:
+    table, options = WRONG[place]
+    path = tmp_path / "a.arrow"
+    as_arrow(table, tmp_path / "a", 2)
+    with tiny(1, 1):
+        message = alike(
+            lambda: Traces.from_table(table, **COLUMNS, **options), lambda: read_traces(path, **COLUMNS, **options)
+        )
+        assert message
+        # Beside another file, this one is named.
+        as_arrow(TABLE.slice(0, 0).cast(table.schema) if options else TABLE, tmp_path / "0", 2)
+        told = refused(DataError, lambda: read_traces(tmp_path, **COLUMNS, **options), SECRET, "secret")
+        assert told.startswith(str(tmp_path))
+        assert told == f"{path}: {message}" or "write them alike" in told or "as the labels are" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "told"),
+    [
+        ("who", [SECRET], "users are integers here and text in a.parquet"),
+        ("what", ["secret"], "events are text here and integers in a.parquet"),
+        ("when", [0.5], "times are floats here and integers in a.parquet"),
+        ("when", [datetime.datetime(2020, 1, 1)], "times are dates here and integers in a.parquet"),
+        ("when", [datetime.timedelta(1)], r"times are duration\[us\] here and integers in a.parquet"),
+    ],
+)
+def test_files_of_different_kinds_do_not_go_together(name: str, values: list[Any], told: str, tmp_path: Path) -> None:
+    as_parquet(TABLE, tmp_path / "a", 2)
+    as_arrow(with_column(name, values), tmp_path / "b", 2)
+    with pytest.raises(DataError, match=rf"b\.arrow: {told}; write them alike in all files\.$"):
+        read_traces(tmp_path, **COLUMNS)
+
+
+def test_time_zones_do_not_go_together_with_none(tmp_path: Path) -> None:
+    for name, zone in (("a", None), ("b", "UTC")):
+        as_arrow(with_column("when", pa.array([0], pa.timestamp("s", tz=zone))), tmp_path / name, 2)
+    with pytest.raises(DataError, match=r"b\.arrow: times are dates with a time zone here and dates in a\.arrow"):
+        read_traces(tmp_path, **COLUMNS)
+
+
+def test_folders_hold_tables_only(tmp_path: Path) -> None:
+    refused(DataError, lambda: read_traces(tmp_path, **UNTIMED))
+    with pytest.raises(DataError, match="holds no tables"):
+        read_traces(tmp_path, **UNTIMED)
+    (tmp_path / "_SUCCESS").write_text("")
+    (tmp_path / "notes.txt").write_text("secret")
+    with pytest.raises(DataError, match=r"must hold tables \(.*\) only, got 1 other files \(notes\.txt first\)"):
+        read_traces(tmp_path, **UNTIMED)
+    with pytest.raises(ParameterError, match=r"tables are read from .*, got 'notes\.txt'"):
+        read_traces(tmp_path / "notes.txt", **UNTIMED)
+    assert "does not exist" in refused(DataError, lambda: read_traces(tmp_path / "none.parquet", **UNTIMED))
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_truncated_files_are_refused(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"b.{suffix}"
+    as_parquet(TABLE, tmp_path / "a", 2)
+    {"parquet": as_parquet, "arrow": as_arrow}[suffix](pa.concat_tables([TABLE] * 500), path, 500)
+    whole = path.read_bytes()
+    for kept in (0, 5, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:kept])
+        for source in (path, tmp_path):
+            told = refused(DataError, lambda source=source: read_traces(source, **COLUMNS))  # type: ignore[misc]
+            assert told.startswith(f"{path} cannot be read")
+
+
+def test_damaged_pages_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator, path = np.random.default_rng(1), tmp_path / "b.parquet"
+    table = pa.table({name: generator.integers(0, 1 << 40, 9000) for name in ("who", "what", "when")})
+    as_parquet(table, tmp_path / "a", 9000)
+    as_parquet(table, path, 9000)
+    whole = bytearray(path.read_bytes())
+    whole[4 : len(whole) // 2] = os.urandom(len(whole) // 2 - 4)
+    path.write_bytes(whole)
+    for threads in ("1", "2"):
+        monkeypatch.setenv("DISCREET_THREADS", threads)
+        with pytest.raises(DataError, match=r"b\.parquet cannot be read"):
+            read_traces(tmp_path, **COLUMNS)
+
+
+@pytest.mark.parametrize("when", [1, 2, 3, 4])
+def test_files_that_change_while_they_are_read_are_refused(
+    when: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_arrow(TABLE, tmp_path / "a", 2)
+    passes, stream = [0], reading.stream
+
+    def changing(stored: Any, names: list[str]) -> Any:
+        passes[0] += 1
+        batches = list(stream(stored, names))
+        new = [batch.set_column(0, "who", pa.array(["x", "y"])) for batch in batches]
+        # Fewer rows, more rows, and as many rows of other users, known and unknown.
+        later = {1: batches[:-1], 2: [*batches, *batches], 3: [batches[0]] * len(batches), 4: new}
+        yield from batches if passes[0] < 3 else later[when]
+
+    monkeypatch.setattr("discreet.engines.rows.stream", changing)
+    with pytest.raises(DataError, match="changed while they were read; leave the files alone"):
+        read_traces(tmp_path, **COLUMNS)

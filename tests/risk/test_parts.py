@@ -1,0 +1,63 @@
+"""Features are counted some users at a time: how many must not matter."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from slow_matching import assert_agrees, events_of, fixed, markov_factors, table, visit_factors
+
+from discreet.risk import features
+from discreet.risk.matching import match
+from discreet.risk.models import Matcher, cosine, markov, tf_idf, visits
+from discreet.risk.traces import Split, Traces
+
+ROWS = st.lists(st.lists(st.integers(0, 5), max_size=9), min_size=2, max_size=9)
+
+
+def laid_out(rows: list[list[int]]) -> Traces:
+    offsets = np.cumsum([0, *map(len, rows)])
+    return Traces(offsets, np.array([event for row in rows for event in row], np.int32), 6)
+
+
+def drawn(data: st.DataObject) -> Split:
+    known, target = data.draw(ROWS), data.draw(ROWS)
+    users = min(len(known), len(target))
+    target[0] = target[0] or [3]
+    return Split(laid_out(known[:users]), laid_out(target[:users]))
+
+
+@given(ROWS, st.integers(1, 30))
+def test_parts_are_all_users_in_order(rows: list[list[int]], most: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(features, "_EVENTS_PER_PART", most)
+        parts = list(features.parts(laid_out(rows)))
+    assert [row for part in parts for row in events_of(part)] == rows
+    assert all(part.users == 1 or len(part) <= most for part in parts)
+    # No part could have taken the first user of the next one, too.
+    assert all(len(part) + after.lengths[0] > most for part, after in pairwise(parts))
+
+
+@given(st.data(), st.integers(1, 20))
+def test_scores_of_parts_are_those_of_pairs(data: st.DataObject, most: int) -> None:
+    split = drawn(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(features, "_EVENTS_PER_PART", most)
+        for model, factors in ((markov, markov_factors), (visits, visit_factors)):
+            expected = table(split, lambda known, trace, factors=factors: fixed(factors(known, trace)))
+            assert_agrees(match(model(split)), *expected)
+
+
+@given(st.data(), st.integers(1, 20), st.sampled_from([cosine, tf_idf]))
+def test_similarities_of_parts_are_those_of_the_whole(
+    data: st.DataObject, most: int, model: Callable[[Split], Matcher]
+) -> None:
+    split = drawn(data)
+    whole = match(model(split))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(features, "_EVENTS_PER_PART", most)
+        found = match(model(split))
+    for name in ("genuine", "greater", "ties", "thresholds", "impostor_counts", "impostor_ties"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
