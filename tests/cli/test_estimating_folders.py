@@ -28,8 +28,10 @@ def copies(files: Files) -> Path:
 def test_a_folder_is_its_files(files: Files, method: str) -> None:
     files.obfuscated()
     folder = copies(files)
-    expected = told("estimate", files.plan, files.reports, files.reports, "--method", method)
+    one, other = folder / "a.parquet", folder / "more" / "b.parquet"
+    expected = told("estimate", files.plan, one, other, "--method", method)
     assert told("estimate", files.plan, folder, "--method", method, "--engine", "local") == expected
+    assert "b.parquet is named twice" in refusal("estimate", files.plan, folder, other, "--method", method)
     (folder / "notes.txt").write_text("x")
     assert "notes.txt first" in refusal("estimate", files.plan, folder, "--method", method)
 

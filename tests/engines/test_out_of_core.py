@@ -3,6 +3,8 @@
 import errno
 import gc
 import sys
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,13 @@ from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.engines import gather, observe
 from discreet.engines import storage as stored
+from discreet.engines.ahead import ahead
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.evidence import Observed
 from discreet.io.files import write_reports, write_tally
 from discreet.kernels.mapped import forget
-from discreet.mechanisms import Channel, UnaryEncoding
+from discreet.mechanisms import Channel, LocalHashing, SubsetSelection, UnaryEncoding
 from laws import MEDIUM, Case, cases, sampled
 
 MECHANISM = UnaryEncoding(Domain(range(70), sensitive=list(range(45))), 2.0)
@@ -74,6 +77,118 @@ def test_estimates_are_those_in_memory(case: Case, spread: Any, temporary: Path)
         np.testing.assert_allclose(outside.frequencies, inside.frequencies, rtol=0, atol=1e-12)
         np.testing.assert_allclose(outside.standard_errors, inside.standard_errors, rtol=0, atol=1e-12)
         assert (outside.gap, outside.n) == (inside.gap, inside.n)
+
+
+@pytest.mark.parametrize("case", cases(MEDIUM, (1.0,)), ids=str)
+@pytest.mark.parametrize("method", ["mle", "em"])
+def test_stretches_of_rows_change_nothing(
+    case: Case, method: str, spread: Any, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are worked on a few at a time: nothing is lost where stretches and pieces of them meet."""
+    reports = sampled(case, 2000)
+    whole = estimate(case.mechanism, reports, method=method)
+    monkeypatch.setattr("discreet.estimators.likelihood._STRETCH", 160)
+    monkeypatch.setattr("discreet.estimators.likelihood._PIECE", 50)
+    data, _ = observe(case.mechanism, spread(case.mechanism, reports), folder=temporary)
+    inside, outside = (estimate(case.mechanism, found, method=method) for found in (reports, data))
+    np.testing.assert_array_equal(outside.frequencies, inside.frequencies)
+    assert (outside.gap, outside.passes) == (inside.gap, inside.passes)
+    np.testing.assert_allclose(inside.frequencies, whole.frequencies, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(inside.standard_errors, whole.standard_errors, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("on_disk", "method"), [(True, "mle"), (True, "em"), (False, "mle")])
+def test_nothing_as_long_as_all_rows_is_in_memory(
+    on_disk: bool, method: str, temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A number for every report would be 8 n bytes; without files to keep it in, the same measurement finds it."""
+    monkeypatch.setattr("discreet.estimators.likelihood._STRETCH", 1 << 13)
+    n = 200_000
+    write_reports(tmp_path / "a.parquet", MECHANISM, reports_of(n))
+    data, _ = observe(MECHANISM, tmp_path / "a.parquet", folder=temporary)
+    if not on_disk:
+        data = Observed(data.tally, data.membership)
+    estimate(MECHANISM, data, method=method)
+    tracemalloc.start()
+    try:
+        found = estimate(MECHANISM, data, method=method)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.n == n
+    rows = data.membership.rows
+    assert rows > n / 2
+    assert most < 4 * rows if on_disk else most > 8 * rows
+
+
+def resident(folder: Path) -> int:
+    """Return how many bytes of files of a folder are in this process's memory."""
+    total, ours = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if "-" in line.split(" ", 1)[0]:
+            ours = str(folder) in line
+        elif ours and line.startswith("Rss:"):
+            total += int(line.split()[1]) * 1024
+    return total
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="says where memory goes on Linux only")
+@pytest.mark.parametrize("mechanism", [UnaryEncoding, SubsetSelection, LocalHashing])
+def test_products_let_go_of_what_they_read(mechanism: Any, temporary: Path, tmp_path: Path) -> None:
+    """Whatever the law's matrix is read from, it is in memory when it was looked at, and not after a product."""
+    mechanism = mechanism(Domain(range(60)), 1.0)
+    write_reports(tmp_path / "a.parquet", mechanism, mechanism.obfuscate_codes(np.arange(100_000) % 60))
+    membership = observe(mechanism, tmp_path / "a.parquet", folder=temporary)[0].membership
+    weights = np.ones(membership.rows)
+    for product in (lambda: membership.dot(np.ones(60)), lambda: membership.transpose_dot(weights)):
+        for column in getattr(membership, "blocks", {"laid": getattr(membership, "tiles", None)}).values():
+            assert column is None or column.max() >= 0
+        if hasattr(membership, "members"):
+            membership.members.max()
+        assert resident(temporary) > 300_000
+        product()
+        assert resident(temporary) < 100_000
+
+
+def test_rows_on_disk_are_arrays_without_memory(temporary: Path) -> None:
+    new_rows = stored.rows_on_disk(temporary)
+    for rows, kind in ((0, np.float32), (5, np.float32), (1_500_000, np.float64)):
+        vector = new_rows(rows, kind)
+        assert (vector.shape, vector.dtype) == ((rows,), kind)
+        assert type(vector) is np.ndarray
+        vector[:] = np.arange(rows)
+        forget(vector[: rows // 2])
+        forget(vector)
+        np.testing.assert_array_equal(vector, np.arange(rows))
+    assert mapped_from(temporary) > 0 or sys.platform != "linux"
+    assert list(temporary.iterdir()) == []
+    del vector
+    gc.collect()
+    assert mapped_from(temporary) == 0
+
+
+# Reading
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_what_is_read_ahead_keeps_its_order(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISCREET_THREADS", threads)
+    made: list[int] = []
+
+    def items() -> Iterator[int]:
+        for item in range(20):
+            made.append(item)
+            yield item
+        raise RuntimeError("the end")
+
+    found = ahead(items())
+    for expected in range(20):
+        assert next(found) == expected
+        assert len(made) <= expected + 2
+    with pytest.raises(RuntimeError, match="the end"):
+        next(found)
+    assert list(ahead(iter([]))) == []
+    assert list(ahead(iter([0, None, 1]))) == [0, None, 1]
 
 
 def test_memory_decides(spread: Any, temporary: Path) -> None:
@@ -138,6 +253,15 @@ class _FullDisk:
 
     def close(self) -> None:
         self._file.close()
+
+
+def test_a_disk_may_be_full_of_vectors(spread: Any, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, _ = observe(MECHANISM, spread(MECHANISM, reports_of(2000)), folder=temporary)
+    make = stored.tempfile.TemporaryFile
+    monkeypatch.setattr(stored.tempfile, "TemporaryFile", lambda **options: _FullDisk(make(**options), 900))
+    with pytest.raises(DataError, match=r"^there is no room left in .* for temporary files; free some"):
+        estimate(MECHANISM, data, method="mle")
+    estimate(MECHANISM, data, method="em")
 
 
 @pytest.mark.parametrize("room", [0, 100, 6000])

@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
+from discreet.engines.ahead import ahead
 from discreet.engines.fold import Counted, TallyFold
 from discreet.engines.local import Progress, batches_of, checked_share, rows_in, surveyed
-from discreet.engines.storage import StoredBlocks
+from discreet.engines.storage import StoredBlocks, rows_on_disk
 from discreet.errors import ParameterError
 from discreet.estimators.evidence import Observed
 from discreet.io.parts import Part
@@ -77,8 +78,8 @@ def observe(
         mechanism: what made the reports.
         sources: files of reports, and folders of them.
         bad_share: as for `discreet.engines.tally`.
-        folder: where temporary files go, as large as the blocks of all reports; None for the system's place for them.
-            They have no names: whatever ends this process, they are gone.
+        folder: where temporary files go, as large as the blocks of all reports, and for ``mle`` 16 bytes more for each;
+            None for the system's place for them. They have no names: whatever ends this process, they are gone.
         progress: called now and then.
 
     Returns:
@@ -88,7 +89,8 @@ def observe(
     Raises:
         DataError: as for `discreet.engines.tally`, and if the temporary files do not fit.
         MismatchError: if a file belongs to another plan.
-        ParameterError: if there is a tally among the sources, from which blocks cannot be told.
+        ParameterError: if there is a tally among the sources, from which blocks cannot be told, or a file is named
+            twice.
     """
     tallies, parts = surveyed(mechanism, sources)
     if tallies:
@@ -109,13 +111,16 @@ class _Through:
 
     def _batches(self) -> Iterator[Reports]:
         done, total = 0, rows_in(self._parts)
+        for reports, left_out in ahead(self._checked()):
+            self._left_out += left_out
+            done += reports.n
+            yield reports
+            if self._progress is not None:
+                self._progress(done, total)
+
+    def _checked(self) -> Iterator[tuple[Reports, Counter[str]]]:
         for part in self._parts:
-            for reports, left_out in batches_of(part, self._mechanism, self._fold.checked):
-                self._left_out += left_out
-                done += reports.n
-                yield reports
-                if self._progress is not None:
-                    self._progress(done, total)
+            yield from batches_of(part, self._mechanism, self._fold.checked)
 
     def onto_disk(self, folder: str | Path | None) -> tuple[Observed, Mapping[str, int]]:
         state = self._fold.zero()
@@ -126,7 +131,7 @@ class _Through:
             found = self._counted(self._fold.finish(state).tally)
             # What reading took would otherwise stay with Arrow while the likelihood is worked out.
             pa.default_memory_pool().release_unused()
-            return Observed(found.tally, stored.membership()), found.left_out
+            return Observed(found.tally, stored.membership(), rows_on_disk(folder)), found.left_out
 
     def into_memory(self) -> tuple[Reports, Mapping[str, int]]:
         reports = Reports.concatenate(self._batches())

@@ -50,7 +50,7 @@ def tally(
         DataError: if a file is missing, truncated, or not of this plan's reports, or too many rows are bad; it names
             the file.
         MismatchError: if a file belongs to another plan. All files are looked at before any is counted.
-        ParameterError: if a parameter is out of range.
+        ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder.
     """
     fold = TallyFold(mechanism, sift=checked_share(bad_share) > 0)
     tallies, parts = surveyed(mechanism, sources)

@@ -1,11 +1,10 @@
 """Rows of users, events and times in files: of one kind in all of them, and what is wrong said in one sentence."""
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +16,7 @@ from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError
 from discreet.io.files import readable
 from discreet.io.streams import Stored, stream, survey, table_files
-from discreet.kernels.parallel import thread_count
 from discreet.risk.naming import instants, spelled
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -233,15 +229,3 @@ def _missing(values: Any) -> AnyArray:
 def changed() -> DataError:
     """Return what is said of files that are not what they were."""
     return DataError("the rows changed while they were read; leave the files alone and start again.")
-
-
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """Take every item in another thread while the one before it is worked on."""
-    if thread_count() == 1:
-        yield from items
-        return
-    with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, items, None)
-        while (item := coming.result()) is not None:
-            coming = pool.submit(next, items, None)
-            yield item

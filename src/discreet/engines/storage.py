@@ -7,6 +7,7 @@ the last array that reads them, or with the process, however it ends.
 
 import errno
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -19,6 +20,11 @@ from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.block_law import LaidOut, Membership
 from discreet.mechanisms.channel import Channel
+
+# Numbers that are written at a time where room is taken.
+_CHUNK = 1 << 15
+# A limit on the size of files, or of what a user may keep, leaves no more room than a disk that is full.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class StoredArray:
@@ -63,16 +69,39 @@ class StoredArray:
         # Private, not read-only: kernels are compiled once for both, and nobody writes.
         return np.memmap(self._file, dtype=self._dtype, mode="c", shape=shape)
 
+    def mapped_to_write(self) -> AnyArray:
+        """Return all rows as an array that is kept in the file: what is written to one is written to the other."""
+        shape = (self._rows, *self._shape)
+        if 0 in shape:
+            return np.empty(shape, self._dtype)
+        return np.asarray(np.memmap(self._file, dtype=self._dtype, mode="r+", shape=shape))
+
     def close(self) -> None:
         """Let go of the file; arrays that are mapped from it stay valid."""
         self._file.close()
 
     def _refused(self, error: OSError) -> DataError:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in _NO_ROOM:
             return DataError(
                 f"there is no room left in {self._folder} for temporary files; free some, or name another folder."
             )
         return DataError(f"temporary files cannot be written to {self._folder} ({type(error).__name__}).")
+
+
+def rows_on_disk(folder: str | Path | None) -> Callable[[int, Any], AnyArray]:
+    """Return what makes ``(rows,)`` arrays of a type that are kept in files, as for `StoredArray`, not in memory."""
+
+    def new_rows(rows: int, dtype: Any) -> AnyArray:
+        file = StoredArray(folder)
+        try:
+            # Zeros, not a hole: a write to a mapped hole for which the disk has no room ends the process.
+            for start in range(0, rows, _CHUNK):
+                file.append(np.zeros(min(_CHUNK, rows - start), dtype))
+            return file.mapped_to_write() if rows else np.empty(0, dtype)
+        finally:
+            file.close()
+
+    return new_rows
 
 
 class StoredBlocks:
@@ -117,7 +146,7 @@ class StoredBlocks:
             for name, column in blocks.items():
                 self._files[name].append(column)
             return
-        blocks = {name: np.concatenate([self._pending[name], column]) for name, column in blocks.items()}
+        blocks = {name: _joined(self._pending[name], column) for name, column in blocks.items()}
         whole = block_count(blocks) // self._laid.abreast * self._laid.abreast
         # What does not fill a row of the layout waits for the next batch.
         self._pending = {name: column[whole:].copy() for name, column in blocks.items()}
@@ -134,6 +163,10 @@ class StoredBlocks:
         laid = self._files["laid"]
         laid.append(self._laid.lay_out(self._pending))
         return self._laid.membership_of(laid.mapped(), self._rows)
+
+
+def _joined(first: AnyArray, second: AnyArray) -> AnyArray:
+    return np.concatenate([first, second]) if len(first) else second
 
 
 def _none(dtype: object, width: int | None) -> AnyArray:

@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
 from discreet.core.domain import Domain
+from discreet.engines.ahead import ahead
 from discreet.engines.local import Progress
-from discreet.engines.rows import Column, Rows, ahead, changed
+from discreet.engines.rows import Column, Rows, changed
 from discreet.risk.traces import Traces
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from discreet.arrays import FloatArray
 from discreet.core.reports import Reports, refuse_strangers
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
+from discreet.estimators.likelihood import NewRows
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.block_law import CountedBlocks, Membership, block_size
 from discreet.mechanisms.channel import Channel
@@ -24,10 +25,12 @@ class Observed:
     Attributes:
         tally: their counts.
         membership: the matrix of their blocks, wherever it is kept.
+        new_rows: where vectors with an entry per block are to be kept; by default in memory.
     """
 
     tally: Tally
     membership: Membership
+    new_rows: NewRows = np.empty
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +42,14 @@ class Evidence:
         tally: their counts.
         reports: the reports; None if they are not at hand.
         blocks: the matrix of their blocks; None if it is to be made of the reports.
+        new_rows: as for `Observed`.
     """
 
     mechanism: Mechanism
     tally: Tally
     reports: Reports | None
     blocks: Membership | None = None
+    new_rows: NewRows = np.empty
 
     @classmethod
     def of(cls, mechanism: Mechanism, data: Reports | Tally | Observed) -> "Evidence":
@@ -57,7 +62,7 @@ class Evidence:
         if isinstance(mechanism, Personalized):
             raise ParameterError("estimate_personalized takes what a personalized mechanism made; use it, or `common`.")
         if isinstance(data, Observed):
-            return replace(cls.of(mechanism, data.tally), blocks=data.membership)
+            return replace(cls.of(mechanism, data.tally), blocks=data.membership, new_rows=data.new_rows)
         if not isinstance(data, Reports | Tally):
             raise DataError(f"reports or a tally of them are needed, got {type(data).__name__}.")
         refuse_strangers({mechanism.fingerprint, data.fingerprint})

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.likelihood import BlockLikelihood, Products, RowState
+from discreet.estimators.likelihood import BlockLikelihood, Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,12 +118,12 @@ def passes_to_gap(
 
 def _iterate(likelihood: BlockLikelihood, point: FloatArray, counts: FloatArray) -> Iterator[tuple[FloatArray, float]]:
     """Yield, for ever, the next point and the gap of the one before it."""
-    products, size = Products(likelihood), likelihood.membership.size
+    rows, size = Rows(likelihood), likelihood.membership.size
     reports = likelihood.reports
     while True:
-        weights = RowState(likelihood, products.dot(point[:size])).weights()
-        everywhere = float(np.add.reduce(weights)) / (reports * likelihood.contrast)
-        gradient = products.transpose_dot(weights) / reports + everywhere
+        weights = rows.at(point[:size], keep=False)
+        everywhere = weights.everywhere / (reports * likelihood.contrast)
+        gradient = weights.inside / reports + everywhere
         clear = point[size:] * everywhere + counts / reports
         largest = max(float(gradient.max()), _largest(clear, point[size:]))
         point = np.concatenate([point[:size] * gradient, clear])

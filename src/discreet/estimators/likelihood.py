@@ -18,16 +18,26 @@ Where values have promises of their own, a block's likelihood is 1 + sum(c_x p_x
 of these contrasts and k_x = c_x / c all of this holds with B diag(k) in the place of B.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import FloatArray
+from discreet.arrays import AnyArray, FloatArray
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.block_law import Membership
+from discreet.kernels.mapped import forget
+from discreet.mechanisms.block_law import Membership, Separable
 
-# A stretch of three row vectors stays in the second-level cache.
-_STRETCH = 8192
+NewRows: TypeAlias = Callable[[int, Any], AnyArray]
+"""Makes a ``(rows,)`` array of a type, which nobody has filled: in memory, or wherever there is room for it."""
+
+# Rows that are worked on together: so many that threads have enough to do, so few that what is needed of them at one
+# time is small beside what there is; a multiple of what any law lays out together. Which rows those are must not
+# depend on anything but their number, or sums would.
+_STRETCH = 1 << 20
+# Three vectors of a piece of it stay in the second-level cache.
+_PIECE = 8192
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,12 +49,14 @@ class BlockLikelihood:
         contrast: c = e^epsilon - 1, from the epsilon that the sampler realises; > 0.
         clear: M, the number of reports in clear; None if every value is sensitive.
         shares: ``(v,)`` k, each value's own contrast divided by c, in (0, 1]; None if all have the same.
+        new_rows: Where vectors of the rows' length are kept.
     """
 
     membership: Membership
     contrast: float
     clear: int | None = None
     shares: FloatArray | None = None
+    new_rows: NewRows = np.empty
 
     def __post_init__(self) -> None:
         if not 0 < self.contrast < np.inf:
@@ -73,102 +85,171 @@ class BlockLikelihood:
         return self.membership.size + (self.clear is not None)
 
 
-class Products:
-    """Products with the membership matrix B diag(k), counted; results are float64 whatever they ran in."""
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSums:
+    """Sums over all rows of weights w, one for each row.
+
+    Attributes:
+        everywhere: sum(w).
+        inside: ``(v,)`` k (B'w): for every value, the sum over the blocks that contain it.
+    """
+
+    everywhere: float
+    inside: FloatArray
+
+
+class Rows:
+    """What there is of every row, w = 1/c + t, and sums over rows; products with B diag(k) are counted.
+
+    z = 1/w, and w is linear: along a direction d it changes by B d per unit of step. Sums are added in a fixed order,
+    so that they do not depend on threads. Rows are worked on stretch by stretch: but for w and B d, nothing as long as
+    all rows ever exists, and these two are where `BlockLikelihood.new_rows` puts them.
+    """
 
     def __init__(self, likelihood: BlockLikelihood) -> None:
         self._membership, self._shares = likelihood.membership, likelihood.shares
+        self._multiplicity, self._new_rows = likelihood.membership.multiplicity, likelihood.new_rows
+        # w where t = 0. No row falls below it, whatever rounding says.
+        self._least = 1.0 / likelihood.contrast
+        self._smallest = np.inf
+        self._w: FloatArray | None = None
+        self._along: AnyArray | None = None
         self.single = False
         self.count = 0
-
-    @property
-    def _precision(self) -> type[np.float32] | type[np.float64]:
-        return np.float32 if self.single else np.float64
 
     @property
     def passes(self) -> float:
         """The products so far, in passes of one product and one transposed product."""
         return self.count / 2
 
-    def dot(self, values: FloatArray) -> FloatArray:
-        """Multiply B diag(k) by ``values``, shape ``(v,)``."""
+    def at(self, members: FloatArray, *, keep: bool = True) -> RowSums:
+        """Go to the point ``members``, shape ``(v,)``, and sum m z.
+
+        Args:
+            members: p.
+            keep: Whether anything is to follow from there; else the rows are forgotten.
+        """
         self.count += 1
-        values = values if self._shares is None else values * self._shares
-        product = self._membership.dot(np.ascontiguousarray(values, dtype=self._precision))
-        return np.asarray(product, dtype=np.float64)
+        self._smallest = np.inf
+        values, kept = self._values(members), self._kept() if keep else None
 
-    def transpose_dot(self, weights: FloatArray) -> FloatArray:
-        """Multiply the transpose of B diag(k) by ``weights``, shape ``(rows,)``."""
-        self.count += 1
-        product = self._membership.transpose_dot(weights.astype(self._precision, copy=False))
-        found: FloatArray = np.asarray(product, dtype=np.float64)
-        return found if self._shares is None else found * self._shares
+        def weights(rows: slice, part: Membership) -> FloatArray:
+            w: FloatArray = np.asarray(part.dot(values), dtype=np.float64)
+            w += self._least
+            if kept is not None:
+                kept[rows] = w
+                self._smallest = min(self._smallest, float(w.min(initial=np.inf)))
+            return self._times(np.divide(1.0, w, out=w), rows)
 
+        return self._sums(weights)
 
-class RowState:
-    """z = c / (1 + c t) for every row, and sums over rows.
-
-    A move along a direction d is described by ``ratios`` = c (B d) / (1 + c t), the relative
-    change of the rows' likelihood per unit of step. Work is done stretch by stretch, so that
-    temporaries stay in the cache, and sums are added in a fixed order, so that they do not depend
-    on threads.
-    """
-
-    def __init__(self, likelihood: BlockLikelihood, members: FloatArray) -> None:
-        """Start from ``members`` = t = B p, shape ``(rows,)``; the array is taken over."""
-        c = likelihood.contrast
-        # No row's likelihood 1 + c t shrinks by more, whatever rounding says.
-        self._least = 1.0 / (1.0 + c)
-        members *= c
-        members += 1.0
-        self.z: FloatArray = np.divide(c, members, out=members)
-        self._multiplicity = likelihood.membership.multiplicity
-
-    def weights(self) -> FloatArray:
-        """Return m z, shape ``(rows,)``."""
-        return self.z if self._multiplicity is None else self.z * self._multiplicity
-
-    def curvature_weights(self) -> tuple[FloatArray, float]:
-        """Return m z^2 divided by its greatest possible value per report, and that value.
+    def curvature(self) -> tuple[RowSums, float]:
+        """Sum m z^2 divided by its greatest possible value per report, and return that value too.
 
         The square of a large contrast would not fit into single precision.
         """
-        largest = float(self.z.max(initial=0.0)) or 1.0
-        weights = self.z / largest
-        weights *= weights
-        if self._multiplicity is not None:
-            weights *= self._multiplicity
-        return weights, largest * largest
+        w = self._kept()
 
-    def scale(self, products: FloatArray) -> FloatArray:
-        """Turn B d into ratios, in place."""
-        products *= self.z
-        return products
+        def weights(rows: slice, _part: Membership) -> FloatArray:
+            relative = self._smallest / w[rows]
+            relative *= relative
+            return self._times(relative, rows)
 
-    def slope(self, ratios: FloatArray, step: float) -> tuple[float, float]:
-        """Sum the first derivative of the log-likelihood at a step, and minus the second."""
+        return self._sums(weights), self._smallest**-2
+
+    def turn(self, step: FloatArray) -> None:
+        """Take a direction: the products of B diag(k) with ``step``, shape ``(v,)``."""
+        self.count += 1
+        values = self._values(step)
+        for rows, part in self._stretches():
+            product = part.dot(values)
+            if self._along is None or self._along.dtype != product.dtype:
+                self._along = self._new_rows(self._membership.rows, product.dtype)
+            self._along[rows] = product
+
+    def slope(self, length: float) -> tuple[float, float]:
+        """Sum the first derivative of the log-likelihood at a step of this length, and minus the second."""
         first = second = 0.0
-        for start in range(0, ratios.size, _STRETCH):
-            part = slice(start, start + _STRETCH)
-            relative = ratios[part] * step
-            relative += 1.0
-            np.maximum(relative, self._least, out=relative)
-            np.divide(ratios[part], relative, out=relative)
-            once = relative if self._multiplicity is None else relative * self._multiplicity[part]
-            first += float(np.add.reduce(once))
-            second += float(np.einsum("i,i->", once, relative))
+        for rows, _ in self._stretches():
+            for piece in _pieces(rows):
+                along, _, after = self._moved(piece, length)
+                ratios = np.divide(along, after, out=after)
+                once = self._times(ratios, piece)
+                first += float(np.add.reduce(once))
+                second += float(np.einsum("i,i->", once, ratios))
         return first, second
 
-    def move(self, ratios: FloatArray, step: float) -> FloatArray:
-        """Move z; return the change of m z, in the array of the ratios, which is taken over."""
-        for start in range(0, ratios.size, _STRETCH):
-            part = slice(start, start + _STRETCH)
-            change, z = ratios[part], self.z[part]
-            change *= step
-            change /= np.maximum(change + 1.0, self._least)
-            change *= z
-            z -= change
-            np.negative(change, out=change)
-            if self._multiplicity is not None:
-                change *= self._multiplicity[part]
-        return ratios
+    def move(self, length: float, *, whole: bool) -> RowSums:
+        """Move by a step of this length, and sum the changes of m z; or, if ``whole``, m z itself."""
+        self._smallest = np.inf
+
+        def weights(rows: slice, _part: Membership) -> FloatArray:
+            found = np.empty(rows.stop - rows.start)
+            for piece in _pieces(rows):
+                here = found[piece.start - rows.start : piece.stop - rows.start]
+                _, w, after = self._moved(piece, length)
+                self._smallest = min(self._smallest, float(after.min()))
+                if whole:
+                    np.divide(1.0, after, out=here)
+                else:
+                    np.subtract(w, after, out=here)
+                    here /= w
+                    here /= after
+                w[:] = after
+            return self._times(found, rows)
+
+        return self._sums(weights)
+
+    @property
+    def _precision(self) -> type[np.float32] | type[np.float64]:
+        return np.float32 if self.single else np.float64
+
+    def _values(self, values: FloatArray) -> AnyArray:
+        values = values if self._shares is None else values * self._shares
+        return np.ascontiguousarray(values, dtype=self._precision)
+
+    def _kept(self) -> FloatArray:
+        if self._w is None:
+            self._w = self._new_rows(self._membership.rows, np.float64)
+        return self._w
+
+    def _moved(self, rows: slice, length: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return B d, w, and w after a step of this length, for some rows."""
+        if self._along is None:
+            raise ValueError("a direction must be taken before rows move along it.")
+        # In double precision, whatever the products ran in.
+        along, w = self._along[rows].astype(np.float64, copy=False), self._kept()[rows]
+        after = along * length
+        after += w
+        return along, w, np.maximum(after, self._least, out=after)
+
+    def _times(self, each: FloatArray, rows: slice) -> FloatArray:
+        """Return m times what there is of each of these rows; the same array where every row counts once."""
+        return each if self._multiplicity is None else each * self._multiplicity[rows]
+
+    def _sums(self, weights: Callable[[slice, Membership], FloatArray]) -> RowSums:
+        self.count += 1
+        everywhere, inside = 0.0, np.zeros(self._membership.size)
+        for rows, part in self._stretches():
+            found = weights(rows, part)
+            everywhere += float(np.add.reduce(found))
+            inside += part.transpose_dot(found.astype(self._precision, copy=False))
+        return RowSums(everywhere, inside if self._shares is None else inside * self._shares)
+
+    def _stretches(self) -> Iterator[tuple[slice, Membership]]:
+        """Yield stretches of rows and their part of B; what was read of vectors in files is let go after each."""
+        membership = self._membership
+        if not isinstance(membership, Separable):
+            yield slice(0, membership.rows), membership
+            return
+        for start in range(0, membership.rows, _STRETCH):
+            rows = slice(start, min(start + _STRETCH, membership.rows))
+            yield rows, membership.part(rows.start, rows.stop)
+            for vector in (self._w, self._along):
+                if vector is not None:
+                    forget(vector[rows])
+
+
+def _pieces(rows: slice) -> Iterator[slice]:
+    for start in range(rows.start, rows.stop, _PIECE):
+        yield slice(start, min(start + _PIECE, rows.stop))

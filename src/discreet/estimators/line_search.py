@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.estimators.likelihood import RowState
+from discreet.estimators.likelihood import Rows
 from discreet.estimators.quadratic import Face
 
 # The step is near enough to the best on its line when the slope there is this part of the slope at
@@ -18,17 +18,16 @@ _GROWTH = 10.0
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """The log-likelihood along a step, from the rows' relative changes per unit of it."""
+    """The log-likelihood along the direction that the rows took, by the length of the step."""
 
-    rows: RowState
-    ratios: FloatArray
+    rows: Rows
     clear: int = 0
     clear_ratio: float = 0.0
     rows_bend: float = 0.0
 
     def slope(self, length: float) -> tuple[float, float]:
         """The first derivative, and minus the second, summed over reports."""
-        first, second = self.rows.slope(self.ratios, length)
+        first, second = self.rows.slope(length)
         self.rows_bend = second
         if self.clear > 0:
             relative = self.clear_ratio / (1.0 + length * self.clear_ratio)

@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.likelihood import BlockLikelihood, Products, RowState
+from discreet.estimators.likelihood import BlockLikelihood, Rows, RowSums
 from discreet.estimators.line_search import Line, longest_length
 from discreet.estimators.quadratic import Curvature, Face, best_step, inner
 
@@ -116,8 +116,8 @@ def maximize(
     ascent = _Ascent(likelihood, start)
     while True:
         if progress is not None:
-            progress(ascent.products.passes, ascent.gap)
-        finished = ascent.products.passes >= most_passes or ascent.hopeless
+            progress(ascent.rows.passes, ascent.gap)
+        finished = ascent.rows.passes >= most_passes or ascent.hopeless
         if ascent.gap <= tolerance or finished or ascent.stalled:
             if not ascent.certified:
                 ascent.certify()
@@ -135,13 +135,13 @@ class _Ascent:
         self._clear = likelihood.clear or 0
         self._size = likelihood.membership.size
         self._reports = likelihood.reports
-        self.products = Products(likelihood)
+        self.rows = Rows(likelihood)
         self._face = self._find_face()
         self._point = self._first_point(start)
         self._curvature: Curvature | None = None
         self._moved = 0.0
         self.certify()
-        self.products.single = self._single_pays()
+        self.rows.single = self._single_pays()
 
     def _find_face(self) -> Face:
         # Without reports in clear a rest only loses likelihood: it is left out. With them it has
@@ -173,7 +173,7 @@ class _Ascent:
     @property
     def stalled(self) -> bool:
         """Whether single precision has stopped to improve the gap."""
-        return self.products.single and self._idle >= _PATIENCE
+        return self.rows.single and self._idle >= _PATIENCE
 
     @property
     def hopeless(self) -> bool:
@@ -182,25 +182,23 @@ class _Ascent:
 
     def certify(self) -> None:
         """Compute rows and gradient from the point, in double precision, and stay there."""
-        self.products.single = False
+        self.rows.single = False
         self._point /= np.add.reduce(self._point)
-        self._rows = RowState(self._likelihood, self.products.dot(self._point[: self._size]))
-        self._gradient = self._fresh_gradient()
+        self._gradient = self._fresh_gradient(self.rows.at(self._point[: self._size]))
         self.certified, self.exhausted = True, False
         self._least, self._idle = self.gap, 0
 
-    def _fresh_gradient(self) -> FloatArray:
-        gradient = self._from_weights(self._rows.weights())
+    def _fresh_gradient(self, weights: RowSums) -> FloatArray:
+        gradient = self._from_blocks(weights)
         if self._clear > 0:
             gradient[-1] += self._clear / (self._reports * self._point[-1])
         return gradient
 
-    def _from_weights(self, weights: FloatArray) -> FloatArray:
+    def _from_blocks(self, weights: RowSums) -> FloatArray:
         """What blocks of these weights (or changes of weights) add to the gradient."""
-        contrast, reports = self._likelihood.contrast, self._reports
-        everywhere = float(np.add.reduce(weights)) / (reports * contrast)
+        everywhere = weights.everywhere / (self._reports * self._likelihood.contrast)
         gradient = np.full(self._point.size, everywhere)
-        gradient[: self._size] += self.products.transpose_dot(weights) / reports
+        gradient[: self._size] += weights.inside / self._reports
         return gradient
 
     def step(self) -> None:
@@ -222,9 +220,9 @@ class _Ascent:
 
     def _diagonal(self) -> FloatArray:
         self._moved = 0.0
-        weights, unit = self._rows.curvature_weights()
-        mean = float(np.add.reduce(weights))
-        share = self.products.transpose_dot(weights) / mean if mean > 0 else np.zeros(self._size)
+        weights, unit = self.rows.curvature()
+        mean = weights.everywhere
+        share = weights.inside / mean if mean > 0 else np.zeros(self._size)
         entry = 1.0 if self._likelihood.shares is None else self._likelihood.shares
         np.clip(share, 0.0, entry, out=share)
         mean *= unit / self._reports
@@ -237,30 +235,31 @@ class _Ascent:
     def _follow(self, step: FloatArray, curvature: Curvature) -> None:
         slope = inner(self._gradient - 1.0, step)
         if not slope > 0:
-            self.exhausted, self.certified = True, not self.products.single
+            self.exhausted, self.certified = True, not self.rows.single
             return
-        line = Line(self._rows, self._rows.scale(self.products.dot(step[: self._size])))
+        self.rows.turn(step[: self._size])
+        line = Line(self.rows)
         if self._clear > 0:
             line.clear, line.clear_ratio = self._clear, float(step[-1] / self._point[-1])
         length = line.search(slope * self._reports, longest_length(self._point, step, self._face))
         self._moved += length * float(np.sqrt(line.rows_bend / max(self._reports - self._clear, 1.0)))
         before = self._gradient
-        self._advance(length, step, line)
+        self._advance(length, step)
         curvature.learn(length * step, before - self._gradient)
 
-    def _advance(self, length: float, step: FloatArray, line: Line) -> None:
-        old = self._point
+    def _advance(self, length: float, step: FloatArray) -> None:
+        old, single = self._point, self.rows.single
         self._point = np.maximum(old + length * step, self._face.floor)
-        change = self._rows.move(line.ratios, length)
-        if self.products.single:
-            self._gradient = self._gradient + self._from_weights(change)
+        weights = self.rows.move(length, whole=not single)
+        if single:
+            self._gradient = self._gradient + self._from_blocks(weights)
             if self._clear > 0:
                 self._gradient[-1] += (self._clear / self._reports) * (1 / self._point[-1] - 1 / old[-1])
         else:
-            self._gradient = self._fresh_gradient()
+            self._gradient = self._fresh_gradient(weights)
         drift = abs(inner(self._point, self._gradient) - 1.0)
         drift += abs(float(np.add.reduce(self._point)) - 1.0)
-        self.certified = not self.products.single and drift < _DRIFT
+        self.certified = not single and drift < _DRIFT
 
     def _watch(self) -> None:
         if self.gap < self._least:
@@ -276,7 +275,7 @@ class _Ascent:
             frequencies=point[: self._size].copy(),
             rest=float(point[-1]) if self._clear > 0 else 0.0,
             gap=gap,
-            passes=self.products.passes,
+            passes=self.rows.passes,
             information=diagonal,
             converged=gap <= tolerance,
         )

@@ -73,7 +73,7 @@ def from_arrow(mechanism: Mechanism, table: Any) -> Reports:
         DataError: if its columns are not those of the plan, or no device can have sent one of its rows.
         MismatchError: if it belongs to another plan.
     """
-    simulated = check_schema(mechanism, table.schema)
+    simulated = _checked(mechanism, table)
     return checked_reports(mechanism, table.num_rows, _columns(mechanism, table), simulated=simulated)
 
 
@@ -84,7 +84,7 @@ def sift_arrow(mechanism: Mechanism, table: Any) -> tuple[Reports, Counter[str]]
         DataError: if its columns are not those of the plan.
         MismatchError: if it belongs to another plan.
     """
-    simulated, left_out = check_schema(mechanism, table.schema), Counter[str]()
+    simulated, left_out = _checked(mechanism, table), Counter[str]()
     for column in mechanism.columns:
         if pa.types.is_fixed_size_list(table.schema.field(column.name).type):
             gaps = np.asarray(_gaps(table[column.name], column.width or 1))
@@ -110,6 +110,14 @@ def check_schema(mechanism: Mechanism, found: pa.Schema) -> bool:
         names = ", ".join(f"{field.name}: {field.type}" for field in wanted)
         raise DataError(f"reports of this plan have the columns {names}; these have others.")
     return bool(facts.get("simulated"))
+
+
+def _checked(mechanism: Mechanism, table: Any) -> bool:
+    """Check the schema, and then that the columns are what they say."""
+    simulated = check_schema(mechanism, table.schema)
+    # A damaged file may have lengths that lead out of it, and say that nothing is missing where something is.
+    table.validate(full=True)
+    return simulated
 
 
 def _columns(mechanism: Mechanism, table: Any) -> dict[str, Nullable]:
@@ -151,10 +159,12 @@ def _spread(dense: pa.Array, present: BoolArray) -> pa.Array:
 
 
 def _nullable(column: Column, found: pa.ChunkedArray) -> Nullable:
-    whole = found.combine_chunks()
-    whole = pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
-    present = np.asarray(whole.is_valid())
-    dense = whole.drop_null() if whole.null_count else whole
+    whole = _one(found)
+    if whole.null_count:
+        present, dense = np.asarray(whole.is_valid()), whole.drop_null()
+    else:
+        # Spelling out Arrow's bits that say nothing is missing would cost as much as counting short reports.
+        present, dense = np.ones(len(whole), dtype=np.bool_), whole
     if column.width is None:
         return Nullable(present, dense.to_numpy())
     if pa.types.is_fixed_size_binary(dense.type):
@@ -165,3 +175,11 @@ def _nullable(column: Column, found: pa.ChunkedArray) -> Nullable:
     if flat_list.null_count:
         raise DataError("a list of members holds nothing in some place; leave these reports out.")
     return Nullable(present, flat_list.to_numpy().reshape(-1, column.width))
+
+
+def _one(found: pa.ChunkedArray) -> pa.Array:
+    """Return a column in one piece, without a copy if it is in one."""
+    if found.num_chunks == 1:
+        return found.chunk(0)
+    whole = found.combine_chunks()
+    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole

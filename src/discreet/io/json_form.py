@@ -15,6 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,20 @@ def from_json(mechanism: Mechanism, lines: Iterable[str], *, first: int = 0) -> 
                 found[name].append(_entry(column, report[name], row))
     whole = {name: Nullable(np.array(present[name], bool), _stacked(columns[name], found[name])) for name in columns}
     return checked_reports(mechanism, n, whole, simulated=simulated)
+
+
+def check_first(mechanism: Mechanism, lines: Iterable[str]) -> None:
+    """Look at the first of JSON texts; what else may be wrong with it is said when it is read.
+
+    Raises:
+        MismatchError: if it belongs to another plan.
+    """
+    try:
+        from_json(mechanism, islice(lines, 1))
+    except MismatchError:
+        raise
+    except DataError:
+        pass
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Folders and files of reports, cut into parts that can be read on their own, several at a time.
 
 A part is a run of row groups (Parquet), a run of batches (Arrow) or a whole file (JSON lines). Every file's plan and
-columns are checked before any part is read.
+columns are checked before any part is read; of JSON lines, each with a plan of its own, that of the first.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.errors import DataError
-from discreet.io import arrow
+from discreet.errors import DataError, ParameterError
+from discreet.io import arrow, json_form
 from discreet.io.files import ARROW_SUFFIXES, REPORT_SUFFIXES, TALLY_SUFFIX, checked_suffix, readable
 from discreet.mechanisms import Mechanism
 
@@ -51,6 +51,7 @@ def report_files(sources: Iterable[str | Path]) -> list[Path]:
 
     Raises:
         DataError: if a folder holds no reports, or anything that is neither reports nor a tally.
+        ParameterError: if a file is meant twice: by its name, by its folder's, or by a link to either.
     """
     return files_in(sources, REPORT_SUFFIXES, "reports")
 
@@ -65,10 +66,17 @@ def files_in(sources: Iterable[str | Path], suffixes: Sequence[str], wanted: str
 
     Raises:
         DataError: if a folder holds none of them, or anything else.
+        ParameterError: as for `report_files`.
     """
     found: list[Path] = []
     for source in map(Path, sources):
         found += _inside(source, suffixes, wanted) if source.is_dir() else [source]
+    seen = set()
+    for path in found:
+        place = path.resolve()
+        if place in seen:
+            raise ParameterError(f"{path} is named twice, by itself or with its folder; name it once.")
+        seen.add(place)
     return found
 
 
@@ -98,7 +106,8 @@ def parts_of(path: Path, mechanism: Mechanism) -> list[Part]:
     """
     with readable(path):
         if checked_suffix(path) == ".jsonl":
-            with path.open("rb"):
+            with path.open(encoding="utf-8") as lines:
+                json_form.check_first(mechanism, lines)
                 return [Part(path, (), None)]
         if path.suffix in ARROW_SUFFIXES:
             with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as source:

@@ -114,13 +114,13 @@ def _assembled(mechanism: Mechanism, n: int, clear: Nullable | None, blocks: Blo
 
 def _check_shape(mechanism: Mechanism, n: int, in_clear: BoolArray | None, blocks: dict[str, Nullable]) -> None:
     every = np.ones(n, dtype=np.bool_)
-    told = np.zeros(n, dtype=np.bool_) if in_clear is None else in_clear
     for column in blocks.values():
-        if mechanism.clear_blocks:
-            _refuse(every, ~column.present, _LACKING)
+        if mechanism.clear_blocks or in_clear is None:
+            if not column.present.all():
+                _refuse(every, ~column.present, _LACKING if mechanism.clear_blocks else _NEITHER)
             continue
-        _refuse(every, told & column.present, _BOTH)
-        _refuse(every, ~told & ~column.present, _NEITHER)
+        _refuse(every, in_clear & column.present, _BOTH)
+        _refuse(every, ~in_clear & ~column.present, _NEITHER)
 
 
 def _check_bound(column: Column, found: Nullable) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernels.compiling import compiled
+from discreet.kernels.mapped import forget
 from discreet.kernels.parallel import map_blocks
 
 _Column: TypeAlias = NDArray[np.uint32]
@@ -91,6 +92,7 @@ def preimages_dot(
         _dot(_part(columns, start, stop), values, prime, buckets, sums[start:stop])
 
     map_blocks(dot, alpha.size, block=_reports_per_task(prime, buckets), threads=threads)
+    _forget_columns(columns)
     return sums
 
 
@@ -140,7 +142,14 @@ def preimages_dot_transposed(
     sums = np.zeros(size)
     for part in map_blocks(dot, alpha.size, block=block, threads=threads):
         sums += part
+    _forget_columns(columns)
     return sums
+
+
+def _forget_columns(columns: _Columns) -> None:
+    # At the end, not task by task: where blocks are long, the reports of a task do not fill a page.
+    for column in columns:
+        forget(column)
 
 
 def _checked_columns(alpha: _Column, beta: _Column, bucket: _Column) -> _Columns:

@@ -13,7 +13,7 @@ def forget(part: NDArray[Any]) -> None:
     It stays in the system's cache, and comes back when it is read again. Other arrays are left alone.
 
     Args:
-        part: contiguous, of any shape; must not have been written to.
+        part: contiguous, of any shape; must not have been written to, unless what is written goes to the file.
     """
     whole: Any = part
     while isinstance(whole, np.ndarray) and whole.base is not None:

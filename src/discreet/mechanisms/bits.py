@@ -149,7 +149,9 @@ class BitStrings(ABC):
 
     def flaws(self, blocks: Blocks) -> BoolArray:
         """Return which rows have bits beyond v."""
-        spare = np.uint8((0xFF << self.size % 8) & 0xFF) if self.size % 8 else np.uint8(0)
+        if self.size % 8 == 0:
+            return np.zeros(len(blocks["bits"]), dtype=np.bool_)
+        spare = np.uint8((0xFF << self.size % 8) & 0xFF)
         flawed: BoolArray = (blocks["bits"][:, -1] & spare) != 0
         return flawed
 
@@ -256,6 +258,10 @@ class BitRows:
         from discreet.kernels.bits import tiles_dot_transposed
 
         return tiles_dot_transposed(self.tiles, weights)
+
+    def part(self, start: int, stop: int) -> "BitRows":
+        """Return rows start..stop - 1; the start is a multiple of 32."""
+        return BitRows(self.tiles[start // 32 : -(-stop // 32)], stop - start, self.size)
 
 
 class UnaryEncoding(BlockMechanism):

@@ -40,6 +40,15 @@ class Membership(Protocol):
         ...
 
 
+@runtime_checkable
+class Separable(Protocol):
+    """A `Membership` of which some rows can be had as a matrix of their own, without a copy."""
+
+    def part(self, start: int, stop: int) -> Membership:
+        """Return rows start..stop - 1; the start is a multiple of what a law lays out together (see `LaidOut`)."""
+        ...
+
+
 class BlockLaw(Protocol):
     """A random subset A of the v sensitive values: the law Lambda, how to draw from it, and how to write A down.
 

@@ -204,6 +204,10 @@ class Preimages:
             *_three(self.blocks), wanted, prime=law.prime, buckets=law.buckets, size=law.size
         )
 
+    def part(self, start: int, stop: int) -> "Preimages":
+        """Return rows start..stop - 1."""
+        return Preimages({name: column[start:stop] for name, column in self.blocks.items()}, self.law)
+
 
 class LocalHashing(BlockMechanism):
     """General local hashing: BLH at g = 2, OLH by default; utility-optimized when only some values are sensitive.

@@ -192,6 +192,10 @@ class MemberLists:
 
         return members_dot_transposed(self.members, np.asarray(weights, dtype=np.float64), self.size)
 
+    def part(self, start: int, stop: int) -> "MemberLists":
+        """Return rows start..stop - 1."""
+        return MemberLists(self.members[start:stop], self.size)
+
 
 class SubsetSelection(BlockMechanism):
     """Subset selection; the utility-optimized block design uBD(k) when only some values are sensitive.

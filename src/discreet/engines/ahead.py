@@ -1,0 +1,27 @@
+"""Reading ahead: the next batch is made while the last one is in use, and the order stays."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import TypeVar
+
+from discreet.kernels.parallel import thread_count
+
+Item = TypeVar("Item")
+
+
+def ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """Yield the same items in the same order; a thread makes the next one while the last one is in use."""
+    if thread_count() == 1:
+        yield from items
+        return
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(_next, items)
+        while found := following.result():
+            following = pool.submit(_next, items)
+            yield from found
+
+
+def _next(items: Iterator[Item]) -> tuple[Item, ...]:
+    """Return the next item, if there is one."""
+    return tuple(islice(items, 1))

@@ -1,0 +1,235 @@
+"""What can go wrong with many reports, in real processes: damaged files, a full disk, an impatient user."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.core.reports import Reports
+from discreet.engines import TallyFold, observe, tally
+from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.io import arrow
+from discreet.io.files import write_reports, write_tally
+from discreet.io.plan import Plan
+from discreet.mechanisms import BlockMechanism
+
+PLAN = """
+epsilon = {epsilon}
+[domain]
+range = [0, {size}]
+[mechanism]
+name = "{name}"
+{options}
+"""
+SUFFIXES = ("parquet", "arrow", "jsonl")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits are those of POSIX")
+
+
+def planned(folder: Path, name: str = "unary", size: int = 64, *, epsilon: float = 1.0, options: str = "") -> Any:
+    """Write a plan, and return its mechanism."""
+    path = folder / "plan.toml"
+    path.write_text(PLAN.format(name=name, size=size, epsilon=epsilon, options=options))
+    return Plan.load(path).mechanism()
+
+
+def made_up(mechanism: BlockMechanism, n: int) -> Reports:
+    """Return reports that say nothing about anybody."""
+    rng, blocks = np.random.default_rng(n), {}
+    for column in mechanism.block_columns:
+        shape = (n,) if column.width is None else (n, column.width)
+        blocks[column.name] = rng.integers(1, column.bound or 256, shape, dtype=column.dtype)
+    return Reports(mechanism.fingerprint, n, None, np.empty(0, np.uint8), blocks, simulated=True)
+
+
+# The child stops where it is told to, says so, and naps: whatever it was doing, a signal meets it there.
+CHILD = """
+import contextlib, resource, sys, time
+import discreet.cli.collecting as collecting
+from discreet.cli import main
+
+phase, limit, *arguments = sys.argv[1:]
+if int(limit):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
+
+@contextlib.contextmanager
+def told(text):
+    def update(what, done, total):
+        if phase != "-" and what.startswith(phase):
+            print("reached", flush=True)
+            time.sleep(100)
+    yield update
+
+collecting.progress_bar = told
+main(arguments, prog_name="discreet")
+"""
+
+
+def child(folder: Path, *arguments: object, phase: str = "-", limit: int = 0) -> subprocess.Popen[str]:
+    command = [sys.executable, "-W", "error", "-c", CHILD, phase, str(limit), "estimate", *map(str, arguments)]
+    environment = {**os.environ, "TMPDIR": str(folder), "DISCREET_THREADS": "2"}
+    return subprocess.Popen(command, stdout=-1, stderr=-1, text=True, env=environment, cwd=folder)
+
+
+# Files
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("read", [tally, observe])
+def test_nothing_is_counted_of_mixed_plans(
+    suffix: str, read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stranger is the last file, and found before the first one is counted."""
+    ours, other = planned(tmp_path), planned(tmp_path, epsilon=2.0)
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    write_reports(folder / "a.parquet", ours, made_up(ours, 50))
+    write_reports(folder / f"b.{suffix}", other, made_up(other, 50))
+    counted = []
+    monkeypatch.setattr(TallyFold, "add_reports", lambda *_: counted.append(1))
+    for share in (0.0, 1.0):
+        with pytest.raises(MismatchError, match=rf"b\.{suffix}: .* plan"):
+            read(ours, folder, bad_share=share)
+    assert not counted
+    read(ours, folder / "a.parquet")
+    assert counted
+
+
+@pytest.mark.parametrize("read", [tally, observe])
+def test_missing_columns_are_named(read: Any, tmp_path: Path) -> None:
+    mechanism = planned(tmp_path, "hashing")
+    table = arrow.to_arrow(mechanism, made_up(mechanism, 50)).drop_columns(["beta"])
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as sink:
+        sink.write_table(table)
+    with pytest.raises(DataError, match=r"a\.arrow: reports of this plan have the columns alpha: .*; these have"):
+        read(mechanism, tmp_path / "a.arrow", bad_share=1.0)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_truncated_files_are_refused(suffix: str, tmp_path: Path) -> None:
+    mechanism = planned(tmp_path)
+    path = tmp_path / f"a.{suffix}"
+    write_reports(path, mechanism, made_up(mechanism, 2000))
+    path.write_bytes(path.read_bytes()[:-100])
+    for method in ("linear", "mle"):
+        refused = child(tmp_path, "plan.toml", path, "--method", method)
+        out, sentence = refused.communicate(timeout=120)
+        assert (refused.returncode, out) == (2, "")
+        assert sentence.startswith(f"Error: {path}")
+        assert "truncated" in sentence
+        assert sentence.count("\n") == 1
+    if suffix == "jsonl":
+        found = tally(mechanism, path, bad_share=0.01)
+        assert found.left_out == {"are no reports of this form": 1}
+        assert 1990 < found.tally.n < 2000
+
+
+def test_a_damaged_arrow_file_is_refused_whatever_is_left_out(tmp_path: Path) -> None:
+    """Lengths and counts in the file that lead out of it end the process unless they are looked at first."""
+    mechanism = planned(tmp_path, "subset", options="k = 3")
+    path, refusals = tmp_path / "a.arrow", 0
+    write_reports(path, mechanism, made_up_subsets(mechanism, 40))
+    raw = path.read_bytes()
+    for place in range(0, len(raw) - 8, 5):
+        for number in (1 << 31, 1 << 62, -1, 41):
+            path.write_bytes(raw[:place] + number.to_bytes(8, "little", signed=True) + raw[place + 8 :])
+            try:
+                found = tally(mechanism, path, bad_share=1.0)
+            except DataError:
+                refusals += 1
+            else:
+                assert found.tally.n <= 40
+    assert refusals > len(raw) / 10
+
+
+def made_up_subsets(mechanism: BlockMechanism, n: int) -> Reports:
+    members = np.arange(n, dtype=np.uint8)[:, None] + np.arange(3, dtype=np.uint8)
+    return Reports(mechanism.fingerprint, n, None, np.empty(0, np.uint8), {"members": members}, simulated=True)
+
+
+@pytest.mark.parametrize("read", [tally, observe])
+def test_no_file_counts_twice(read: Any, tmp_path: Path) -> None:
+    mechanism, folder = planned(tmp_path), tmp_path / "reports"
+    (folder / "more").mkdir(parents=True)
+    first, second = folder / "a.parquet", folder / "more" / "b.arrow"
+    for path in (first, second):
+        write_reports(path, mechanism, made_up(mechanism, 20))
+    (tmp_path / "link.parquet").symlink_to(first)
+    twice = [
+        [first, first],
+        [folder, first],
+        [second, folder],
+        [folder, folder / "more"],
+        [first, folder / "more" / ".." / "a.parquet"],
+        [first, tmp_path / "link.parquet"],
+    ]
+    for named in twice:
+        with pytest.raises(ParameterError, match=r"is named twice, by itself or with its folder; name it once\.$"):
+            read(mechanism, named)
+    read(mechanism, [first, second])
+
+
+def test_no_tally_counts_twice(tmp_path: Path) -> None:
+    mechanism, path = planned(tmp_path), tmp_path / "a.tally.parquet"
+    write_tally(path, mechanism.tally(made_up(mechanism, 20)))
+    with pytest.raises(ParameterError, match="named twice"):
+        tally(mechanism, [path, path])
+
+
+# A disk that is full
+
+
+@pytest.mark.parametrize("size", [64, 32])
+def test_a_limit_on_files_is_one_sentence(size: int, tmp_path: Path) -> None:
+    """What does not fit are tiles of 8 bytes a report, or, where those have 4, the 8 bytes that the likelihood adds."""
+    limit, n = 1 << 20, 200_000
+    mechanism, temporary = planned(tmp_path, size=size), tmp_path / "temporary"
+    temporary.mkdir()
+    path, output = tmp_path / "a.parquet", tmp_path / "estimate.csv"
+    write_reports(path, mechanism, made_up(mechanism, n))
+    options = ("--method", "mle", "--memory", 0, "--temporary", temporary, "-o", output)
+    full = child(tmp_path, "plan.toml", path, *options, limit=limit)
+    out, sentence = full.communicate(timeout=120)
+    assert (full.returncode, out) == (2, ""), sentence
+    assert sentence == (
+        f"Error: there is no room left in {temporary} for temporary files; free some, or name another folder.\n"
+    )
+    assert list(temporary.iterdir()) == []
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "plan.toml", "temporary"]
+
+
+# An interruption
+
+HASHING = ("hashing", 50_000, "g = 2")
+INTERRUPTED = {
+    # Threads are busy for many seconds when it comes: every report has 25,000 values to go through.
+    "tally": (HASHING, 200_000, "reading", ()),
+    "tiles": (("unary", 1024, ""), 100_000, "reading", ("--method", "mle", "--memory", 0)),
+    "passes": (("unary", 256, ""), 20_000, "pass", ("--method", "mle", "--memory", 0)),
+    "iterations": (("subset", 64, "k = 3"), 0, "pass", ("--method", "em", "--memory", 0)),
+}
+
+
+@pytest.mark.parametrize("when", INTERRUPTED)
+def test_an_interruption_ends_it_and_leaves_nothing(when: str, tmp_path: Path) -> None:
+    (name, size, option), n, phase, options = INTERRUPTED[when]
+    mechanism, folder, temporary = planned(tmp_path, name, size, options=option), tmp_path / "in", tmp_path / "temp"
+    folder.mkdir()
+    temporary.mkdir()
+    for part in range(4):
+        reports = made_up(mechanism, n // 4) if n else made_up_subsets(mechanism, 60)
+        write_reports(folder / f"{part}.parquet", mechanism, reports)
+    running = child(temporary, tmp_path / "plan.toml", folder, *options, "-o", tmp_path / "estimate.csv", phase=phase)
+    assert running.stdout is not None
+    assert running.stdout.readline() == "reached\n", running.communicate()
+    running.send_signal(signal.SIGINT)
+    # Far less than the nap or the work would take.
+    out, sentence = running.communicate(timeout=30)
+    assert (running.returncode, out, sentence.strip()) == (1, "", "Aborted!")
+    assert list(temporary.iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "plan.toml", "temp"]
