@@ -227,6 +227,7 @@ def test_what_cannot_be_obfuscated(spark: Any) -> None:
 
 
 def test_what_spark_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert "spark://" in refused(ParameterError, lambda: engine.session("host:7077"))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert "Java" in refused(EngineError, engine.session)
     monkeypatch.delenv("JAVA_HOME")

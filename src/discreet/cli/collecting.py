@@ -1,7 +1,11 @@
 """The verbs ``obfuscate`` and ``estimate``."""
 
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +15,7 @@ from discreet.core.estimate import Estimate
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
-from discreet.engines import gather, tally
+from discreet.engines import Counted, Progress, gather, tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.evidence import Observed
@@ -62,8 +66,8 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
     mechanism, known = document.mechanism(), backgrounds(document, options["background"])
     method = options["method"]
     _check_outputs(options)
-    with progress_bar("reading") as progress:
-        data, left_out = _gathered(mechanism, sources, options, progress)
+    with progress_bar("reading") as progress, _engine(options) as engine:
+        data, left_out = _gathered(engine, mechanism, sources, options, partial(progress, "reading"))
         given = {"method": method, **_given(options, progress)}
         found, tagged = _estimated(document, data, known, given)
     force, level, together = options["force"], options["level"], options["simultaneous"]
@@ -120,22 +124,48 @@ def _given(options: dict[str, Any], progress: Callable[..., None]) -> dict[str, 
     return given
 
 
+@dataclass(frozen=True)
+class _Engine:
+    """What goes through the reports: for a tally, or for what a likelihood needs."""
+
+    tally: Callable[..., Counted]
+    gather: Callable[..., tuple[Reports | Tally | Observed, Mapping[str, int]]]
+
+
+@contextmanager
+def _engine(options: dict[str, Any]) -> Iterator[_Engine]:
+    """Yield the engine that was asked for; what it started is stopped afterwards."""
+    if options["engine"] == "local":
+        _refuse_given(options, ["master"], "it goes with --engine spark")
+        memory = None if options["memory"] is None else options["memory"] * 1_000_000
+        yield _Engine(tally, partial(gather, memory=memory, folder=options["temporary"]))
+        return
+    from discreet.engines import spark
+
+    _refuse_given(options, ["memory", "temporary"], "it goes with --engine local")
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    running = spark.session(options["master"], **spark.QUIET)
+    try:
+        yield _Engine(partial(spark.tally_files, running), partial(spark.gather_files, running))
+    finally:
+        running.stop()
+
+
+def _refuse_given(options: dict[str, Any], names: Sequence[str], why: str) -> None:
+    for name in names:
+        if options[name] is not None:
+            raise ParameterError(f"--{name} does nothing here: {why}; leave it out.")
+
+
 def _gathered(
-    mechanism: BlockMechanism, sources: Sequence[Path], options: dict[str, Any], progress: Callable[..., None]
+    engine: _Engine, mechanism: BlockMechanism, sources: Sequence[Path], options: dict[str, Any], told: Progress
 ) -> tuple[Reports | Tally | Observed, Mapping[str, int]]:
     """Return what the method needs of the reports, and how many rows were left out for which reason."""
-
-    def told(done: int, total: int | None) -> None:
-        progress("reading", done, total)
-
     given = {"bad_share": options["bad_rows"], "progress": told}
     if options["method"] in _NEEDS_REPORTS and not mechanism.tally_suffices:
-        memory = None if options["memory"] is None else options["memory"] * 1_000_000
-        return gather(mechanism, sources, memory=memory, folder=options["temporary"], **given)
-    for name in ("memory", "temporary"):
-        if options[name] is not None:
-            raise ParameterError(f"--{name} does nothing here: this method needs no more than a tally; leave it out.")
-    counted = tally(mechanism, sources, **given)
+        return engine.gather(mechanism, sources, **given)
+    _refuse_given(options, ["memory", "temporary"], "this method needs no more than a tally")
+    counted = engine.tally(mechanism, sources, **given)
     return counted.tally, counted.left_out
 
 

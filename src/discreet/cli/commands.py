@@ -84,8 +84,13 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
     "TAG=drop; one of these words alone is for all tags. [in-clear]",
 )
 @click.option(
-    "--engine", type=click.Choice(["local"]), default="local", show_default=True, help="What goes through the reports."
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="What goes through the reports: this machine, or a Spark cluster whose executors see the same files.",
 )
+@click.option("--master", metavar="URL", help="For --engine spark: where it runs. [what Spark is set up for]")
 @click.option(
     "--bad-rows",
     type=click.FloatRange(0, 1),
@@ -112,7 +117,6 @@ def estimate(plan: Path, reports: tuple[Path, ...], **options: Any) -> None:
     """
     from discreet.cli.collecting import estimate_files
 
-    del options["engine"]
     estimate_files(plan, reports, **options)
 
 

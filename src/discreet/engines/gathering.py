@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,6 +17,7 @@ from discreet.engines.local import Progress, batches_of, checked_share, rows_in,
 from discreet.engines.storage import StoredBlocks, rows_on_disk
 from discreet.errors import ParameterError
 from discreet.estimators.evidence import Observed
+from discreet.estimators.likelihood import RowsHere
 from discreet.io.parts import Part
 from discreet.mechanisms import Mechanism
 
@@ -131,7 +133,8 @@ class _Through:
             found = self._counted(self._fold.finish(state).tally)
             # What reading took would otherwise stay with Arrow while the likelihood is worked out.
             pa.default_memory_pool().release_unused()
-            return Observed(found.tally, stored.membership(), rows_on_disk(folder)), found.left_out
+            rows_of = partial(RowsHere, new_rows=rows_on_disk(folder))
+            return Observed(found.tally, stored.membership(), rows_of), found.left_out
 
     def into_memory(self) -> tuple[Reports, Mapping[str, int]]:
         reports = Reports.concatenate(self._batches())

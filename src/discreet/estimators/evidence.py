@@ -9,9 +9,9 @@ from discreet.arrays import FloatArray
 from discreet.core.reports import Reports, refuse_strangers
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.likelihood import NewRows
+from discreet.estimators.likelihood import MakeRows, RowsHere
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.block_law import CountedBlocks, Membership, block_size
+from discreet.mechanisms.block_law import CountedBlocks, Extent, block_size
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.personalized import Personalized
@@ -25,12 +25,12 @@ class Observed:
     Attributes:
         tally: their counts.
         membership: the matrix of their blocks, wherever it is kept.
-        new_rows: where vectors with an entry per block are to be kept; by default in memory.
+        rows_of: makes what sums over the blocks, wherever they are.
     """
 
     tally: Tally
-    membership: Membership
-    new_rows: NewRows = np.empty
+    membership: Extent
+    rows_of: MakeRows = RowsHere
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +42,14 @@ class Evidence:
         tally: their counts.
         reports: the reports; None if they are not at hand.
         blocks: the matrix of their blocks; None if it is to be made of the reports.
-        new_rows: as for `Observed`.
+        rows_of: as for `Observed`.
     """
 
     mechanism: Mechanism
     tally: Tally
     reports: Reports | None
-    blocks: Membership | None = None
-    new_rows: NewRows = np.empty
+    blocks: Extent | None = None
+    rows_of: MakeRows = RowsHere
 
     @classmethod
     def of(cls, mechanism: Mechanism, data: Reports | Tally | Observed) -> "Evidence":
@@ -62,7 +62,9 @@ class Evidence:
         if isinstance(mechanism, Personalized):
             raise ParameterError("estimate_personalized takes what a personalized mechanism made; use it, or `common`.")
         if isinstance(data, Observed):
-            return replace(cls.of(mechanism, data.tally), blocks=data.membership, new_rows=data.new_rows)
+            if isinstance(mechanism, BlockMechanism) and mechanism.tally_suffices:
+                return cls.of(mechanism, data.tally)
+            return replace(cls.of(mechanism, data.tally), blocks=data.membership, rows_of=data.rows_of)
         if not isinstance(data, Reports | Tally):
             raise DataError(f"reports or a tally of them are needed, got {type(data).__name__}.")
         refuse_strangers({mechanism.fingerprint, data.fingerprint})
@@ -106,7 +108,7 @@ class Evidence:
         law = self.mechanism.law if isinstance(self.mechanism, BlockMechanism) else None
         return law is not None and block_size(law) == 1
 
-    def membership(self, method: str) -> Membership:
+    def membership(self, method: str) -> Extent:
         """Return the blocks as an operator.
 
         Raises:

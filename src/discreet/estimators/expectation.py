@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.likelihood import BlockLikelihood, Rows
+from discreet.estimators.likelihood import BlockLikelihood
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +118,7 @@ def passes_to_gap(
 
 def _iterate(likelihood: BlockLikelihood, point: FloatArray, counts: FloatArray) -> Iterator[tuple[FloatArray, float]]:
     """Yield, for ever, the next point and the gap of the one before it."""
-    rows, size = Rows(likelihood), likelihood.membership.size
+    rows, size = likelihood.rows_of(likelihood), likelihood.membership.size
     reports = likelihood.reports
     while True:
         weights = rows.at(point[:size], keep=False)

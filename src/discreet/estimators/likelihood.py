@@ -19,15 +19,15 @@ of these contrasts and k_x = c_x / c all of this holds with B diag(k) in the pla
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray
 from discreet.errors import DataError, ParameterError
 from discreet.kernels.mapped import forget
-from discreet.mechanisms.block_law import Membership, Separable
+from discreet.mechanisms.block_law import Extent, Membership, Separable
 
 NewRows: TypeAlias = Callable[[int, Any], AnyArray]
 """Makes a ``(rows,)`` array of a type, which nobody has filled: in memory, or wherever there is room for it."""
@@ -49,14 +49,14 @@ class BlockLikelihood:
         contrast: c = e^epsilon - 1, from the epsilon that the sampler realises; > 0.
         clear: M, the number of reports in clear; None if every value is sensitive.
         shares: ``(v,)`` k, each value's own contrast divided by c, in (0, 1]; None if all have the same.
-        new_rows: Where vectors of the rows' length are kept.
+        rows_of: Makes what sums over the rows: here, or wherever the blocks are.
     """
 
-    membership: Membership
+    membership: Extent
     contrast: float
     clear: int | None = None
     shares: FloatArray | None = None
-    new_rows: NewRows = np.empty
+    rows_of: "MakeRows" = field(default_factory=lambda: RowsHere)
 
     def __post_init__(self) -> None:
         if not 0 < self.contrast < np.inf:
@@ -98,17 +98,73 @@ class RowSums:
     inside: FloatArray
 
 
-class Rows:
+class Rows(Protocol):
+    """What there is of every row, z = c / (1 + c t), wherever the rows are, and sums over rows.
+
+    Attributes:
+        single: Whether products run in single precision.
+        has_single: Whether they may.
+    """
+
+    single: bool
+    has_single: bool
+
+    @property
+    def passes(self) -> float:
+        """The products so far, in passes of one product and one transposed product."""
+        ...
+
+    def at(self, members: FloatArray, *, keep: bool = True) -> RowSums:
+        """Go to the point ``members``, shape ``(v,)``, and sum m z.
+
+        Args:
+            members: p.
+            keep: Whether anything is to follow from there; else the rows are forgotten.
+        """
+        ...
+
+    def curvature(self) -> tuple[RowSums, float]:
+        """Sum m z^2 divided by its greatest possible value per report, or about that, and return that value too."""
+        ...
+
+    def turn(self, step: FloatArray) -> None:
+        """Take a direction: ``step``, shape ``(v,)``."""
+        ...
+
+    def slope(self, length: float) -> tuple[float, float]:
+        """Sum the first derivative of the log-likelihood at a step of this length, and minus the second."""
+        ...
+
+    def move(self, length: float, *, whole: bool) -> RowSums:
+        """Move z by a step of this length, and sum the changes of m z; or, if ``whole``, m z itself."""
+        ...
+
+
+MakeRows: TypeAlias = Callable[[BlockLikelihood], Rows]
+
+
+class RowsHere:
     """What there is of every row, w = 1/c + t, and sums over rows; products with B diag(k) are counted.
 
     z = 1/w, and w is linear: along a direction d it changes by B d per unit of step. Sums are added in a fixed order,
     so that they do not depend on threads. Rows are worked on stretch by stretch: but for w and B d, nothing as long as
-    all rows ever exists, and these two are where `BlockLikelihood.new_rows` puts them.
+    all rows ever exists, and these two are where ``new_rows`` puts them.
+
+    Args:
+        likelihood: Of which rows; its membership must be a matrix.
+        new_rows: Makes vectors of the rows' length.
+
+    Raises:
+        ParameterError: If the membership is no matrix.
     """
 
-    def __init__(self, likelihood: BlockLikelihood) -> None:
+    has_single = True
+
+    def __init__(self, likelihood: BlockLikelihood, new_rows: NewRows = np.empty) -> None:
+        if not isinstance(likelihood.membership, Membership):
+            raise ParameterError("blocks that are elsewhere must be summed there.")
         self._membership, self._shares = likelihood.membership, likelihood.shares
-        self._multiplicity, self._new_rows = likelihood.membership.multiplicity, likelihood.new_rows
+        self._multiplicity, self._new_rows = likelihood.membership.multiplicity, new_rows
         # w where t = 0. No row falls below it, whatever rounding says.
         self._least = 1.0 / likelihood.contrast
         self._smallest = np.inf

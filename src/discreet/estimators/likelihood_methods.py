@@ -88,7 +88,7 @@ def _likelihood(evidence: Evidence, mechanism: BlockMechanism, method: str) -> B
     clear = evidence.tally.clear_total if mechanism.domain.clear_count else None
     largest, own = mechanism.contrast, mechanism.contrasts
     shares = own / largest if isinstance(own, np.ndarray) else None
-    return BlockLikelihood(evidence.membership(method), largest, clear, shares, evidence.new_rows)
+    return BlockLikelihood(evidence.membership(method), largest, clear, shares, evidence.rows_of)
 
 
 def _start(evidence: Evidence, mechanism: BlockMechanism) -> Start:

@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.likelihood import BlockLikelihood, Rows, RowSums
+from discreet.estimators.likelihood import BlockLikelihood, RowSums
 from discreet.estimators.line_search import Line, longest_length
 from discreet.estimators.quadratic import Curvature, Face, best_step, inner
 
@@ -135,7 +135,7 @@ class _Ascent:
         self._clear = likelihood.clear or 0
         self._size = likelihood.membership.size
         self._reports = likelihood.reports
-        self.rows = Rows(likelihood)
+        self.rows = likelihood.rows_of(likelihood)
         self._face = self._find_face()
         self._point = self._first_point(start)
         self._curvature: Curvature | None = None
@@ -162,7 +162,7 @@ class _Ascent:
 
     def _single_pays(self) -> bool:
         membership = self._likelihood.membership
-        large = membership.rows * membership.size >= _SINGLE_ENTRIES
+        large = self.rows.has_single and membership.rows * membership.size >= _SINGLE_ENTRIES
         return large and self._likelihood.contrast < _SINGLE_CONTRAST
 
     @property

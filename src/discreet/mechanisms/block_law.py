@@ -13,8 +13,8 @@ from discreet.core.reports import Blocks, Column
 from discreet.theory.overlap import Overlap, from_pairs
 
 
-class Membership(Protocol):
-    """The 0/1 matrix B of a batch: which block contains which sensitive value; one row per distinct block."""
+class Extent(Protocol):
+    """How large the 0/1 matrix B of a batch is, which says what block contains what value; a row per distinct block."""
 
     @property
     def multiplicity(self) -> FloatArray | None:
@@ -30,6 +30,11 @@ class Membership(Protocol):
     def size(self) -> int:
         """V."""
         ...
+
+
+@runtime_checkable
+class Membership(Extent, Protocol):
+    """The matrix B itself, as an operator."""
 
     def dot(self, values: Any) -> Any:
         """Return ``(rows,)`` B @ values, in the precision of ``values`` or better."""

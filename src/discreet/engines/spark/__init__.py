@@ -3,8 +3,9 @@
 Executors need discreet installed, of the same version.
 """
 
+from discreet.engines.spark.likelihood import gather, gather_files
 from discreet.engines.spark.obfuscating import obfuscate
 from discreet.engines.spark.running import QUIET, session
 from discreet.engines.spark.tallying import read_reports, tally, tally_files
 
-__all__ = ["QUIET", "obfuscate", "read_reports", "session", "tally", "tally_files"]
+__all__ = ["QUIET", "gather", "gather_files", "obfuscate", "read_reports", "session", "tally", "tally_files"]

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.local import Progress
-from discreet.errors import DataError, DiscreetError, EngineError, MismatchError
+from discreet.errors import DataError, DiscreetError, EngineError, MismatchError, ParameterError
 from discreet.extras import optional
 
 _SECONDS_BETWEEN = 0.2
 _REMOTE = "sc://"
+_MASTERS = ("local", "spark://", "yarn", "k8s://", _REMOTE)
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 QUIET = {
     "spark_ui_enabled": "false",
@@ -38,8 +39,11 @@ def session(master: str | None = None, **settings: str) -> Any:
 
     Raises:
         MissingExtraError: if PySpark is not installed.
+        ParameterError: if the master is none of Spark's.
         EngineError: if there is no Java, or Spark does not start.
     """
+    if master is not None and not master.startswith(_MASTERS):
+        raise ParameterError(f"master must begin with one of {', '.join(_MASTERS)}, got master={master!r}.")
     sql = optional("pyspark.sql")
     remote = master is not None and master.startswith(_REMOTE)
     if not remote:

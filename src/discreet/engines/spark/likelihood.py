@@ -1,0 +1,289 @@
+"""What a likelihood reads of reports on a cluster: blocks that executors keep, and sums over them.
+
+The blocks of some thousand reports, laid out as the law's matrix reads them, are a row of a frame that Spark keeps.
+Nothing as long as the reports ever leaves the executors, and nothing is kept of a report between jobs: every job starts
+from the point, so that it does not matter which executor does it, or how often. A job is a pass: it makes the products
+with the matrix and the transposed ones while the blocks are at hand.
+"""
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.arrays import AnyArray, FloatArray
+from discreet.core.reports import Blocks, block_count
+from discreet.core.tally import Tally
+from discreet.engines.fold import Counted, TallyFold
+from discreet.engines.local import Progress, checked_share, surveyed
+from discreet.engines.spark.running import working
+from discreet.engines.spark.sources import Source, Task, from_files, from_frame, one_thread
+from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
+from discreet.errors import DiscreetError, ParameterError
+from discreet.estimators.evidence import Observed
+from discreet.estimators.likelihood import BlockLikelihood, RowSums
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.block_law import LaidOut, Membership
+from discreet.mechanisms.channel import Channel
+from discreet.mechanisms.law import BlockMechanism
+
+# Reports that are laid out together: a multiple of what any law lays out together, small enough for what Spark keeps.
+_BYTES = 1 << 22
+_LEAST = 1 << 10
+_SUMS = 2
+
+
+def gather(
+    frame: Any, mechanism: Mechanism, *, bad_share: float = 0.0, progress: Progress | None = None
+) -> tuple[Observed, Mapping[str, int]]:
+    """Go through a frame of reports once, and let the executors keep what a likelihood reads of them.
+
+    Args:
+        frame: the reports; see `discreet.engines.spark.tally`.
+        mechanism: what made them; it must have blocks.
+        bad_share: as for `tally`.
+        progress: as for `tally`.
+
+    Returns:
+        What `discreet.estimate` takes; and how many rows were left out for which reason. The executors keep the blocks
+        until the session is stopped, in memory where they fit and on disk where they do not.
+
+    Raises:
+        ParameterError: if the mechanism has no blocks; and as `tally`.
+        DataError, MismatchError, EngineError: as `tally`.
+    """
+    checked_share(bad_share)
+    fold = TallyFold(_with_blocks(mechanism), sift=True)
+    found, observed = _kept(frame.sparkSession, from_frame(fold, frame), fold, progress)
+    found.refuse_above(bad_share)
+    return observed, found.left_out
+
+
+def gather_files(
+    spark: Any,
+    mechanism: Mechanism,
+    sources: str | Path | Sequence[str | Path],
+    *,
+    bad_share: float = 0.0,
+    progress: Progress | None = None,
+) -> tuple[Tally | Observed, Mapping[str, int]]:
+    """Go through files of reports once; as `gather`, from files as for `tally_files`.
+
+    Returns:
+        As `gather`; if there are tallies alone, their sum.
+
+    Raises:
+        ParameterError: if reports and tallies are mixed; and as `gather`.
+        DataError, MismatchError, EngineError: as `tally_files`.
+    """
+    checked_share(bad_share)
+    tallies, parts = surveyed(mechanism, sources)
+    if not parts:
+        return sum(tallies, start=mechanism.empty_tally()), {}
+    if any(one.n for one in tallies):
+        raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
+    fold = TallyFold(_with_blocks(mechanism), sift=True)
+    found, observed = _kept(spark, from_files(spark, fold, parts), fold, progress)
+    found.refuse_above(bad_share)
+    return observed, found.left_out
+
+
+def _with_blocks(mechanism: Mechanism) -> BlockMechanism:
+    if isinstance(mechanism, Channel):
+        raise ParameterError("an explicit channel has no blocks to keep; its tally says all there is to know.")
+    return mechanism
+
+
+def _kept(spark: Any, source: Source, fold: TallyFold, progress: Progress | None) -> tuple[Counted, Observed]:
+    """Work the source out once: rows of the tally, and rows of blocks, which Spark keeps."""
+    from pyspark.sql import functions as sql
+
+    mechanism: Any = fold.mechanism
+    read = source.read
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        one_thread()
+        state, layout = fold.zero(), _Layout(mechanism)
+        try:
+            for reports, left_out in read(batches):
+                fold.add_reports(state, reports, left_out)
+                yield from layout.add(mechanism.blocks_of_unknown(reports))
+        except DiscreetError as error:
+            yield refused(error)
+            return
+        yield from layout.rest()
+        yield from blocks_of(state)
+
+    with working(spark, progress):
+        both = source.frame.mapInArrow(work, SCHEMA).persist()
+        counted = fold.finish(collected(both.where(sql.col("kind") != _BLOCKS), fold.zero()))
+    blocks = both.where(sql.col("kind") == _BLOCKS)
+    tally = counted.tally
+    # Reports in clear may carry blocks of noise, which say nothing.
+    extent = Elsewhere(tally.n - tally.clear_total, mechanism.law.size)
+    return counted, Observed(tally, extent, partial(RowsOnSpark, spark=spark, blocks=blocks, law=mechanism.law))
+
+
+_BLOCKS = "blocks"
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """How large the matrix is whose rows executors keep; see `Extent`."""
+
+    rows: int
+    size: int
+
+    @property
+    def multiplicity(self) -> FloatArray | None:
+        """Return None: there is a row for every report, whatever the executors make of them."""
+        return None
+
+
+class _Layout:
+    """Lays blocks out in rows of a frame, each of which is a matrix of its own."""
+
+    def __init__(self, mechanism: BlockMechanism) -> None:
+        self._law: Any = mechanism.law
+        each = max(sum(column.bytes for column in mechanism.block_columns), 1)
+        self._most = max(_BYTES // each // _LEAST, 1) * _LEAST
+        self._pending: list[Blocks] = []
+        self._waiting = 0
+
+    def add(self, blocks: Blocks) -> Iterator[pa.RecordBatch]:
+        """Take blocks, and yield a row for as many as are laid out together."""
+        for start in range(0, block_count(blocks), self._most):
+            some = {name: column[start : start + self._most] for name, column in blocks.items()}
+            if self._waiting + block_count(some) > self._most:
+                yield from self.rest()
+            self._pending.append(some)
+            self._waiting += block_count(some)
+
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        """Yield a row of what is waiting, if anything is."""
+        if self._waiting:
+            names = self._pending[0].keys()
+            blocks = {name: np.concatenate([one[name] for one in self._pending]) for name in names}
+            yield _packed(self._waiting, {"": self._law.lay_out(blocks)} if isinstance(self._law, LaidOut) else blocks)
+            self._pending, self._waiting = [], 0
+
+
+def _packed(rows: int, arrays: Mapping[str, AnyArray]) -> pa.RecordBatch:
+    """Return a row that holds how many blocks there are, and arrays by name."""
+    file, named = io.BytesIO(), {f"_{name}": array for name, array in arrays.items()}
+    np.savez(file, allow_pickle=False, rows=np.array(rows), **named)
+    entries = pa.array([file.getvalue()], pa.binary())
+    return pa.record_batch(
+        {"block": pa.array([0], pa.int32()), "kind": pa.array([_BLOCKS]), "entries": entries},
+    )
+
+
+def _unpacked(law: Any, entries: bytes) -> Membership:
+    """Return the matrix of a row."""
+    with np.load(io.BytesIO(entries), allow_pickle=False) as found:
+        rows = int(found["rows"])
+        arrays = {name[1:]: found[name] for name in found.files if name != "rows"}
+    if isinstance(law, LaidOut):
+        return law.membership_of(arrays[""], rows)
+    matrix: Membership = law.membership(arrays)
+    return matrix
+
+
+class RowsOnSpark:
+    """Sums over the rows of a matrix whose blocks executors keep; see `discreet.estimators.likelihood.Rows`.
+
+    In double precision throughout. A length that is tried costs a pass, but it brings the sums there with it: where the
+    first one will do, a step of the ascent is one job.
+
+    Args:
+        likelihood: of which rows.
+        spark: the session.
+        blocks: the frame of blocks.
+        law: the block law.
+    """
+
+    has_single = False
+
+    def __init__(self, likelihood: BlockLikelihood, *, spark: Any, blocks: Any, law: Any) -> None:
+        self._spark, self._blocks, self._law = spark, blocks, law
+        self._size, self._shares = likelihood.membership.size, likelihood.shares
+        self._least = 1.0 / likelihood.contrast
+        self.single = False
+        self._jobs = 0
+        self._point: FloatArray = np.zeros(self._size)
+        self._step: FloatArray = np.zeros(self._size)
+        self._tried: dict[float, RowSums] = {}
+
+    @property
+    def passes(self) -> float:
+        """The jobs so far."""
+        return float(self._jobs)
+
+    def at(self, members: FloatArray, *, keep: bool = True) -> RowSums:
+        """Go to a point, and sum z."""
+        del keep
+        self._point = members.copy()
+        return self._sums(self._point)[0]
+
+    def curvature(self) -> tuple[RowSums, float]:
+        """Sum z^2; in double precision it need not be divided by anything."""
+        return self._sums(self._point, squared=True)[0], 1.0
+
+    def turn(self, step: FloatArray) -> None:
+        """Take a direction."""
+        self._step, self._tried = step.copy(), {}
+
+    def slope(self, length: float) -> tuple[float, float]:
+        """Sum the first derivative at a step of this length, and minus the second; keep the sums of z there."""
+        sums, bend = self._sums(self._point + length * self._step, self._step)
+        self._tried[length] = sums
+        return float(np.einsum("i,i->", sums.inside, self._step)), bend
+
+    def move(self, length: float, *, whole: bool) -> RowSums:
+        """Move by a step of this length, and sum z."""
+        if not whole:
+            raise ParameterError("rows that are elsewhere are summed as a whole.")
+        self._point = self._point + length * self._step
+        found = self._tried.get(length)
+        return self._sums(self._point)[0] if found is None else found
+
+    def _sums(
+        self, point: FloatArray, step: FloatArray | None = None, *, squared: bool = False
+    ) -> tuple[RowSums, float]:
+        self._jobs += 1
+        values = [point if self._shares is None else point * self._shares]
+        if step is not None:
+            values.append(step if self._shares is None else step * self._shares)
+        task = _task(self._law, values, self._least, squared=squared)
+        with working(self._spark):
+            found = collected(self._blocks.mapInArrow(task, SCHEMA), np.zeros(_SUMS + self._size))
+        inside = found[_SUMS:] if self._shares is None else found[_SUMS:] * self._shares
+        return RowSums(float(found[0]), inside), float(found[1])
+
+
+def _task(law: Any, values: Sequence[FloatArray], least: float, *, squared: bool) -> Task:
+    """Return what sums over the blocks of a partition: z (or z^2), (z B d)^2, and z (or z^2) by value."""
+    point, *steps = values
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        one_thread()
+        total = np.zeros(_SUMS + len(point))
+        for batch in batches:
+            for entries in batch.column("entries"):
+                matrix = _unpacked(law, entries.as_py())
+                # 1/z is linear; no row falls below its least, whatever rounding says.
+                z = 1.0 / np.maximum(least + np.asarray(matrix.dot(point), np.float64), least)
+                often = 1.0 if matrix.multiplicity is None else matrix.multiplicity
+                for step in steps:
+                    total[1] += float((often * np.square(z * matrix.dot(step))).sum())
+                weights = often * (z * z if squared else z)
+                total[0] += float(weights.sum())
+                total[_SUMS:] += matrix.transpose_dot(weights)
+        yield from blocks_of(total)
+
+    return work

@@ -1,0 +1,51 @@
+"""``estimate --engine spark``: the answers of one machine, in a process of its own, and what Spark has to be told."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from running import Files, refusal, told
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("java") is None and "JAVA_HOME" not in os.environ, reason="no Java")
+def test_the_same_answer_from_a_cluster(files: Files) -> None:
+    files.obfuscated()
+    # Another process: Spark lives in the whole of one.
+    command = [
+        sys.executable,
+        "-c",
+        "from discreet.cli import main; main()",
+        "estimate",
+        str(files.plan),
+        str(files.reports),
+        "--json",
+    ]
+    command += ["--engine", "spark", "--master", "local[2]", "--method", "mle"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found, expected = json.loads(done.stdout), told("estimate", files.plan, files.reports, "--method", "mle")
+    assert found["columns"]["frequency"] == pytest.approx(expected["columns"]["frequency"], abs=1e-12)
+    assert {name: found[name] for name in ("n", "plan", "simulated")} == {
+        name: expected[name] for name in ("n", "plan", "simulated")
+    }
+    assert "Traceback" not in done.stderr
+    assert "FutureWarning" not in done.stderr
+
+
+def test_options_of_the_other_engine(files: Files) -> None:
+    files.obfuscated()
+    assert "goes with --engine spark" in refusal("estimate", files.plan, files.reports, "--master", "local[2]")
+    on_spark = ("estimate", files.plan, files.reports, "--engine", "spark")
+    assert "goes with --engine local" in refusal(*on_spark, "--method", "mle", "--memory", 1)
+    assert "master must begin" in refusal(*on_spark, "--master", "host:7077")

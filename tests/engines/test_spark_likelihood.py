@@ -1,0 +1,156 @@
+"""Maximum likelihood on a cluster: the estimates of one machine, and nothing as long as the reports on the driver."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.engines import spark as engine
+from discreet.engines.spark import likelihood
+from discreet.errors import DataError, ParameterError
+from discreet.estimators import estimate, likelihood_methods
+from discreet.estimators.evidence import Evidence, Observed
+from discreet.estimators.likelihood import RowsHere, RowSums
+from discreet.estimators.likelihood_methods import _likelihood
+from discreet.io.files import write_reports, write_tally
+from discreet.mechanisms import Channel, HadamardResponse, UnaryEncoding
+from laws import MEDIUM, cases, sampled
+from refusals import refused
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+KINDS = ("unary", "unary-clear-bits", "subset", "hashing", "unary-per-value")
+
+
+def spread(folder: Path, mechanism: Any, reports: Any, each: int = 1100) -> Path:
+    folder.mkdir()
+    for place, start in enumerate(range(0, reports.n, each)):
+        write_reports(folder / f"{place}.parquet", mechanism, reports.part(start, start + each))
+    return folder
+
+
+@pytest.mark.parametrize("builder", KINDS)
+def test_sums_over_rows_are_those_of_one_machine(spark: Any, tmp_path: Path, builder: str) -> None:
+    case = next(case for case in cases(MEDIUM, (2.0,)) if case.sizes == "12of40" and case.builder == builder)
+    mechanism, reports = case.mechanism, sampled(case)
+    data, left_out = engine.gather_files(spark, mechanism, spread(tmp_path / "reports", mechanism, reports))
+    assert isinstance(data, Observed)
+    assert (data.tally.n, left_out) == (3001, {})
+    here, there = (_likelihood(Evidence.of(mechanism, some), mechanism, "mle") for some in (reports, data))
+    assert here.reports == there.reports
+    ours, theirs = here.rows_of(here), there.rows_of(there)
+    rng = np.random.default_rng(3)
+    point = rng.dirichlet(np.ones(12))
+    close(ours.at(point), theirs.at(point))
+    (sums, unit), (others, one) = ours.curvature(), theirs.curvature()
+    assert unit * sums.inside == pytest.approx(one * others.inside, rel=1e-12)
+    step = rng.dirichlet(np.ones(12)) - point
+    ours.turn(step)
+    theirs.turn(step)
+    for length in (0.3, 0.7):
+        assert theirs.slope(length) == pytest.approx(ours.slope(length), rel=1e-10)
+    jobs = theirs.passes
+    close(ours.move(0.3, whole=True), theirs.move(0.3, whole=True))
+    assert theirs.passes == jobs
+    # At a length that nobody tried there is nothing to remember.
+    ours.turn(-step)
+    theirs.turn(-step)
+    close(ours.move(0.1, whole=True), theirs.move(0.1, whole=True))
+
+
+def close(left: RowSums, right: RowSums) -> None:
+    assert right.everywhere == pytest.approx(left.everywhere, rel=1e-12)
+    assert right.inside == pytest.approx(left.inside, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["mle", "em"])
+def test_the_estimates_are_those_of_one_machine(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    # Stopped early, or expectation maximisation would go through the reports a hundred times.
+    monkeypatch.setattr(likelihood_methods, "EM_CHANGE", 0.1)
+    case = next(case for case in cases(MEDIUM, (2.0,)) if case.sizes == "12of40" and case.builder == "unary")
+    mechanism, reports = case.mechanism, sampled(case)
+    data, _ = engine.gather_files(spark, mechanism, spread(tmp_path / "reports", mechanism, reports))
+    ours, theirs = (estimate(mechanism, some, method=method) for some in (reports, data))
+    assert theirs.frequencies == pytest.approx(ours.frequencies, abs=1e-12)
+    assert theirs.standard_errors == pytest.approx(ours.standard_errors, abs=1e-10)
+    assert theirs.gap == pytest.approx(ours.gap, abs=1e-12)
+
+
+def test_frames_and_many_small_matrices(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = UnaryEncoding(Domain(range(70), sensitive=list(range(45))), 2.0)
+    values = spark.range(0, 9000, 1, 3).selectExpr("CAST(pow(id % 97, 2) % 70 AS int) AS value")
+    drawn = engine.obfuscate(values, mechanism, "value", seed=3)
+    data, _ = engine.gather(drawn, mechanism)
+    rows = drawn.toArrow()
+    from discreet.io.loose import sift_loose
+
+    reports, _ = sift_loose(mechanism, rows.combine_chunks().to_batches()[0], simulated=True)
+    expected = estimate(mechanism, reports, method="mle", tolerance=1e-5)
+    found = estimate(mechanism, data, method="mle", tolerance=1e-5)
+    assert found.frequencies == pytest.approx(expected.frequencies, abs=1e-12)
+    # Laid out here in many matrices, as the executors do with more reports.
+    monkeypatch.setattr(likelihood, "_BYTES", 1)
+    layout = likelihood._Layout(mechanism)
+    blocks = mechanism.blocks_of_unknown(reports)
+    laid = [*layout.add(blocks), *layout.rest()]
+    assert len(laid) == -(-len(blocks["bits"]) // 1024)
+    matrices = [likelihood._unpacked(mechanism.law, row["entries"][0].as_py()) for row in laid]
+    weights = np.random.default_rng(1).random(45)
+    whole = mechanism.law.membership(blocks).dot(weights)
+    assert np.concatenate([matrix.dot(weights) for matrix in matrices]) == pytest.approx(whole)
+
+
+def test_a_step_is_mostly_one_job(spark: Any) -> None:
+    mechanism = UnaryEncoding(Domain(range(60)), 1.5)
+    codes = np.random.default_rng(1).choice(60, 4000, p=np.arange(60, 0, -1) / 1830)
+    reports = mechanism.obfuscate_codes(codes, random=SeededRandom(2))
+    data, _ = engine.gather(_frame(spark, mechanism, reports), mechanism)
+    tracker = spark.sparkContext.statusTracker()
+    spark.sparkContext.setJobGroup("mle", "mle")
+    found = estimate(mechanism, data, method="mle", tolerance=1e-6)
+    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    jobs = len(tracker.getJobIdsForGroup("mle"))
+    assert found.passes is not None
+    # Adaptive execution may split a job in two where it has shuffled.
+    assert jobs <= 2 * found.passes
+    assert found.passes <= 2.0 * estimate(mechanism, reports, method="mle", tolerance=1e-6).passes + 3
+
+
+def _frame(spark: Any, mechanism: Any, reports: Any) -> Any:
+    from discreet.engines.spark.frames import to_spark
+
+    return spark.createDataFrame(to_spark(mechanism, reports).to_pandas())
+
+
+def test_where_a_tally_says_all_nobody_is_asked_again(spark: Any) -> None:
+    mechanism = HadamardResponse(Domain(range(60)), 1.5)
+    reports = mechanism.obfuscate_codes(np.arange(600) % 60, random=SeededRandom(2))
+    data, _ = engine.gather(_frame(spark, mechanism, reports), mechanism)
+    evidence = Evidence.of(mechanism, data)
+    assert evidence.blocks is None
+    assert evidence.rows_of is RowsHere
+    # Blocks that came more than once are counted as often, wherever they are summed.
+    likelihood, point = _likelihood(evidence, mechanism, "mle"), np.random.default_rng(1).dirichlet(np.ones(60))
+    close(RowsHere(likelihood).at(point), data.rows_of(likelihood).at(point))
+
+
+def test_what_has_no_blocks_to_keep(spark: Any, tmp_path: Path) -> None:
+    channel = Channel(np.full((3, 3), 0.2) + 0.4 * np.eye(3), Domain(["a", "b", "c"]))
+    reports = channel.obfuscate_codes(np.arange(3), random=SeededRandom(1))
+    write_reports(tmp_path / "r.parquet", channel, reports)
+    refused(ParameterError, lambda: engine.gather_files(spark, channel, tmp_path))
+    mechanism = UnaryEncoding(Domain(range(9)), 1.0)
+    made = mechanism.obfuscate_codes(np.arange(9), random=SeededRandom(1))
+    write_tally(tmp_path / "t.tally.parquet", mechanism.tally(made))
+    alone, _ = engine.gather_files(spark, mechanism, tmp_path / "t.tally.parquet")
+    assert alone.n == 9
+    write_reports(tmp_path / "u.parquet", mechanism, made)
+    both = [tmp_path / "t.tally.parquet", tmp_path / "u.parquet"]
+    assert "mixed" in refused(ParameterError, lambda: engine.gather_files(spark, mechanism, both))
+    bad = _frame(spark, mechanism, made).selectExpr("substring(bits, 1, 1) AS bits", "plan")
+    assert "9 of 9 rows" in refused(DataError, lambda: engine.gather(bad, mechanism))
