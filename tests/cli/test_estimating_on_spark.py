@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from running import Files, refusal, told
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from discreet.mechanisms import Channel, HadamardResponse, UnaryEncoding
 from laws import MEDIUM, cases, sampled
 from refusals import refused
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 KINDS = ("unary", "unary-clear-bits", "subset", "hashing", "unary-per-value")
 

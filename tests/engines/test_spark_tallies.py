@@ -27,7 +27,7 @@ from discreet.mechanisms import Channel, HadamardResponse, LocalHashing, Randomi
 from laws import MEDIUM, Case, cases, sampled
 from refusals import refused
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SYMBOLS = RandomizedResponse(Domain(range(70), sensitive=list(range(45))), 1.0)
 BITS = UnaryEncoding(Domain(range(70), sensitive=list(range(45))), 1.0)
