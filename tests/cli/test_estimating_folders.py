@@ -1,5 +1,6 @@
 """``estimate`` on folders of reports, with bad rows among them, and with reports kept on disk."""
 
+import errno
 import shutil
 from pathlib import Path
 
@@ -73,3 +74,16 @@ def test_bad_rows_are_said(files: Files) -> None:
         facts = told("estimate", *options, "--bad-rows", 0.01)
         assert (facts["n"], facts["left_out"]) == (600, {reason: 2})
         assert f"Left out: 2 rows that {reason}." in done("estimate", *options, "--bad-rows", 0.01)
+
+
+def test_what_the_system_refuses_is_one_sentence(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    files.obfuscated()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "estimate.csv")
+
+    monkeypatch.setattr("discreet.cli.collecting._write_estimate", full)
+    output = files.folder / "estimate.csv"
+    message = refusal("estimate", files.plan, files.reports, "-o", output)
+    assert "No space left on device (estimate.csv)" in message
+    assert not output.exists()

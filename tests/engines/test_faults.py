@@ -230,6 +230,6 @@ def test_an_interruption_ends_it_and_leaves_nothing(when: str, tmp_path: Path) -
     running.send_signal(signal.SIGINT)
     # Far less than the nap or the work would take.
     out, sentence = running.communicate(timeout=30)
-    assert (running.returncode, out, sentence.strip()) == (1, "", "Aborted!")
+    assert (running.returncode, out, sentence.strip()) == (130, "", "Interrupted.")
     assert list(temporary.iterdir()) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "plan.toml", "temp"]

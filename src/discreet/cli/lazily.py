@@ -9,6 +9,8 @@ import click
 from discreet.errors import DiscreetError
 
 _DEFECT = 70
+# What shells say of a program that Ctrl-C ended.
+_INTERRUPTED = 130
 
 input_file = click.Path(path_type=Path)
 output_file = click.Path(path_type=Path, dir_okay=False)
@@ -29,8 +31,16 @@ class Verbs(click.Group):
             return super().invoke(ctx)
         except DiscreetError as error:
             raise Refused(str(error)) from None
-        except (click.ClickException, click.exceptions.Exit, click.Abort, OSError):
+        except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
             raise
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("Interrupted.", err=True)
+            raise click.exceptions.Exit(_INTERRUPTED) from None
+        except OSError as error:
+            where = "" if error.filename is None else f" ({error.filename})"
+            raise Refused(
+                f"the system refused to read or write: {error.strerror or type(error).__name__}{where}."
+            ) from None
         except Exception:
             # Not 1, which says that a promise is broken.
             traceback.print_exc()
