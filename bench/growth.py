@@ -63,9 +63,9 @@ def run(*, quick: bool = False) -> Group:
         over_size = [point for name in _MECHANISMS for point in _over_sizes(name, sizes, most)]
     place = "one core" if pinned else "one thread"
     notes = [
-        f"Nanoseconds per report, {place}, epsilon = {EPSILON:g}; medians of {REPEATS}, of one run beyond a second. "
-        f"Over n: |X| = {SIZE}. Over |X|: n = {REPORTS:,}, so that the cost of a table of |X| counters weighs on each "
-        f"report. A curve ends where the next point would take more than about {most:g} s, or "
+        f"Nanoseconds per report, {place}, epsilon = {EPSILON:g}; medians of {REPEATS}, the lesser of two beyond a "
+        f"second. Over n: |X| = {SIZE}. Over |X|: n = {REPORTS:,}, so that the cost of a table of |X| counters weighs "
+        f"on each report. A curve ends where the next point would take more than about {most:g} s, or "
         f"{MOST_BYTES / 1e9:g} GB of reports.",
         "client: secure randomness included, in batches. server: the tally. mle: from reports in memory to the "
         "certified estimate, tally included.",
@@ -158,7 +158,8 @@ def _measured(mechanism: BlockMechanism, n: int, stage: str) -> float:
     _once(mechanism, codes[:10], stage)
     first = _once(mechanism, codes, stage)
     if first > 1:
-        return first
+        # The lesser of two: many reports may need something compiled that few did not.
+        return min(first, _once(mechanism, codes, stage))
     return statistics.median([first, *(_once(mechanism, codes, stage) for _ in range(REPEATS - 1))])
 
 

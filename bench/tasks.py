@@ -180,7 +180,7 @@ def _clients_of_sets(share: float) -> Iterator[Task]:
         least_peer_ratio=150,
     )
     yield _client(
-        f"the same from a pool of {_FUNCTIONS:,}",
+        f"pooled hashing client, {_FUNCTIONS:,} functions",
         PooledHashing(everything, EPSILON, functions=_FUNCTIONS),
         codes,
         (lambda told: reference.hashing(told, hashed.law.prime, hashed.law.buckets, EPSILON, rng), codes),
@@ -302,6 +302,6 @@ def _hashing_servers(codes: np.ndarray, rng: np.random.Generator) -> Iterator[Ta
     pooled = (lambda: reference.pooled_counts(cohorts, buckets, pool.law.pool, LARGE_SIZE, LARGE_BUCKETS), len(codes))
     # Each report is counted once; then every value's bucket of every function.
     once = 1 + _FUNCTIONS * LARGE_SIZE / len(codes)
-    yield _server(f"the same from a pool of {_FUNCTIONS:,}", pool, codes, pooled, (once, LARGE_SIZE))
+    yield _server(f"pooled hashing server, {_FUNCTIONS:,} functions", pool, codes, pooled, (once, LARGE_SIZE))
     divided = (lambda: reference.hashing_counts_divided(reports, LARGE_SIZE), len(reports.a))
     yield _server("hashing server; NumPy without remainders", large, codes, divided, adds)
