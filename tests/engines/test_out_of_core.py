@@ -76,7 +76,9 @@ def test_estimates_are_those_in_memory(case: Case, spread: Any, temporary: Path)
         inside, outside = (estimate(case.mechanism, data, method=method) for data in (reports, found))
         np.testing.assert_allclose(outside.frequencies, inside.frequencies, rtol=0, atol=1e-12)
         np.testing.assert_allclose(outside.standard_errors, inside.standard_errors, rtol=0, atol=1e-12)
-        assert (outside.gap, outside.n) == (inside.gap, inside.n)
+        assert outside.n == inside.n
+        assert (outside.gap is None) == (inside.gap is None)
+        assert outside.gap is None or outside.gap == pytest.approx(inside.gap, abs=1e-12)
 
 
 @pytest.mark.parametrize("case", cases(MEDIUM, (1.0,)), ids=str)
@@ -86,6 +88,8 @@ def test_stretches_of_rows_change_nothing(
 ) -> None:
     """Rows are worked on a few at a time: nothing is lost where stretches and pieces of them meet."""
     reports = sampled(case, 2000)
+    # In memory strings of few bits are counted: the same to rounding only.
+    monkeypatch.setattr("discreet.mechanisms.bits._FEW_BITS", 0)
     whole = estimate(case.mechanism, reports, method=method)
     monkeypatch.setattr("discreet.estimators.likelihood._STRETCH", 160)
     monkeypatch.setattr("discreet.estimators.likelihood._PIECE", 50)

@@ -29,6 +29,8 @@ Progress = Callable[[float, float], None]
 
 # Below this many entries of B, single precision saves nothing that could be noticed.
 _SINGLE_ENTRIES = 1 << 22
+# Nor does it for this few values: their blocks may be counted instead, and the estimate must not depend on that.
+_SINGLE_SIZE = 16
 # Squares of z must fit into single precision sums.
 _SINGLE_CONTRAST = 1e15
 # The diagonal is stale once the rows' likelihoods have moved by this much, relatively (root mean
@@ -163,7 +165,7 @@ class _Ascent:
     def _single_pays(self) -> bool:
         membership = self._likelihood.membership
         large = self.rows.has_single and membership.rows * membership.size >= _SINGLE_ENTRIES
-        return large and self._likelihood.contrast < _SINGLE_CONTRAST
+        return large and membership.size > _SINGLE_SIZE and self._likelihood.contrast < _SINGLE_CONTRAST
 
     @property
     def gap(self) -> float:

@@ -32,6 +32,8 @@ from discreet.theory.theta import optimal_theta
 PIECE_WORDS = 1 << 17
 GREATEST_DEPTH = 60
 PRECISION_BITS = 11
+# Strings of so few bits are counted before a likelihood goes through them, if there are this many times more reports.
+_FEW_BITS, _OFTEN = 12, 4
 
 
 class BitStrings(ABC):
@@ -112,8 +114,16 @@ class BitStrings(ABC):
         return count_columns(blocks["bits"], self.size)
 
     def membership(self, blocks: Blocks) -> "BitRows":
-        """Return the bit matrix, transposed in tiles of 32 reports."""
-        return self.membership_of(self.lay_out(blocks), len(blocks["bits"]))
+        """Return the bit matrix, transposed in tiles of 32 reports; of few bits, every string once."""
+        rows = blocks["bits"]
+        if self.size > _FEW_BITS or len(rows) < _OFTEN << self.size:
+            return self.membership_of(self.lay_out(blocks), len(rows))
+        strings = np.zeros((len(rows), 2), np.uint8)
+        strings[:, : self._row_bytes] = rows
+        counts = np.bincount(strings.view("<u2")[:, 0], minlength=1 << self.size)
+        every = np.arange(1 << self.size, dtype="<u2").view(np.uint8).reshape(-1, 2)[:, : self._row_bytes]
+        laid = self.lay_out({"bits": np.ascontiguousarray(every)})
+        return BitRows(laid, len(counts), self.size, counts.astype(np.float64))
 
     @property
     def abreast(self) -> int:
@@ -236,16 +246,13 @@ class BitRows:
         tiles: ``(ceil(m / 32), v)`` words; bit u of word [i, j] is bit j of report 32 i + u.
         rows: m.
         size: v.
+        multiplicity: ``(m,)`` how often each row came; None if once.
     """
 
     tiles: AnyArray
     rows: int
     size: int
-
-    @property
-    def multiplicity(self) -> FloatArray | None:
-        """Return None: every row counts once."""
-        return None
+    multiplicity: FloatArray | None = None
 
     def dot(self, values: Any) -> Any:
         """Return ``(m,)`` B @ values, in the precision of ``values``."""
