@@ -21,7 +21,7 @@ from discreet.mechanisms import Mechanism
 # Rows per part: enough work to be worth handing out. Rows and bytes per batch: what stays in the cache while it is
 # checked and counted.
 _PART_ROWS = 1 << 21
-_BATCH_ROWS = 1 << 18
+_BATCH_ROWS = 1 << 20
 _BATCH_BYTES = 1 << 22
 _BUFFER_BYTES, _LARGE_GROUP = 1 << 20, 1 << 26
 _LINES = 1 << 16
@@ -179,7 +179,8 @@ def _from_parquet(part: Part, size: int) -> Iterator[pa.RecordBatch]:
     # Of a large row group a column is read piece by piece; of a small one at once, which is faster.
     largest = max((part.facts.row_group(group).total_byte_size for group in part.groups), default=0)
     buffer = _BUFFER_BYTES if largest > _LARGE_GROUP else 0
-    with pq.ParquetFile(part.path, metadata=part.facts, buffer_size=buffer) as source:
+    # Read ahead, a column would be in memory as a whole, buffer or not.
+    with pq.ParquetFile(part.path, metadata=part.facts, buffer_size=buffer, pre_buffer=False) as source:
         stamped = source.schema_arrow
         if not part.groups:
             yield _empty(stamped)
