@@ -21,7 +21,7 @@ from discreet.io.tables import read_table
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.risk.assessment import Assessment, assess, sweep
 from discreet.risk.biometric import biometric
-from discreet.risk.bounds import identification_bounds
+from discreet.risk.bounds import Bounds, identification_bounds
 from discreet.risk.naming import numbered
 from discreet.risk.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 
@@ -128,24 +128,7 @@ def compare_plans(paths: list[Path], *, users: int | None, reports: int, as_json
         rows.append((path, mechanism, bounds, mechanism.worst_case_mse(users)))
     rows.sort(key=lambda row: (row[2].identification.value, row[3]))
     if as_json:
-        show_json(
-            {
-                "users": users,
-                "reports": reports,
-                "plans": [
-                    {
-                        "plan": str(path),
-                        "mechanism": mechanism.name,
-                        "epsilon": None if bounds.total_epsilon == float("inf") else bounds.total_epsilon,
-                        "identification": asdict(bounds.identification),
-                        "pie": asdict(bounds.pie),
-                        "told_in_clear": bounds.in_clear,
-                        "worst_case_mse": mse,
-                    }
-                    for path, mechanism, bounds, mse in rows
-                ],
-            }
-        )
+        show_json({"users": users, "reports": reports, "plans": [_compared(*row) for row in rows]})
         return
     cells = [
         [
@@ -166,6 +149,19 @@ def compare_plans(paths: list[Path], *, users: int | None, reports: int, as_json
         "identified <=: probability that the right user is named, on average over users, whoever guesses.\n"
         "The two risks are different things: epsilon is about values, identification about users."
     )
+
+
+def _compared(path: Path, mechanism: BlockMechanism, bounds: Bounds, mse: float) -> dict[str, Any]:
+    """Return what is told of a plan in JSON."""
+    return {
+        "plan": str(path),
+        "mechanism": mechanism.name,
+        "epsilon": None if bounds.total_epsilon == float("inf") else bounds.total_epsilon,
+        "identification": asdict(bounds.identification),
+        "pie": asdict(bounds.pie),
+        "told_in_clear": bounds.in_clear,
+        "worst_case_mse": mse,
+    }
 
 
 def _mechanism(options: dict[str, Any]) -> tuple[BlockMechanism | None, Domain | None]:
