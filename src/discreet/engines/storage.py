@@ -20,6 +20,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.block_law import LaidOut, Membership
 from discreet.mechanisms.channel import Channel
+from discreet.mechanisms.law import BlockMechanism
 
 # Numbers that are written at a time where room is taken.
 _CHUNK = 1 << 15
@@ -104,6 +105,17 @@ def rows_on_disk(folder: str | Path | None) -> Callable[[int, Any], AnyArray]:
     return new_rows
 
 
+def with_blocks(mechanism: Mechanism) -> BlockMechanism:
+    """Return a mechanism whose reports are blocks.
+
+    Raises:
+        ParameterError: if they are not.
+    """
+    if isinstance(mechanism, Channel):
+        raise ParameterError("an explicit channel has no blocks to keep; its tally says all there is to know.")
+    return mechanism
+
+
 class StoredBlocks:
     """The blocks of a mechanism's reports, batch by batch; a context that closes its files.
 
@@ -117,8 +129,7 @@ class StoredBlocks:
     """
 
     def __init__(self, mechanism: Mechanism, folder: str | Path | None = None) -> None:
-        if isinstance(mechanism, Channel):
-            raise ParameterError("an explicit channel has no blocks to keep; its tally says all there is to know.")
+        mechanism = with_blocks(mechanism)
         self._mechanism, self._rows = mechanism, 0
         self._laid = mechanism.law if isinstance(mechanism.law, LaidOut) else None
         names = ["laid"] if self._laid is not None else [column.name for column in mechanism.block_columns]

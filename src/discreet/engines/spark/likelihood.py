@@ -24,12 +24,12 @@ from discreet.engines.local import Progress, checked_share, surveyed
 from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import Source, Task, from_files, from_frame, one_thread
 from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
+from discreet.engines.storage import with_blocks
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators.evidence import Observed
 from discreet.estimators.likelihood import BlockLikelihood, RowSums
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.block_law import LaidOut, Membership
-from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
 
 # Reports that are laid out together: a multiple of what any law lays out together, small enough for what Spark keeps.
@@ -58,7 +58,7 @@ def gather(
         DataError, MismatchError, EngineError: as `tally`.
     """
     checked_share(bad_share)
-    fold = TallyFold(_with_blocks(mechanism), sift=True)
+    fold = TallyFold(with_blocks(mechanism), sift=True)
     found, observed = _kept(frame.sparkSession, from_frame(fold, frame), fold, progress)
     found.refuse_above(bad_share)
     return observed, found.left_out
@@ -87,16 +87,10 @@ def gather_files(
         return sum(tallies, start=mechanism.empty_tally()), {}
     if any(one.n for one in tallies):
         raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
-    fold = TallyFold(_with_blocks(mechanism), sift=True)
+    fold = TallyFold(with_blocks(mechanism), sift=True)
     found, observed = _kept(spark, from_files(spark, fold, parts), fold, progress)
     found.refuse_above(bad_share)
     return observed, found.left_out
-
-
-def _with_blocks(mechanism: Mechanism) -> BlockMechanism:
-    if isinstance(mechanism, Channel):
-        raise ParameterError("an explicit channel has no blocks to keep; its tally says all there is to know.")
-    return mechanism
 
 
 def _kept(spark: Any, source: Source, fold: TallyFold, progress: Progress | None) -> tuple[Counted, Observed]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.local import Progress
-from discreet.errors import DataError, DiscreetError, EngineError, MismatchError, ParameterError
+from discreet.engines.spark.vectors import REFUSALS
+from discreet.errors import DiscreetError, EngineError, ParameterError
 from discreet.extras import optional
 
 _SECONDS_BETWEEN = 0.2
@@ -26,7 +27,6 @@ QUIET = {
 """Settings of a session of which nobody wants to see more than what goes wrong."""
 
 _SAID = re.compile(r"discreet\.errors\.(\w+): (.+)")
-_KINDS: dict[str, type[DiscreetError]] = {kind.__name__: kind for kind in (DataError, MismatchError)}
 
 
 def session(master: str | None = None, **settings: str) -> Any:
@@ -118,6 +118,6 @@ def _told(error: Exception) -> DiscreetError:
     if not module.startswith(("pyspark", "py4j")):
         raise error
     said = _SAID.search(str(error))
-    if said is not None and said[1] in _KINDS:
-        return _KINDS[said[1]](said[2])
+    if said is not None and said[1] in REFUSALS:
+        return REFUSALS[said[1]](said[2])
     return EngineError(f"Spark gave up ({type(error).__name__}); its own log says why.")

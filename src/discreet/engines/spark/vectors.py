@@ -22,7 +22,9 @@ SCHEMA = "block int, kind string, entries binary"
 
 _ARROW = pa.schema({"block": pa.int32(), "kind": pa.string(), "entries": pa.binary()})
 _FAILED = -1
-_REFUSALS: dict[str, type[DiscreetError]] = {kind.__name__: kind for kind in (DataError, MismatchError)}
+REFUSALS: dict[str, type[DiscreetError]] = {kind.__name__: kind for kind in (DataError, MismatchError)}
+"""What an executor may refuse, by name; everything else that goes wrong there is Spark's."""
+
 # A result that is larger than this is fetched piece by piece.
 _AT_ONCE = 1 << 26
 
@@ -41,7 +43,7 @@ def blocks_of(vector: AnyArray) -> Iterator[pa.RecordBatch]:
 def refused(error: DiscreetError) -> pa.RecordBatch:
     """Return the row of a task that cannot go on."""
     kind = type(error).__name__
-    return _row(_FAILED, kind if kind in _REFUSALS else DataError.__name__, str(error).encode())
+    return _row(_FAILED, kind if kind in REFUSALS else DataError.__name__, str(error).encode())
 
 
 def _row(block: int, kind: str, entries: bytes) -> pa.RecordBatch:
@@ -106,7 +108,7 @@ def collected(parts: Any, vector: AnyArray) -> AnyArray:
     failures = []
     for row in sums.collect() if vector.nbytes <= _AT_ONCE else sums.toLocalIterator(prefetchPartitions=True):
         if row.block == _FAILED:
-            failures.append(_REFUSALS[row.kind](bytes(row.entries).decode()))
+            failures.append(REFUSALS[row.kind](bytes(row.entries).decode()))
         else:
             start = row.block * WIDTH
             vector[start : start + WIDTH] += np.frombuffer(row.entries, row.kind)
