@@ -1,4 +1,4 @@
-# Sets everything up by itself; needs only make and Python 3.11, 3.12 or 3.13.
+# Sets everything up by itself; needs only make and Python 3.11 or newer, with venv.
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint bench coverage faults lock clean
@@ -8,9 +8,9 @@ BIN := $(VENV)/bin
 # Packages that are measured beside this one, each in an environment of its own.
 PEERS := $(patsubst bench/peers/%.in,%,$(wildcard bench/peers/*.in))
 
-# The first Python on the path that fits; PYTHON=... chooses another.
-PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
-	if $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then echo $$python; break; fi; done)
+# The first Python on the path that fits and can make environments; PYTHON=... chooses another.
+PYTHON ?= $(shell for python in python3 python3.15 python3.14 python3.13 python3.12 python3.11; do \
+	if $$python -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$python; break; fi; done)
 
 help:
 	@echo "make demo      obfuscate 1.7 million people, estimate, compare with the truth (writes out/census)"
@@ -23,7 +23,7 @@ help:
 	@echo "make clean     remove what these commands made"
 
 $(VENV)/python:
-	@test -n "$(PYTHON)" || { echo "discreet needs Python 3.11, 3.12 or 3.13 on the path."; exit 1; }
+	@test -n "$(PYTHON)" || { echo "discreet needs Python 3.11 or newer, with its modules venv and ensurepip (Debian: apt-get install python3-venv)."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
