@@ -59,7 +59,7 @@ def test_verify_says_where_nobody_is_protected(tmp_path: Path) -> None:
     plan.write_text(text)
     assert "Nothing is protected" in done("verify", plan)
     facts = told("verify", plan)
-    assert (facts["notion"], facts["promised"], facts["realised"]) == ("none", None, None)
+    assert (facts["notion"], facts["promised"], facts["realised"]) == ("none", None, "Infinity")
 
 
 # simulate

@@ -156,7 +156,7 @@ def _compared(path: Path, mechanism: BlockMechanism, bounds: Bounds, mse: float)
     return {
         "plan": str(path),
         "mechanism": mechanism.name,
-        "epsilon": None if bounds.total_epsilon == float("inf") else bounds.total_epsilon,
+        "epsilon": bounds.total_epsilon,
         "identification": asdict(bounds.identification),
         "pie": asdict(bounds.pie),
         "told_in_clear": bounds.in_clear,

@@ -1,6 +1,5 @@
 """The verbs ``obfuscate`` and ``estimate``."""
 
-import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from discreet.estimators import estimate
 from discreet.estimators.evidence import Observed
 from discreet.estimators.tags import TagEstimate, estimate_personalized
 from discreet.io.files import check_free, replacing, write_reports, write_tally
+from discreet.io.json_text import json_text
 from discreet.io.plan import Plan
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.personalized import Personalized
@@ -184,7 +184,7 @@ def _write_estimate(path: Path, found: Estimate, level: float, *, simultaneous: 
 
             pq.write_table(found.to_arrow(level, simultaneous=simultaneous), beside)
         else:
-            text = json.dumps(_as_json(found, level, simultaneous=simultaneous))
+            text = json_text(_as_json(found, level, simultaneous=simultaneous))
             beside.write_text(text + "\n", encoding="utf-8")
 
 

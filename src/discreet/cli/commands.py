@@ -1,7 +1,7 @@
 """The verbs. Nothing heavy is imported before a verb runs, so that ``--help`` answers at once.
 
 Exit codes: 0 done; 1 a guarantee does not hold; 2 the input or the request cannot be used; 70 a defect of discreet; 130
-interrupted.
+interrupted; 141 nobody reads the output any more; 143 ended by SIGTERM (129 by SIGHUP).
 """
 
 from pathlib import Path

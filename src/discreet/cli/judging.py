@@ -35,7 +35,7 @@ def _verification_facts(mechanism: BlockMechanism, found: Verification) -> dict[
         "plan": mechanism.fingerprint,
         "notion": found.notion,
         "promised": found.promised,
-        "realised": None if found.notion == "none" else found.realised,
+        "realised": found.realised,
         "e_to_epsilon": None if found.ratio is None else _exact(found.ratio),
         "integers": found.integers,
         "from_matrix": found.from_matrix,

@@ -1,16 +1,16 @@
 """What the verbs share before anything heavy is imported."""
 
-import traceback
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
 
+from discreet.cli.defects import debug_option, keep_traceback, place_of
+from discreet.cli.endings import INTERRUPTED, ended_by_signals, flushed, pipe_closed
 from discreet.errors import DiscreetError
 
 _DEFECT = 70
-# What shells say of a program that Ctrl-C ended.
-_INTERRUPTED = 130
 
 input_file = click.Path(path_type=Path)
 output_file = click.Path(path_type=Path, dir_okay=False)
@@ -22,27 +22,55 @@ class Refused(click.ClickException):
     exit_code = 2
 
 
+class Verb(click.Command):
+    """A verb, with the options that every verb has."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.params.append(debug_option())
+
+
 class Verbs(click.Group):
     """A group whose verbs report what discreet refuses as one sentence and exit with 2, and a defect with 70."""
+
+    command_class = Verb
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find the verb; if there is none of this name, say which there are."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            close = get_close_matches(name, self.commands, n=1)
+            meant = f" did you mean {close[0]!r}?" if close else ""
+            ctx.fail(f"No such verb {name!r};{meant} There are {', '.join(sorted(self.commands))}.")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb."""
         try:
-            return super().invoke(ctx)
+            with ended_by_signals():
+                super().invoke(ctx)
+            raise click.exceptions.Exit(0)
+        except click.exceptions.Exit as ended:
+            raise click.exceptions.Exit(flushed(ended.exit_code)) from None
         except DiscreetError as error:
             raise Refused(str(error)) from None
-        except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
+        except click.ClickException:
             raise
+        except BrokenPipeError:
+            raise click.exceptions.Exit(pipe_closed()) from None
         except (KeyboardInterrupt, click.Abort):
             click.echo("Interrupted.", err=True)
-            raise click.exceptions.Exit(_INTERRUPTED) from None
+            raise click.exceptions.Exit(INTERRUPTED) from None
         except OSError as error:
             where = "" if error.filename is None else f" ({error.filename})"
             raise Refused(
                 f"the system refused to read or write: {error.strerror or type(error).__name__}{where}."
             ) from None
-        except Exception:
-            # Not 1, which says that a promise is broken.
-            traceback.print_exc()
-            click.echo("This is a defect of discreet, not of your input; please report it.", err=True)
+        except Exception as error:
+            # Not 1, which says that a promise is broken. And not its message, which can hold a person's value.
+            kept = keep_traceback(ctx, error)
+            click.echo(
+                f"This is a defect of discreet, not of your input: {place_of(error)}; please report it.", err=True
+            )
+            click.echo(kept, err=True)
             raise click.exceptions.Exit(_DEFECT) from None

@@ -1,6 +1,5 @@
 """Tables, numbers and progress for people; JSON for programs."""
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,19 +10,27 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from discreet.io.json_text import json_text
+
 _MOST_COLUMNS = 200
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Say so to the verb, instead of exiting with 1, which says that a promise is broken."""
+        raise BrokenPipeError
 
 
 def console() -> Console:
     """Return where tables go; wide enough for them when nobody looks."""
     # No markup, no emoji: labels and file names are shown as they are.
     plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
-    return Console(**plain) if sys.stdout.isatty() else Console(**plain, width=_MOST_COLUMNS)
+    return _Console(**plain) if sys.stdout.isatty() else _Console(**plain, width=_MOST_COLUMNS)
 
 
 def show_json(facts: Any) -> None:
     """Print facts as JSON."""
-    click.echo(json.dumps(facts, indent=2, allow_nan=False))
+    click.echo(json_text(facts, indent=2))
 
 
 def show_table(title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], *, left: int = 1) -> None:

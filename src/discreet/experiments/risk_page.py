@@ -1,7 +1,6 @@
 """A self-contained HTML page of an assessment of identification risk, and its numbers as JSON."""
 
 import base64
-import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from io import StringIO
@@ -10,6 +9,7 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.io.files import replacing
+from discreet.io.json_text import json_text
 from discreet.plots.curves import Curves, curve_chart
 from discreet.plots.det import det_chart, rank_chart
 from discreet.risk.assessment import Assessment
@@ -51,7 +51,7 @@ def write_page(
     except OSError as error:
         raise ParameterError(f"{folder} cannot be made ({type(error).__name__}); choose another folder.") from None
     files = [folder / "risk.html", folder / "risk.json"]
-    texts = page(found, knowledge, sweep), json.dumps(facts, indent=2) + "\n"
+    texts = page(found, knowledge, sweep), json_text(facts, indent=2) + "\n"
     for file, text in zip(files, texts, strict=True):
         with replacing(file, force=True) as beside:
             beside.write_text(text, encoding="utf-8")

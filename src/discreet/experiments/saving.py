@@ -1,6 +1,5 @@
 """Writes what a study found: a page, a picture and the numbers."""
 
-import json
 from pathlib import Path
 
 from discreet.errors import ParameterError
@@ -8,6 +7,7 @@ from discreet.experiments.findings import Findings
 from discreet.experiments.page import page
 from discreet.experiments.study import rows
 from discreet.io.files import replacing
+from discreet.io.json_text import json_text
 
 
 def save_findings(findings: Findings, folder: Path) -> list[Path]:
@@ -32,5 +32,5 @@ def save_findings(findings: Findings, folder: Path) -> list[Path]:
     with replacing(written[1], force=True) as beside:
         findings.chart().save(str(beside), ppi=144)
     with replacing(written[2], force=True) as beside:
-        beside.write_text(json.dumps(list(rows(findings.study, findings.outcomes)), indent=2) + "\n", encoding="utf-8")
+        beside.write_text(json_text(list(rows(findings.study, findings.outcomes)), indent=2) + "\n", encoding="utf-8")
     return written

@@ -1,6 +1,5 @@
 """Makes artefacts: measures what is lacking, then writes CSV, pictures, findings and the report."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from discreet.experiments.reproduce.results import Results
 from discreet.experiments.reproduce.runner import Progress, finished, run_cells
 from discreet.extras import optional
 from discreet.io.files import replacing
+from discreet.io.json_text import json_text
 
 _PIXELS_PER_INCH = 144
 
@@ -145,7 +145,7 @@ def _written(
     results.write_csv(files[0])
     told = [asdict(finding) | {"holds": finding.holds} for finding in findings]
     with replacing(files[1], force=True) as beside:
-        beside.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        beside.write_text(json_text(told, indent=2) + "\n", encoding="utf-8")
     pictures = {}
     for name, chart in artefact.charts(results, populations).items():
         place = output / f"{artefact.slug}-{name}"

@@ -1,0 +1,88 @@
+"""How a verb ends before its time: by Ctrl-C, by a signal, or because nobody reads on.
+
+A signal that ends programs is raised as an exception, so that what was half written is removed on the way out.
+"""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+import click
+
+# What shells say of a program that a signal ended: 128 and its number.
+_SIGNALLED = 128
+INTERRUPTED = _SIGNALLED + signal.SIGINT
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+_PIPE = 13
+
+
+class Terminated(BaseException):
+    """A signal ended the program; not an error, which something on the way might swallow.
+
+    Attributes:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Turn signals that end programs into an orderly way out, with the exit code that they would have given."""
+    before = _listening(os.getpid())
+    try:
+        yield
+    except Terminated as ending:
+        click.echo(f"Ended by {signal.Signals(ending.number).name}.", err=True)
+        raise click.exceptions.Exit(_SIGNALLED + ending.number) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _listening(process: int) -> dict[int, Any]:
+    """Handle the signals that nobody else handles or ignores; return what was there before."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+
+    def end(number: int, _: FrameType | None) -> None:
+        if os.getpid() != process:
+            # A child of ours that was forked ends as it would have.
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
+        for one in before:
+            signal.signal(one, signal.SIG_IGN)
+        raise Terminated(number)
+
+    before = {number: signal.SIG_DFL for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL}
+    for number in before:
+        signal.signal(number, end)
+    return dict(before)
+
+
+def flushed(code: int) -> int:
+    """Send what was printed on its way while it can still be said that nobody reads it; return the exit code."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        closed = pipe_closed()
+        return code or closed
+    return code
+
+
+def pipe_closed() -> int:
+    """Let the rest of what is printed go nowhere, and return the exit code of a program whose reader has gone."""
+    # What has no file behind it has no reader that can go either.
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    return _SIGNALLED + _PIPE

@@ -1,0 +1,35 @@
+"""JSON for programs: one rule for numbers that JSON does not have.
+
+A number that is not finite is one of the texts "Infinity", "-Infinity" and "NaN", which most languages turn back into
+the number; null says that there is no such number.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Set
+from typing import Any
+
+import numpy as np
+
+
+def json_text(facts: Any, *, indent: int | None = None) -> str:
+    """Return facts as JSON that every parser takes.
+
+    Args:
+        facts: mappings, sequences, texts, and numbers, also NumPy's; anything else stands as its text.
+        indent: as for `json.dumps`.
+    """
+    return json.dumps(_plain(facts), indent=indent, allow_nan=False)
+
+
+def _plain(fact: Any) -> Any:
+    if isinstance(fact, np.generic | np.ndarray):
+        return _plain(fact.tolist())
+    if isinstance(fact, float) and not math.isfinite(fact):
+        return "NaN" if math.isnan(fact) else "Infinity" if fact > 0 else "-Infinity"
+    if isinstance(fact, Mapping):
+        return {str(name): _plain(one) for name, one in fact.items()}
+    if isinstance(fact, list | tuple | Set):
+        return [_plain(one) for one in fact]
+    # What has no form in JSON, such as a path or a fraction, stands as its text: nothing fails for its kind.
+    return fact if fact is None or isinstance(fact, str | int | float) else str(fact)
