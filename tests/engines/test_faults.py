@@ -27,7 +27,7 @@ range = [0, {size}]
 name = "{name}"
 {options}
 """
-SUFFIXES = ("parquet", "arrow", "jsonl")
+SUFFIXES = ("parquet", "arrow", "jsonl", "jsonl.gz")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits are those of POSIX")
 
 

@@ -22,7 +22,7 @@ from discreet.io.files import write_reports, write_tally
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, SubsetSelection, UnaryEncoding
 from laws import MEDIUM, Case, cases, sampled
 
-SUFFIXES = ("parquet", "arrow", "jsonl")
+SUFFIXES = ("parquet", "arrow", "jsonl", "jsonl.gz")
 every_law = pytest.mark.parametrize("case", cases(MEDIUM, (1.0,)), ids=str)
 
 
@@ -41,7 +41,7 @@ def batches(reports: Reports, size: int) -> list[Reports]:
 def spread(folder: Path, mechanism: BlockMechanism, reports: Reports) -> Path:
     """Write reports as a folder of files of every kind, some of them in folders of their own."""
     (folder / "day=2").mkdir(parents=True)
-    places = ["a.parquet", "day=2/b.arrow", "c.jsonl", "day=2/d.parquet"]
+    places = ["a.parquet", "day=2/b.arrow", "c.jsonl", "day=2/d.PARQUET", "day=2/e.Jsonl.gz", "f.ARROW"]
     thirds = batches(reports, -(-reports.n // len(places)))
     for place, part in zip(places, thirds, strict=True):
         write_reports(folder / place, mechanism, batches(part, 60))

@@ -30,6 +30,7 @@ from laws import BUILDERS, Case, cases
 from refusals import refused
 
 FORMATS = ("parquet", "arrow", "feather", "ipc", "jsonl")
+SPELLED = ("jsonl.gz", "PARQUET", "Arrow", "JSONL", "JsonL.GZ")
 SHAPES = {"1of7": (7, [3]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}
 formats = pytest.mark.parametrize("suffix", FORMATS[:2] + FORMATS[-1:])
 laws = pytest.mark.parametrize("case", cases(SHAPES, (1.0,)), ids=str)
@@ -94,12 +95,19 @@ def test_batches_of_one_kind(case: Case, suffix: str, in_clear: bool, tmp_path: 
         assert_same(found, reports)
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", FORMATS + SPELLED)
 def test_every_suffix(suffix: str, tmp_path: Path) -> None:
     mechanism, path = LocalHashing(Domain(range(9), sensitive=[1, 8]), 2.0), tmp_path / f"reports.{suffix}"
     reports = made(mechanism, 60)
     write_reports(path, mechanism, reports)
     assert_same(read_reports(path, mechanism), reports)
+
+
+def test_the_same_reports_are_the_same_compressed_file(tmp_path: Path) -> None:
+    mechanism = RandomizedResponse(Domain(range(9)), 1.0)
+    for name in ("a.jsonl.gz", "b.jsonl.gz"):
+        write_reports(tmp_path / name, mechanism, made(mechanism, 50))
+    assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
 
 
 def test_other_suffixes_are_refused(tmp_path: Path) -> None:
@@ -164,7 +172,7 @@ def test_reading_batch_by_batch(builder: str, suffix: str, tmp_path: Path) -> No
     assert sum(map(mechanism.tally, batches)) == mechanism.tally(reports)
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", FORMATS + SPELLED)
 def test_empty_files_give_one_empty_batch(suffix: str, tmp_path: Path) -> None:
     mechanism, path = SubsetSelection(Domain(range(6), sensitive=[1, 2, 3]), 1.0), tmp_path / f"reports.{suffix}"
     assert write_reports(path, mechanism, iter(())) == 0

@@ -19,7 +19,7 @@ from refusals import refused
 MECHANISM = UnaryEncoding(Domain(range(9), sensitive=[1, 2, 7]), 1.0)
 REPORTS = MECHANISM.obfuscate_codes(np.arange(90) % 9, random=SeededRandom(2))
 OTHERS = UnaryEncoding(Domain(range(9), sensitive=[1, 2, 7]), 2.0).obfuscate_codes([1], random=SeededRandom(2))
-formats = pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl"])
+formats = pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl", "jsonl.gz"])
 
 
 class Interrupted(BaseException):

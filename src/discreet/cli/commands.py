@@ -44,7 +44,7 @@ def simulate(study: Path, output: Path | None, seed: int | None, as_json: bool) 
 @main.command()
 @click.argument("plan", type=input_file)
 @click.argument("values", type=input_file)
-@click.option("-o", "--output", required=True, type=output_file, help="Reports: .parquet, .arrow or .jsonl.")
+@click.option("-o", "--output", required=True, type=output_file, help="Reports: .parquet, .arrow, .jsonl or .jsonl.gz.")
 @click.option("--column", help="Column that holds the values, if there are several.")
 @click.option("--user", help="For personalized plans: column that says whose value it is.")
 @click.option(
@@ -114,7 +114,8 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
 def estimate(plan: Path, reports: tuple[Path, ...], **options: Any) -> None:
     """Estimate the distribution behind REPORTS made under PLAN.
 
-    REPORTS are files of reports (.parquet, .arrow, .jsonl) or tallies (.tally.parquet), and folders of such files.
+    REPORTS are files of reports (.parquet, .arrow, .jsonl, .jsonl.gz) or tallies (.tally.parquet), and folders of such
+    files.
     """
     from discreet.cli.collecting import estimate_files
 

@@ -18,6 +18,8 @@ from discreet.engines.storage import StoredBlocks, rows_on_disk
 from discreet.errors import ParameterError
 from discreet.estimators.evidence import Observed
 from discreet.estimators.likelihood import RowsHere
+from discreet.io.endings import text_bytes
+from discreet.io.files import readable
 from discreet.io.parts import Part
 from discreet.mechanisms import Mechanism
 
@@ -152,7 +154,12 @@ def memory_needed(mechanism: Mechanism, parts: Sequence[Part]) -> int:
     """Return about how many bytes the reports of parts would take in memory."""
     each = sum(column.bytes for column in mechanism.columns)
     # Where nobody has counted rows, a text is longer than what it says.
-    return _COPIES * sum(part.path.stat().st_size if part.rows is None else part.rows * each for part in parts)
+    return _COPIES * sum(_text_bytes(part.path) if part.rows is None else part.rows * each for part in parts)
+
+
+def _text_bytes(path: Path) -> int:
+    with readable(path):
+        return text_bytes(path)
 
 
 def memory_limit() -> int:

@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,12 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError
 from discreet.io import arrow, json_form
+from discreet.io.endings import BROKEN, ending, lines_of, opened_text, written_text
 from discreet.mechanisms import Mechanism
 
 ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
-REPORT_SUFFIXES = (".parquet", *ARROW_SUFFIXES, ".jsonl")
+LINE_SUFFIXES = (".jsonl", ".jsonl.gz")
+REPORT_SUFFIXES = (".parquet", *ARROW_SUFFIXES, *LINE_SUFFIXES)
 TALLY_SUFFIX = ".tally.parquet"
 _BATCH = 1 << 18
 _LONGEST_NAME = 255
@@ -83,7 +85,7 @@ def readable(path: Path) -> Iterator[None]:
         raise type(error)(f"{path}: {error}") from None
     except FileNotFoundError:
         raise DataError(f"{path} does not exist.") from None
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError, *BROKEN) as error:
         raise DataError(
             f"{path} cannot be read ({type(error).__name__}); it may be truncated or of another format."
         ) from None
@@ -92,7 +94,7 @@ def readable(path: Path) -> Iterator[None]:
 def write_reports(
     path: str | Path, mechanism: Mechanism, batches: Reports | Iterable[Reports], *, force: bool = False
 ) -> int:
-    """Write reports as Parquet (``.parquet``), Arrow IPC (``.arrow``) or JSON lines (``.jsonl``), batch by batch.
+    """Write reports as Parquet (``.parquet``), Arrow (``.arrow``) or JSON lines (``.jsonl``, ``.jsonl.gz``).
 
     Returns:
         How many were written.
@@ -102,19 +104,19 @@ def write_reports(
     """
     target, written, simulated = Path(path), 0, False
     parts = [batches] if isinstance(batches, Reports) else batches
-    checked_suffix(target)
+    kind = checked_suffix(target)
     with replacing(target, force=force) as beside:
         sink: Any = None
         try:
             for reports in parts:
                 if sink is None:
                     simulated = reports.simulated
-                    sink = _open(beside, arrow.schema(mechanism, simulated=simulated))
+                    sink = _open(beside, kind, arrow.schema(mechanism, simulated=simulated))
                 if reports.simulated != simulated:
                     raise DataError("simulated and real reports must not be written into one file; write two.")
                 sink.write(mechanism, reports)
                 written += reports.n
-            sink = sink or _open(beside, arrow.schema(mechanism))
+            sink = sink or _open(beside, kind, arrow.schema(mechanism))
         finally:
             if sink is not None:
                 sink.close()
@@ -122,14 +124,14 @@ def write_reports(
 
 
 def checked_suffix(path: Path) -> str:
-    """Return how a file of reports ends.
+    """Return how a file of reports ends, in lower case.
 
     Raises:
         ParameterError: if reports are not kept so.
     """
-    if path.suffix not in REPORT_SUFFIXES:
-        raise ParameterError(f"reports are kept as .parquet, .arrow or .jsonl, got {path.name!r}.")
-    return path.suffix
+    if ending(path) not in REPORT_SUFFIXES:
+        raise ParameterError(f"reports are kept as .parquet, .arrow, .jsonl or .jsonl.gz, got {path.name!r}.")
+    return ending(path)
 
 
 class _TableSink:
@@ -144,21 +146,22 @@ class _TableSink:
 
 
 class _LineSink:
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("w", encoding="utf-8")
+    def __init__(self, path: Path, *, compressed: bool) -> None:
+        self._open = ExitStack()
+        self._file = self._open.enter_context(written_text(path, compressed=compressed))
 
     def write(self, mechanism: Mechanism, reports: Reports) -> None:
         for line in json_form.to_json(mechanism, reports):
             self._file.write(line + "\n")
 
     def close(self) -> None:
-        self._file.close()
+        self._open.close()
 
 
-def _open(path: Path, schema: pa.Schema) -> _TableSink | _LineSink:
-    if path.suffix == ".jsonl":
-        return _LineSink(path)
-    if path.suffix == ".parquet":
+def _open(path: Path, kind: str, schema: pa.Schema) -> _TableSink | _LineSink:
+    if kind in LINE_SUFFIXES:
+        return _LineSink(path, compressed=kind != LINE_SUFFIXES[0])
+    if kind == ".parquet":
         return _TableSink(pq.ParquetWriter(path, schema, compression="zstd"))
     return _TableSink(pa.ipc.new_file(str(path), schema))
 
@@ -178,9 +181,9 @@ def iterate_reports(path: str | Path, mechanism: Mechanism, *, batch: int = _BAT
     """Read reports batch by batch, at least one (which may be empty); see `read_reports`."""
     source = Path(path)
     with readable(source):
-        if checked_suffix(source) == ".jsonl":
-            with source.open(encoding="utf-8") as lines:
-                yield json_form.from_json(mechanism, lines)
+        if checked_suffix(source) in LINE_SUFFIXES:
+            with opened_text(source) as text:
+                yield json_form.from_json(mechanism, lines_of(text, json_form.longest_line(mechanism)))
             return
         empty = True
         for table in _tables(source, batch):
@@ -191,7 +194,7 @@ def iterate_reports(path: str | Path, mechanism: Mechanism, *, batch: int = _BAT
 
 
 def _tables(path: Path, batch: int) -> Iterator[pa.Table]:
-    if path.suffix == ".parquet":
+    if ending(path) == ".parquet":
         with pq.ParquetFile(path) as source:
             for part in source.iter_batches(batch):
                 yield pa.Table.from_batches([part]).replace_schema_metadata(source.schema_arrow.metadata)
@@ -202,7 +205,7 @@ def _tables(path: Path, batch: int) -> Iterator[pa.Table]:
 
 
 def _schema(path: Path) -> pa.Schema:
-    return pq.read_schema(path) if path.suffix == ".parquet" else pa.ipc.open_file(str(path)).schema
+    return pq.read_schema(path) if ending(path) == ".parquet" else pa.ipc.open_file(str(path)).schema
 
 
 def write_tally(path: str | Path, tally: Tally, *, force: bool = False) -> None:

@@ -29,6 +29,15 @@ from discreet.mechanisms import Mechanism
 _NOTHING = object()
 
 
+# What a line may have besides its entries; and letters that an entry takes: a number, a comma and some room.
+_ROOM, _LETTERS = 1 << 16, 32
+
+
+def longest_line(mechanism: Mechanism) -> int:
+    """Return how many letters a report of a plan may take, with much room for how it is written."""
+    return _ROOM + _LETTERS * sum(column.width or 1 for column in mechanism.columns)
+
+
 def to_json(mechanism: Mechanism, reports: Reports) -> Iterator[str]:
     """Return one line of JSON per report."""
     refuse_strangers({mechanism.fingerprint, reports.fingerprint})

@@ -6,7 +6,6 @@ columns are checked before any part is read; of JSON lines, each with a plan of 
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,7 +14,8 @@ import pyarrow.parquet as pq
 
 from discreet.errors import DataError, ParameterError
 from discreet.io import arrow, json_form
-from discreet.io.files import ARROW_SUFFIXES, REPORT_SUFFIXES, TALLY_SUFFIX, checked_suffix, readable
+from discreet.io.endings import ending, is_lines, lines_of, opened_text
+from discreet.io.files import ARROW_SUFFIXES, LINE_SUFFIXES, REPORT_SUFFIXES, TALLY_SUFFIX, checked_suffix, readable
 from discreet.mechanisms import Mechanism
 
 # Rows per part: enough work to be worth handing out. Rows and bytes per batch: what stays in the cache while it is
@@ -24,7 +24,7 @@ _PART_ROWS = 1 << 21
 _BATCH_ROWS = 1 << 20
 _BATCH_BYTES = 1 << 22
 _BUFFER_BYTES, _LARGE_GROUP = 1 << 20, 1 << 26
-_LINES = 1 << 16
+_LINES, _LETTERS = 1 << 16, 1 << 25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +84,7 @@ def _inside(folder: Path, suffixes: Sequence[str], wanted: str) -> list[Path]:
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not _hidden(path.relative_to(folder)))
     if not files:
         raise DataError(f"{folder} holds no {wanted}.")
-    others = [path for path in files if path.suffix not in suffixes]
+    others = [path for path in files if ending(path) not in suffixes]
     if others:
         kinds = ", ".join(suffixes)
         raise DataError(
@@ -105,11 +105,11 @@ def parts_of(path: Path, mechanism: Mechanism) -> list[Part]:
         MismatchError: if it belongs to another plan.
     """
     with readable(path):
-        if checked_suffix(path) == ".jsonl":
-            with path.open(encoding="utf-8") as lines:
-                json_form.check_first(mechanism, lines)
+        if checked_suffix(path) in LINE_SUFFIXES:
+            with opened_text(path) as text:
+                json_form.check_first(mechanism, lines_of(text, json_form.longest_line(mechanism)))
                 return [Part(path, (), None)]
-        if path.suffix in ARROW_SUFFIXES:
+        if ending(path) in ARROW_SUFFIXES:
             with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as source:
                 arrow.check_schema(mechanism, source.schema)
                 sizes = [source.get_batch(place).num_rows for place in range(source.num_record_batches)]
@@ -157,22 +157,25 @@ def read_part(part: Part, mechanism: Mechanism) -> Iterator[Batch]:
     What a library says of a truncated file is raised as it is; see `readable`.
     """
     size = min(max(_BATCH_BYTES // sum(column.bytes for column in mechanism.columns), 1), _BATCH_ROWS)
-    if part.path.suffix == ".jsonl":
-        yield from _from_lines(part)
-    elif part.path.suffix == ".parquet":
+    if is_lines(part.path):
+        yield from _from_lines(part, json_form.longest_line(mechanism))
+    elif ending(part.path) == ".parquet":
         yield from _from_parquet(part, size)
     else:
         yield from _from_ipc(part, size)
 
 
-def _from_lines(part: Part) -> Iterator[Lines]:
-    first = 0
-    with part.path.open(encoding="utf-8") as lines:
-        while (texts := list(islice(lines, _LINES))) or not first:
-            yield Lines(first, texts)
-            if not texts:
-                return
-            first += len(texts)
+def _from_lines(part: Part, longest: int) -> Iterator[Lines]:
+    first, letters, texts = 0, 0, list[str]()
+    with opened_text(part.path) as text:
+        for line in lines_of(text, longest):
+            texts.append(line)
+            letters += len(line)
+            if len(texts) == _LINES or letters > _LETTERS:
+                yield Lines(first, texts)
+                first, letters, texts = first + len(texts), 0, []
+    if texts or not first:
+        yield Lines(first, texts)
 
 
 def _from_parquet(part: Part, size: int) -> Iterator[pa.RecordBatch]:
@@ -207,4 +210,4 @@ def _empty(schema: pa.Schema) -> pa.RecordBatch:
 
 def is_tally(path: Path) -> bool:
     """Return whether a file is kept as a tally."""
-    return path.name.endswith(TALLY_SUFFIX)
+    return path.name.lower().endswith(TALLY_SUFFIX)

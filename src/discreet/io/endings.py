@@ -1,0 +1,89 @@
+"""How names of files end: what they stand for, in whatever case, and texts that may be compressed.
+
+The one place that says what a name stands for: readers ask `ending`, and open lines of text with `lines_of`.
+"""
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+GZIP = ".gz"
+_PIECE, _LEVEL = 1 << 20, 6
+
+BROKEN = (EOFError, zlib.error)
+"""What reading a compressed file that is broken raises, besides OSError."""
+
+
+def ending(path: Path) -> str:
+    """Return how a file's name ends, in lower case: ``.parquet``, or with what is compressed, ``.jsonl.gz``.
+
+    Example:
+        >>> ending(Path("a.b.PARQUET")), ending(Path("a.b.JSONL.gz")), ending(Path("a.gz"))
+        ('.parquet', '.jsonl.gz', '.gz')
+    """
+    last = path.suffix.lower()
+    return Path(path.stem).suffix.lower() + last if last == GZIP else last
+
+
+def is_lines(path: Path) -> bool:
+    """Return whether a file is one of JSON lines, compressed or not."""
+    return ending(path) in {".jsonl", ".jsonl" + GZIP}
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to read it as it was before it was compressed, if it was; never more of it than is asked for."""
+    with gzip.open(path, "rb") if path.suffix.lower() == GZIP else path.open("rb") as source:
+        yield cast(BinaryIO, source)
+
+
+def text_bytes(path: Path) -> int:
+    """Return how long a file is once it is no longer compressed; of a compressed one by reading it, bit by bit."""
+    if path.suffix.lower() != GZIP:
+        return path.stat().st_size
+    with opened(path) as source:
+        return sum(len(piece) for piece in iter(lambda: source.read(_PIECE), b""))
+
+
+@contextmanager
+def opened_text(path: Path) -> Iterator[TextIO]:
+    """Open a text in UTF-8 as `opened` does."""
+    with opened(path) as source, io.TextIOWrapper(source, encoding="utf-8") as text:
+        yield text
+
+
+@contextmanager
+def written_text(path: Path, *, compressed: bool) -> Iterator[TextIO]:
+    """Open a new text in UTF-8 to write to, whatever its name ends in."""
+    if not compressed:
+        with path.open("w", encoding="utf-8") as text:
+            yield text
+        return
+    # No name and no time: the same text gives the same bytes.
+    with (
+        path.open("wb") as file,
+        gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as packed,
+        io.TextIOWrapper(cast(BinaryIO, packed), encoding="utf-8") as text,
+    ):
+        yield text
+
+
+def lines_of(text: TextIO, longest: int) -> Iterator[str]:
+    """Yield the lines of a text, one at a time; an empty one in the place of a line that is too long.
+
+    Args:
+        text: what holds them.
+        longest: how many letters a line may have; of a longer one no more is ever in memory, so that a small
+            compressed file cannot take all of it.
+    """
+    while line := text.readline(longest + 1):
+        if len(line) <= longest:
+            yield line
+            continue
+        while not line.endswith("\n") and (line := text.readline(longest)):
+            pass
+        yield ""

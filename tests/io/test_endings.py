@@ -1,0 +1,122 @@
+"""What names of files stand for, and texts that are compressed."""
+
+import gzip
+import io
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.engines import Counted, gather, tally
+from discreet.engines.gathering import memory_needed
+from discreet.errors import DataError
+from discreet.io.endings import ending, is_lines, lines_of, opened_text, text_bytes
+from discreet.io.files import write_reports
+from discreet.io.parts import parts_of
+from discreet.mechanisms import UnaryEncoding
+from refusals import refused
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("r.parquet", ".parquet"),
+        ("R.PARQUET", ".parquet"),
+        ("r.v2.Arrow", ".arrow"),
+        ("r.jsonl.gz", ".jsonl.gz"),
+        ("R.JSONL.GZ", ".jsonl.gz"),
+        ("r.snappy.parquet", ".parquet"),
+        ("r.parquet.gz", ".parquet.gz"),
+        ("r.gz", ".gz"),
+        ("r", ""),
+        (".jsonl", ""),
+        ("a.b/r", ""),
+    ],
+)
+def test_endings(name: str, wanted: str) -> None:
+    assert ending(Path(name)) == wanted
+    assert is_lines(Path(name)) == wanted.startswith(".jsonl")
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.jsonl.gz", "r.JSONL.GZ"])
+def test_texts_are_read_whether_compressed_or_not(name: str, tmp_path: Path) -> None:
+    path, raw = tmp_path / name, "ä\nb\r\nc".encode()
+    path.write_bytes(gzip.compress(raw) if "." in name[2:].lower().removeprefix("jsonl") else raw)
+    with opened_text(path) as text:
+        assert list(lines_of(text, 100)) == ["ä\n", "b\n", "c"]
+    assert text_bytes(path) == len(raw)
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("length", [4, 5, 6, 9, 10, 11, 12, 100])
+def test_lines_that_are_too_long(length: int, end: str) -> None:
+    """They are counted as one line each, and nothing of them is handed on."""
+    text = io.StringIO(f"ab\n{'x' * length}\ncd\n{'y' * length}{end}")
+    long = length + 1 > 5
+    first, second = ("" if long else "x" * length + "\n"), ("" if length + len(end) > 5 else "y" * length + end)
+    assert list(lines_of(text, 5)) == ["ab\n", first, "cd\n", second]
+
+
+BOMB = """
+import resource, sys
+from pathlib import Path
+from discreet.io.endings import lines_of, opened_text, text_bytes
+resource.setrlimit(resource.RLIMIT_DATA, (200 << 20, 200 << 20))
+path = Path(sys.argv[1])
+with opened_text(path) as text:
+    print([len(line) for line in lines_of(text, 1 << 20)], text_bytes(path))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
+def test_a_compressed_line_of_half_a_gigabyte_takes_no_memory(tmp_path: Path) -> None:
+    """A third of the memory that the line alone would take is enough to see that it is none."""
+    path, size = tmp_path / "bomb.jsonl.gz", 512 << 20
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for _ in range(size >> 20):
+            file.write(b" " * (1 << 20))
+        file.write(b"\n{}\n")
+    assert path.stat().st_size < size / 100
+    said = subprocess.run([sys.executable, "-c", BOMB, path], capture_output=True, text=True, check=False)
+    assert said.stdout == f"[0, 3] {size + 4}\n", said.stderr
+
+
+REPORTING = UnaryEncoding(Domain(range(30)), 1.0)
+
+
+@pytest.mark.parametrize("read", [tally, gather])
+def test_damaged_compressed_files_are_refused(read: Any, tmp_path: Path) -> None:
+    """A checksum stands at the end of every compressed file: nothing of a damaged one is counted."""
+    path = tmp_path / "r.jsonl.gz"
+    write_reports(path, REPORTING, REPORTING.obfuscate_codes(np.arange(300) % 30, random=SeededRandom(1)))
+    raw, step = path.read_bytes(), 97
+    for place in range(20, len(raw), step):
+        for damaged in (raw[:place], raw[: place - 1] + bytes([raw[place - 1] ^ 16]) + raw[place:]):
+            path.write_bytes(damaged)
+            assert str(path) in refused(DataError, lambda: read(REPORTING, path))
+    assert len(raw) > 10 * step
+
+
+@pytest.mark.parametrize("read", [tally, gather])
+def test_a_long_line_is_one_bad_row(read: Any, tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl.gz"
+    write_reports(path, REPORTING, REPORTING.obfuscate_codes(np.arange(30), random=SeededRandom(1)))
+    long = gzip.compress(b"\n" + b"[" * (1 << 20) + b"\n")
+    path.write_bytes(path.read_bytes() + long)
+    assert "report 30 is not JSON" in refused(DataError, lambda: read(REPORTING, path))
+    found = read(REPORTING, path, bad_share=0.1)
+    left_out = found.left_out if isinstance(found, Counted) else found[1]
+    assert left_out == {"are no reports of this form": 2}
+
+
+def test_what_compressed_reports_take_in_memory_is_what_they_say(tmp_path: Path) -> None:
+    reports = REPORTING.obfuscate_codes(np.zeros(20_000, np.int64), random=SeededRandom(1))
+    for name in ("a.jsonl", "b.jsonl.gz"):
+        write_reports(tmp_path / name, REPORTING, reports)
+    plain, packed = (memory_needed(REPORTING, parts_of(tmp_path / n, REPORTING)) for n in ("a.jsonl", "b.jsonl.gz"))
+    assert plain == packed > 5 * (tmp_path / "b.jsonl.gz").stat().st_size
