@@ -34,6 +34,20 @@ class Fault:
 
 FAULTS = [
     Fault(
+        "compiled kernels are read from where everybody may write",
+        "kernels/caching.py",
+        "and not found.st_mode & stat.S_IWOTH",
+        "and found.st_mode",
+        ("tests/kernels/test_caching.py",),
+    ),
+    Fault(
+        "a folder of temporary kernels is trusted though a stranger made the one above",
+        "kernels/caching.py",
+        "and all(one.st_uid in owners and (",
+        "and all((",
+        ("tests/kernels/test_caching.py",),
+    ),
+    Fault(
         "the last bit is never set by noise",
         "mechanisms/bits.py",
         "rows[:, -1] &= np.uint8((1 << self.size % 8) - 1)",

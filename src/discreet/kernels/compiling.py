@@ -1,9 +1,11 @@
-"""How every kernel is compiled: without the interpreter lock, and cached on disk."""
+"""How every kernel is compiled: without the interpreter lock, and kept on disk where that is safe."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+
+from discreet.kernels.caching import cache_of
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -21,5 +23,14 @@ def compiled(*, fastmath: frozenset[str] = frozenset()) -> Callable[[_Function],
     Args:
         fastmath: LLVM's floating point flags; none by default.
     """
-    decorator = numba.njit(nogil=True, cache=True, fastmath=set(fastmath))
-    return cast("Callable[[_Function], _Function]", decorator)
+    compiling = numba.njit(nogil=True, fastmath=set(fastmath))
+
+    def decorated(function: _Function) -> _Function:
+        kernel = compiling(function)
+        cache = cache_of(function)
+        if cache is not None:
+            # What numba.njit(cache=True) does, which ends the process where nothing can be kept.
+            kernel._cache = cache
+        return cast("_Function", kernel)
+
+    return decorated
