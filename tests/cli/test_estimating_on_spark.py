@@ -2,13 +2,14 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from running import Files, refusal, told
+
+from programs import program
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -18,8 +19,8 @@ def files(tmp_path: Path) -> Files:
     return Files(tmp_path)
 
 
-@pytest.mark.skipif(shutil.which("java") is None and "JAVA_HOME" not in os.environ, reason="no Java")
 def test_the_same_answer_from_a_cluster(files: Files) -> None:
+    program("java")
     files.obfuscated()
     # Another process: Spark lives in the whole of one.
     command = [

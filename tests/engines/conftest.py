@@ -1,18 +1,17 @@
 """A Spark cluster of two executors with processes of their own, started once for all tests that need it."""
 
-import shutil
 import warnings
 from collections.abc import Iterator
-from os import environ
 from typing import Any
 
 import pytest
 
+from programs import program
+
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    if shutil.which("java") is None and "JAVA_HOME" not in environ:
-        pytest.skip("no Java")
+    program("java")
     from discreet.engines.spark import QUIET, session
 
     settings = {

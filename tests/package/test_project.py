@@ -2,13 +2,14 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from programs import program
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -21,7 +22,6 @@ def test_no_python_is_too_new() -> None:
     assert versions == ["3.11", "3.12", "3.13", "3.14", "3.15"]
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")
 def test_make_takes_the_first_python_that_fits(tmp_path: Path) -> None:
     """A name that is too old is passed over for a newer one; where none is left, what is needed is said."""
     for name, line in {"python3": "exit 1", "python3.15": f'exec "{sys.executable}" "$@"'}.items():
@@ -35,7 +35,7 @@ def test_make_takes_the_first_python_that_fits(tmp_path: Path) -> None:
 
 def _make(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "PYTHON"))}
-    command = ["make", "--no-print-directory", *arguments]
+    command = [program("make"), "--no-print-directory", *arguments]
     return subprocess.run(
         command, cwd=ROOT, env=clean | variables, capture_output=True, text=True, check=False, timeout=60
     )

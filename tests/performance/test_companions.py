@@ -25,6 +25,7 @@ from discreet import (
     UnaryEncoding,
     estimate,
 )
+from programs import program
 
 ROOT = Path(__file__).parent.parent.parent
 SCRIPT = """
@@ -75,14 +76,13 @@ def test_a_message_is_shortened_and_names_no_place() -> None:
     assert len(companions.shortened("word " * 100)) < 170
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 def test_an_environment_that_fails_leaves_a_note_and_no_error(tmp_path: Path) -> None:
     shutil.copy(ROOT / "Makefile", tmp_path)
     (tmp_path / "bench" / "peers").mkdir(parents=True)
     (tmp_path / ".venv").mkdir()
     for file in ("bench/peers/broken.in", "bench/peers/broken.txt", ".venv/python"):
         (tmp_path / file).touch()
-    command = ["make", ".venv-peers/broken.ready", "PYTHON=false"]
+    command = [program("make"), ".venv-peers/broken.ready", "PYTHON=false"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "broken did not install; it is skipped" in done.stdout

@@ -1,0 +1,30 @@
+"""Programs that some tests need beside Python: without one they are skipped, and in CI they fail."""
+
+import os
+import shutil
+
+import pytest
+
+PACKAGES = {
+    "java": "default-jre-headless",
+    "chromium": "chromium",
+    "node": "nodejs",
+    "make": "make",
+}
+"""Which of Debian's packages brings a program; `.ci/run` installs those that tests ask for."""
+
+
+def program(name: str) -> str:
+    """Return where a program is.
+
+    A test is skipped where it is missing, unless this is CI: what nobody runs there is not tested at all.
+    """
+    found = shutil.which(name)
+    if found is None and name == "java" and "JAVA_HOME" in os.environ:
+        found = shutil.which(name, path=os.path.join(os.environ["JAVA_HOME"], "bin"))  # noqa: PTH118
+    if found is not None:
+        return found
+    missing = f"{name} is missing; install it (Debian: apt-get install {PACKAGES[name]})"
+    if os.environ.get("CI"):
+        pytest.fail(f"{missing}, because CI runs every test.", pytrace=False)
+    pytest.skip(f"{missing}.")
