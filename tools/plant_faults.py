@@ -293,6 +293,27 @@ FAULTS = [
         ("tests/estimators",),
     ),
     Fault(
+        "what is behind bots gets intervals that its method does not state",
+        "estimators/tags.py",
+        "*numbers, no_intervals=r.no_intervals)",
+        "*numbers)",
+        ("tests/estimators/test_tags.py",),
+    ),
+    Fault(
+        "norm-sub states intervals",
+        "estimators/methods.py",
+        "no_intervals=NO_INTERVALS.get(method))",
+        "no_intervals=None)",
+        ("tests/core/test_estimate.py",),
+    ),
+    Fault(
+        "a value that nobody told is known without error",
+        "estimators/evidence.py",
+        "variance = np.where(self.unseen, np.maximum(plausible, variance), variance)",
+        "variance = np.maximum(variance, 0)",
+        ("tests/estimators/test_uncertainty.py",),
+    ),
+    Fault(
         "the worst case counts every bot once",
         "estimators/tags.py",
         "return 2 * float(sum(abs(mass)",

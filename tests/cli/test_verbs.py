@@ -111,7 +111,7 @@ def test_obfuscate_never_quotes_a_value(files: Files) -> None:
 # estimate
 
 
-@pytest.mark.parametrize("method", ["linear", "threshold", "norm-sub", "projected", "mle", "em"])
+@pytest.mark.parametrize("method", ["linear", "projected", "mle", "em"])
 @pytest.mark.parametrize("name", ["rr", "unary", "subset", "hashing", "hadamard"])
 def test_estimate_is_the_estimator(tmp_path: Path, name: str, method: str) -> None:
     files = Files(tmp_path, name)
@@ -128,6 +128,48 @@ def test_estimate_is_the_estimator(tmp_path: Path, name: str, method: str) -> No
     for field, numbers in (("lower", low), ("upper", high), ("frequency", wanted.frequencies)):
         np.testing.assert_allclose(columns[field], numbers, rtol=1e-9, atol=1e-12)
     assert (facts["gap"] is None) == (method not in ("mle", "em"))
+
+
+@pytest.mark.parametrize("method", ["threshold", "norm-sub"])
+def test_methods_without_intervals_state_none_anywhere(files: Files, method: str) -> None:
+    wanted = estimate(files.mechanism, files.obfuscated(), method=method)
+    run = ("estimate", files.plan, files.reports, "--method", method)
+    facts = told(*run)
+    assert (facts["level"], facts["simultaneous"], facts["no_intervals"]) == (None, None, wanted.no_intervals)
+    assert list(facts["columns"]) == ["value", "sensitive", "frequency", "standard_error"]
+    assert facts["columns"]["frequency"] == wanted.frequencies.tolist()
+    text = done(*run)
+    assert f"Method '{method}' states no intervals, because" in text
+    assert "95% from" not in text
+    assert "95% from" in done("estimate", files.plan, files.reports)
+    for ending in ("csv", "parquet", "json", "svg"):
+        output = files.folder / f"{method}.{ending}"
+        done(*run, "--plot" if ending == "svg" else "-o", output)
+        content = output.read_bytes()
+        assert b"lower" not in content
+        assert b"upper" not in content
+        assert (b"states no intervals" in content) == (ending in ("json", "svg"))
+    linear = told("estimate", files.plan, files.reports)
+    assert (linear["level"], linear["simultaneous"], linear["no_intervals"]) == (0.95, False, None)
+    assert list(linear["columns"])[-2:] == ["lower", "upper"]
+
+
+@pytest.mark.parametrize("method", ["threshold", "norm-sub"])
+@pytest.mark.parametrize("option", [("--level", 0.95), ("--level", 0), ("--simultaneous",)])
+def test_what_is_said_of_intervals_is_refused_where_there_are_none(
+    files: Files, method: str, option: tuple[object, ...]
+) -> None:
+    """And before a report is read: these are damaged."""
+    files.reports.write_bytes(b"no reports")
+    message = refusal("estimate", files.plan, files.reports, "--method", method, *option)
+    assert f"{option[0]} does nothing here: method '{method}' states no intervals" in message
+
+
+def test_pictures_have_the_intervals_that_were_asked_for(files: Files) -> None:
+    files.obfuscated()
+    picture = files.folder / "e.svg"
+    done("estimate", files.plan, files.reports, "--plot", picture, "--level", 0.9, "--simultaneous")
+    assert "90% simultaneous interval" in picture.read_text()
 
 
 def test_estimate_shows_labels_as_they_are(files: Files) -> None:

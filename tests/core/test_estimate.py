@@ -104,7 +104,98 @@ def test_more_confidence_is_wider() -> None:
 @pytest.mark.parametrize("level", [0, 1, -0.5, 95, float("nan"), float("inf"), "0.9", None, True])
 def test_levels(level: Any) -> None:
     for attempt in (LINEAR.interval, LINEAR.columns, LINEAR.to_arrow, LINEAR.to_pandas):
+        if level is None and attempt != LINEAR.interval:
+            continue
         assert "level" in refused(ParameterError, lambda attempt=attempt: attempt(level))
+
+
+def far_below(build: Any) -> tuple[Estimate, int]:
+    """Return an estimate of 40 values, all sensitive, and the code of one seen much less than noise alone."""
+    mechanism = build(Domain(range(40)), 0.5)
+    counts = np.full(40, 1000)
+    counts[7] = 0
+    counts[8:] += np.arange(32) % 2 == 0
+    n = int(counts.sum()) if build is RandomizedResponse else 2000
+    return estimate(mechanism, Tally(mechanism.fingerprint, n, counts, np.zeros(0, int))), 7
+
+
+@pytest.mark.parametrize("build", [RandomizedResponse, UnaryEncoding])
+@pytest.mark.parametrize("level", [0.01, 0.5, 0.95, 0.999, 1 - 1e-12])
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_no_interval_is_nothing(build: Any, level: float, simultaneous: bool) -> None:
+    """However far below 0 the estimate is, a value may be there: z(1 - alpha/2) - z(1 - alpha) sigmas at least."""
+    found, code = far_below(build)
+    low, high = found.interval(level, simultaneous=simultaneous)
+    constant = found.second_moments[0][code]
+    alpha = (1 - level) / (40 if simultaneous else 1)
+    least = (norm.isf(alpha / 2) - max(norm.isf(alpha), 0)) * np.sqrt(constant / found.n)
+    assert found.frequencies[code] < -5 * np.sqrt(constant / found.n)
+    assert low[code] == 0
+    assert high[code] == pytest.approx(least, rel=1e-6)
+    assert (high > low).all()
+    if (level, simultaneous) == (0.95, False):
+        assert least == pytest.approx(0.3151 * np.sqrt(constant / found.n), rel=1e-3)
+
+
+def test_nor_is_it_everything() -> None:
+    """The mirror: an estimate far above 1 leaves room below."""
+    mechanism = UnaryEncoding(Domain(range(3)), 0.5)
+    found = estimate(mechanism, Tally(mechanism.fingerprint, 2000, np.array([2000, 900, 800]), np.zeros(0, int)))
+    assert found.frequencies[0] > 1.5
+    low, high = found.interval()
+    constant, slope = (numbers[0] for numbers in found.second_moments)
+    assert high[0] == 1
+    assert 1 - low[0] == pytest.approx(0.3151 * np.sqrt((constant + slope - 1) / 2000), rel=1e-3)
+
+
+# Methods without intervals
+
+WITHOUT = ["threshold", "norm-sub"]
+
+
+@pytest.mark.parametrize("method", WITHOUT)
+def test_some_methods_state_no_intervals(method: str, tmp_path: Path) -> None:
+    found = estimate(MECHANISM, TALLY, method=method)
+    asked = [found.interval, lambda: found.interval(0.9, simultaneous=True)]
+    for attempt in (found.columns, found.to_arrow, found.to_pandas, found.to_polars, found.plot):
+        asked += [lambda attempt=attempt: attempt(0.9), lambda attempt=attempt: attempt(simultaneous=True)]
+    asked += [lambda: found.to_csv(tmp_path / "e.csv", 0.95)]
+    for attempt in asked:
+        message = refused(ParameterError, attempt)
+        assert f"method '{method}' states no intervals, because" in message
+        assert "linear" in message
+    assert not (tmp_path / "e.csv").exists()
+
+
+@pytest.mark.parametrize("method", WITHOUT)
+def test_tables_without_intervals_have_no_columns_for_them(method: str, tmp_path: Path) -> None:
+    found = estimate(MECHANISM, TALLY, method=method)
+    assert list(found.columns()) == found.to_arrow().column_names == list(found.to_pandas()) == FIELDS[:-2]
+    assert found.to_polars().columns == FIELDS[:-2]
+    found.to_csv(tmp_path / "e.csv")
+    assert (tmp_path / "e.csv").read_bytes().startswith(b'"value","sensitive","frequency","standard_error"\n')
+    assert list(LINEAR.columns()) == FIELDS
+
+
+@pytest.mark.parametrize("method", WITHOUT)
+def test_an_attribute_keeps_its_name_whatever_the_method(method: str) -> None:
+    mechanism = RandomizedResponse(Domain.product({"lower": ["x", "y"], "n": [1, 2]}), 1.0)
+    reports = mechanism.obfuscate_codes([0, 1, 2, 3])
+    names = [list(estimate(mechanism, reports, method=one).columns())[:2] for one in (method, "linear")]
+    assert names == [["label_lower", "n"]] * 2
+
+
+@pytest.mark.parametrize("method", WITHOUT)
+@pytest.mark.parametrize("truth", [None, [0.1, 0.2, 0.3, 0.4]])
+def test_pictures_without_intervals_draw_none(method: str, truth: list[float] | None) -> None:
+    found = estimate(MECHANISM, TALLY, method=method)
+    chart, other = found.plot(truth=truth).to_dict(), LINEAR.plot(truth=truth).to_dict()
+    assert [layer["mark"]["type"] for layer in chart["layer"]] == ["point", *(["tick"] if truth else [])]
+    assert other["layer"][0]["mark"]["type"] == "rule"
+    assert len(other["layer"]) == len(chart["layer"]) + 1
+    assert "lower" not in str(chart)
+    assert "this method states no intervals" in str(chart)
+    assert "bar:" not in str(chart)
 
 
 # Columns
@@ -254,6 +345,15 @@ def test_pictures_show_the_numbers(truth: list[float] | None) -> None:
         assert row.get("truth") == (None if truth is None else truth[code])
     assert ("black tick" in str(chart.to_dict())) == (truth is not None)
     assert "80% interval" in str(chart.to_dict())
+
+
+def test_pictures_show_simultaneous_intervals_where_these_are_asked_for() -> None:
+    chart = LINEAR.plot(0.999, simultaneous=True)
+    low, high = LINEAR.interval(0.999, simultaneous=True)
+    drawn = {row["name"]: (row["lower"], row["upper"]) for row in values(chart)}
+    assert drawn == {name: (low[code], high[code]) for code, name in enumerate(DOMAIN.names(np.arange(4)))}
+    assert "bar: 99.9% simultaneous interval" in str(chart.to_dict())
+    assert "simultaneous" not in str(LINEAR.plot(0.999).to_dict())
 
 
 def test_tables_of_arrow_have_types() -> None:

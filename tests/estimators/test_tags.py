@@ -219,6 +219,23 @@ def test_stated_errors_are_not_too_small(mechanism: str, epsilon: float, backgro
     assert (stated <= spread * 1.8).all()
 
 
+@pytest.mark.parametrize("method", ["linear", "threshold", "norm-sub", "projected", "mle"])
+def test_intervals_are_stated_where_the_method_states_them(method: str) -> None:
+    """What is behind bots makes no honest interval of one that is not."""
+    plan = personalized("rr")
+    found = estimate_personalized(
+        plan, plan.common.obfuscate_codes([0, 1, 1, 6], random=SeededRandom(1)), method=method
+    )
+    for one in (found.estimate, found.intermediate):
+        if method in ("threshold", "norm-sub"):
+            assert f"method '{method}' states no intervals" in refused(ParameterError, one.interval)
+            assert "lower" not in one.columns()
+        else:
+            low, high = one.interval()
+            assert (high > low).all()
+        assert one.standard_errors.min() > 0
+
+
 # Refusals
 
 

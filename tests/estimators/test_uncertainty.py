@@ -10,8 +10,9 @@ from scipy.stats import binom, chi2
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
-from discreet.estimators import estimate
-from discreet.mechanisms import RandomizedResponse
+from discreet.estimators import METHODS, estimate
+from discreet.estimators.evidence import Evidence
+from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from evidence import LEVEL
 from laws import POOLS, SMALL, Case, cases, spelled
 
@@ -46,12 +47,69 @@ def test_linear_variances_are_unbiased_over_every_pair_of_reports(case: Case) ->
     outputs, distinct = {}, p @ channel.matrix
     for block, share in zip(channel.counted(mechanism).tolist(), distinct, strict=True):
         outputs[tuple(block)] = outputs.get(tuple(block), 0) + share
-    mean = np.zeros(5)
+    mean, stated = np.zeros(5), np.zeros(5)
     for first, one in outputs.items():
         for second, other in outputs.items():
             tally = Tally(mechanism.fingerprint, 2, np.array(first) + second, np.zeros(0, int))
-            mean += one * other * estimate(mechanism, tally).standard_errors ** 2
+            evidence = Evidence.of(mechanism, tally)
+            variance, errors = evidence.variance(evidence.linear) * 2, estimate(mechanism, tally).standard_errors
+            np.testing.assert_allclose(errors[~evidence.unseen] ** 2, variance[~evidence.unseen], rtol=1e-12)
+            mean, stated = mean + one * other * variance, stated + one * other * errors**2
     np.testing.assert_allclose(mean, mechanism.expected_standard_errors(2, p) ** 2, rtol=1e-9)
+    # Where both reports say the same of a value, what is stated is more than that: they may agree by chance.
+    assert (stated > mean).all()
+
+
+# Where nothing was seen
+
+METHODS_AND_OPTIONS = [(method, {}) for method in METHODS] + [("threshold", {"remainder": "zero"})]
+any_method = pytest.mark.parametrize(("method", "options"), METHODS_AND_OPTIONS, ids=str)
+
+
+@pytest.mark.parametrize("build", [RandomizedResponse, UnaryEncoding, SubsetSelection, LocalHashing, HadamardResponse])
+@pytest.mark.parametrize("n", [1, 2, 30, 1000])
+@any_method
+def test_no_error_is_0_where_nothing_was_seen(build: Any, n: int, method: str, options: dict[str, Any]) -> None:
+    """Whatever the method: of 60 values, many in clear that nobody told, none is known."""
+    for sensitive in (range(20), None):
+        mechanism = build(Domain(range(60), sensitive=sensitive), 2.0)
+        codes = np.random.default_rng(n).choice([0, 1, 30, 31], n)
+        found = estimate(mechanism, mechanism.obfuscate_codes(codes, random=SeededRandom(1)), method=method, **options)
+        # Half a report is the least step that any estimate of a frequency makes.
+        assert found.standard_errors.min() >= 0.5 / n
+        if found.no_intervals is None:
+            low, high = found.interval()
+            assert (high > low).all()
+
+
+def test_an_unseen_value_in_clear_has_the_error_of_one_report() -> None:
+    """0 +- 1/(n s), where the score interval of one standard deviation ends; no less than a value seen once."""
+    mechanism = RandomizedResponse(Domain(range(4), sensitive=[0, 1]), 1.0)
+    n, s = 1000, mechanism.threshold / 2**64
+    tally = Tally(mechanism.fingerprint, n, np.array([600, 399]), np.array([0, 1]))
+    unseen, once = estimate(mechanism, tally).standard_errors[2:]
+    assert unseen == pytest.approx(1 / (n * s), rel=2e-3)
+    assert once == pytest.approx(1 / (n * s), rel=2e-3)
+    for method in METHODS:
+        assert estimate(mechanism, tally, method=method).standard_errors[2] >= unseen
+
+
+def test_an_unseen_sensitive_value_has_the_error_of_noise() -> None:
+    """No symbol where noise alone would send hundreds: what is stated is what noise makes, not 0."""
+    mechanism = RandomizedResponse(Domain(range(40)), 0.5)
+    counts = np.array([0] + [1000] * 39)
+    noise = mechanism.expected_standard_errors(39_000, np.array([0.0] + [1 / 39] * 39))[0]
+    for method in METHODS:
+        tally = Tally(mechanism.fingerprint, 39_000, counts, np.zeros(0, int))
+        assert estimate(mechanism, tally, method=method).standard_errors[0] >= noise * (1 - 1e-9)
+
+
+def test_the_error_is_0_where_the_truth_is_known() -> None:
+    """Everybody has the only value there is."""
+    mechanism = RandomizedResponse(Domain(["only"]), 1.0)
+    found = estimate(mechanism, mechanism.obfuscate(["only"] * 5))
+    assert found.frequencies == pytest.approx([1.0])
+    assert found.standard_errors == pytest.approx([0.0], abs=1e-9)
 
 
 @linear_cases

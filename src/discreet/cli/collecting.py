@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.cli.personalizing import backgrounds, bot_facts, codes_of, notes, show_bots
 from discreet.cli.terminal import console, progress_bar, show_json, show_table
-from discreet.core.estimate import Estimate
+from discreet.core.estimate import DEFAULT_LEVEL, Estimate
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
@@ -18,6 +18,7 @@ from discreet.engines import Counted, Progress, gather, tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.evidence import Observed
+from discreet.estimators.methods import NO_INTERVALS
 from discreet.estimators.tags import TagEstimate, estimate_personalized
 from discreet.io.files import check_free, replacing, write_reports, write_tally
 from discreet.io.json_text import json_text
@@ -66,6 +67,7 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
     mechanism, known = document.mechanism(), backgrounds(document, options["background"])
     method = options["method"]
     _check_outputs(options)
+    _check_intervals(options)
     with progress_bar("reading") as progress, _engine(options) as engine:
         data, left_out = _gathered(engine, mechanism, sources, options, partial(progress, "reading"))
         given = {"method": method, **_given(options, progress)}
@@ -77,7 +79,7 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
         _write_estimate(options["output"], found, level, simultaneous=together, force=force)
     if options["plot"] is not None:
         with replacing(options["plot"], force=force) as beside:
-            found.plot(level).save(str(beside), **picture_options(beside))
+            found.plot(level, simultaneous=together).save(str(beside), **picture_options(beside))
     if options["as_json"]:
         bots = {} if tagged is None else bot_facts(tagged)
         others = {"left_out": dict(left_out)} if left_out else {}
@@ -114,6 +116,14 @@ def _check_outputs(options: dict[str, Any]) -> None:
         if not path.name.endswith(endings):
             raise ParameterError(f"{what} are kept as {', '.join(endings)}, got {path.name!r}.")
         check_free(path, force=options["force"])
+
+
+def _check_intervals(options: dict[str, Any]) -> None:
+    """Refuse what is said of intervals where the method has none, before anything is read."""
+    why = NO_INTERVALS.get(options["method"])
+    if why is not None and (options["level"] is not None or options["simultaneous"]):
+        name = "--simultaneous" if options["level"] is None else "--level"
+        raise ParameterError(f"{name} does nothing here: {why}")
 
 
 def _given(options: dict[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
@@ -175,7 +185,7 @@ def _tally_of(mechanism: BlockMechanism, data: Reports | Tally | Observed) -> Ta
     return data.tally if isinstance(data, Observed) else data
 
 
-def _write_estimate(path: Path, found: Estimate, level: float, *, simultaneous: bool, force: bool) -> None:
+def _write_estimate(path: Path, found: Estimate, level: float | None, *, simultaneous: bool, force: bool) -> None:
     with replacing(path, force=force) as beside:
         if path.suffix == ".csv":
             found.to_csv(beside, level, simultaneous=simultaneous)
@@ -188,39 +198,48 @@ def _write_estimate(path: Path, found: Estimate, level: float, *, simultaneous: 
             beside.write_text(text + "\n", encoding="utf-8")
 
 
-def _as_json(found: Estimate, level: float, *, simultaneous: bool) -> dict[str, Any]:
-    columns = found.columns(level, simultaneous=simultaneous)
+def _as_json(found: Estimate, level: float | None, *, simultaneous: bool) -> dict[str, Any]:
+    columns, some = found.columns(level, simultaneous=simultaneous), found.no_intervals is None
     return {
         "plan": found.fingerprint,
         "method": found.method,
         "n": found.n,
         "gap": found.gap,
-        "level": level,
-        "simultaneous": simultaneous,
+        "level": (DEFAULT_LEVEL if level is None else level) if some else None,
+        "simultaneous": simultaneous if some else None,
+        "no_intervals": found.no_intervals,
         "simulated": found.simulated,
         "columns": {name: column.tolist() for name, column in columns.items()},
     }
 
 
 def _show(
-    mechanism: BlockMechanism | Personalized, found: Estimate, level: float, *, simultaneous: bool, largest: int
+    mechanism: BlockMechanism | Personalized,
+    found: Estimate,
+    level: float | None,
+    *,
+    simultaneous: bool,
+    largest: int,
 ) -> None:
-    columns = found.columns(level, simultaneous=simultaneous)
-    codes = found.largest(max(largest, 1))
-    cells = [
-        [
-            name,
-            "yes" if columns["sensitive"][code] else "no",
-            *(f"{columns[field][code]:.4%}" for field in ("frequency", "standard_error", "lower", "upper")),
-        ]
-        for code, name in zip(codes, found.domain.names(codes), strict=True)
-    ]
-    kind = "simultaneous " if simultaneous else ""
-    title = f"{len(codes)} largest of {found.domain.size} values; {found.n:,} reports, method {found.method}"
-    headings = ["value", "sensitive", "estimate", "std. error", f"{kind}{level:.0%} from", "to"]
-    show_table(title, headings, cells, left=2)
+    _show_values(found, level, simultaneous=simultaneous, largest=largest)
+    if found.no_intervals is not None:
+        console().print(found.no_intervals[0].upper() + found.no_intervals[1:])
     if found.gap is not None:
         console().print(f"Log-likelihood certified to {found.gap:.1e} nats per report.")
     console().print(str(mechanism.guarantee))
     if found.simulated:
         console().print("These reports are simulated with a known seed: they protect nobody.")
+
+
+def _show_values(found: Estimate, level: float | None, *, simultaneous: bool, largest: int) -> None:
+    columns = found.columns(level, simultaneous=simultaneous)
+    numbers = [name for name in ("frequency", "standard_error", "lower", "upper") if name in columns]
+    codes = found.largest(max(largest, 1))
+    cells = [
+        [name, "yes" if columns["sensitive"][code] else "no", *(f"{columns[field][code]:.4%}" for field in numbers)]
+        for code, name in zip(codes, found.domain.names(codes), strict=True)
+    ]
+    kind, confidence = "simultaneous " if simultaneous else "", DEFAULT_LEVEL if level is None else level
+    title = f"{len(codes)} largest of {found.domain.size} values; {found.n:,} reports, method {found.method}"
+    headings = ["value", "sensitive", "estimate", "std. error", f"{kind}{confidence * 100:g}% from", "to"]
+    show_table(title, headings[: 2 + len(numbers)], cells, left=2)

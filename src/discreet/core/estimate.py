@@ -14,6 +14,9 @@ from discreet.errors import ParameterError
 from discreet.extras import optional
 from discreet.plots.frequencies import Panel, frequency_chart
 
+DEFAULT_LEVEL = 0.95
+"""Confidence of intervals where none is asked for."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Estimate:
@@ -31,6 +34,7 @@ class Estimate:
         simulated: whether any report was simulated.
         second_moments: ``(A, B)``, each ``(|X|,)``, such that n times the variance is A + B p - p^2 where the truth
             is p; None if the estimate is not linear.
+        no_intervals: why there are none, as the sentence that refuses them; None where there are.
     """
 
     domain: Domain
@@ -43,6 +47,7 @@ class Estimate:
     passes: float | None = None
     simulated: bool = False
     second_moments: tuple[FloatArray, FloatArray] | None = field(default=None)
+    no_intervals: str | None = None
 
     def __post_init__(self) -> None:
         """Make the numbers read-only."""
@@ -54,12 +59,13 @@ class Estimate:
         marks = ", simulated" if self.simulated else ""
         return f"Estimate({self.method}, n={self.n}, {self.domain.size} values{gap}{marks})"
 
-    def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[FloatArray, FloatArray]:
+    def interval(self, level: float = DEFAULT_LEVEL, simultaneous: bool = False) -> tuple[FloatArray, FloatArray]:
         """Return confidence intervals for the true frequencies.
 
         Linear estimates get score intervals (Wilson's, for any mechanism: the p whose own variance makes the estimate
-        plausible), which are right for small frequencies too. The others get estimate -+ z standard errors; where
-        such an estimator is biased, as every one is that must stay above zero, they cover less than they say.
+        plausible), which are right for small frequencies too and always reach above zero. The others get estimate -+ z
+        standard errors; where such an estimator is biased, as every one is that must stay above zero, they cover less
+        than they say. Methods for which that would mislead have none: ``threshold`` and ``norm-sub``.
 
         Args:
             level: confidence, in (0, 1).
@@ -69,85 +75,131 @@ class Estimate:
             Lower and upper ends, each ``(|X|,)``, within [0, 1].
 
         Raises:
-            ParameterError: if the level is not in (0, 1).
+            ParameterError: if the level is not in (0, 1), or the method states no intervals.
         """
         if not (isinstance(level, int | float) and isfinite(level) and 0 < level < 1):
             raise ParameterError(f"level must be a number between 0 and 1, both excluded, got level={level!r}.")
+        if self.no_intervals is not None:
+            raise ParameterError(self.no_intervals)
         tail = (1 - level) / 2 / (self.domain.size if simultaneous else 1)
-        z = -NormalDist().inv_cdf(tail)
-        low, high = self._wald(z) if self.second_moments is None else self._score(z, *self.second_moments)
+        low, high = self._wald(tail) if self.second_moments is None else self._score(tail, *self.second_moments)
         return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
-    def _wald(self, z: float) -> tuple[FloatArray, FloatArray]:
-        return self.frequencies - z * self.standard_errors, self.frequencies + z * self.standard_errors
+    def _wald(self, tail: float) -> tuple[FloatArray, FloatArray]:
+        away = _sigmas(tail) * self.standard_errors
+        return self.frequencies - away, self.frequencies + away
 
-    def _score(self, z: float, constant: FloatArray, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Solve (p_hat - p)^2 = z^2 (A + B p - p^2) / n for p."""
-        share = z * z / self.n
-        centre = (2 * self.frequencies + share * slope) / (2 * (1 + share))
-        product = (self.frequencies**2 - share * constant) / (1 + share)
-        half = np.sqrt(np.maximum(centre**2 - product, 0))
-        return centre - half, centre + half
+    def _score(self, tail: float, constant: FloatArray, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
+        z = _sigmas(tail)
+        low, high = score_ends(self.frequencies, (constant, slope), self.n, z)
+        # An estimate far below 0 (above 1) leaves no plausible p; a one-sided interval of this level would still reach
+        # this far from the border.
+        room = z - _sigmas(min(2 * tail, 0.5))
+        at_zero, at_one = (np.sqrt(np.maximum(end, 0) / self.n) for end in (constant, constant + slope - 1))
+        return np.minimum(low, 1 - room * at_one), np.maximum(high, room * at_zero)
 
-    def columns(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, AnyArray]:
+    def columns(self, level: float | None = None, *, simultaneous: bool = False) -> dict[str, AnyArray]:
         """Return the estimate as named columns: labels, sensitive, frequency, standard_error, lower, upper.
 
-        An attribute that bears one of these names itself is called label_... here.
+        A method that states no intervals has no columns lower and upper. An attribute that bears one of these names
+        itself is called label_... here.
+
+        Args:
+            level: confidence of the intervals; None for 0.95 where there are any.
+            simultaneous: as for `interval`.
+
+        Raises:
+            ParameterError: if intervals are asked for that the method does not state; or as for `interval`.
         """
-        low, high = self.interval(level, simultaneous=simultaneous)
         own = {
             "sensitive": self.domain.sensitive,
             "frequency": self.frequencies,
             "standard_error": self.standard_errors,
-            "lower": low,
-            "upper": high,
         }
-        labels = {f"label_{name}" if name in own else name: column for name, column in self.domain.table().items()}
+        if self.no_intervals is None or level is not None or simultaneous:
+            ends = self.interval(DEFAULT_LEVEL if level is None else level, simultaneous=simultaneous)
+            own |= dict(zip(("lower", "upper"), ends, strict=True))
+        taken = {*own, "lower", "upper"}
+        labels = {f"label_{name}" if name in taken else name: column for name, column in self.domain.table().items()}
         return labels | own
 
-    def to_arrow(self, level: float = 0.95, *, simultaneous: bool = False) -> Any:
+    def to_arrow(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
         """Return a `pyarrow.Table` of `columns`."""
         import pyarrow as pa
 
         found = self.columns(level, simultaneous=simultaneous)
         return pa.table({name: pa.array(_plain(column)) for name, column in found.items()})
 
-    def to_pandas(self, level: float = 0.95, *, simultaneous: bool = False) -> Any:
+    def to_pandas(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
         """Return a `pandas.DataFrame` of `columns`."""
         found = self.columns(level, simultaneous=simultaneous)
         return optional("pandas").DataFrame({name: _plain(column) for name, column in found.items()})
 
-    def to_polars(self, level: float = 0.95, *, simultaneous: bool = False) -> Any:
+    def to_polars(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
         """Return a `polars.DataFrame` of `columns`."""
         return optional("polars").from_arrow(self.to_arrow(level, simultaneous=simultaneous))
 
-    def to_csv(self, path: str | Path, level: float = 0.95, *, simultaneous: bool = False) -> None:
+    def to_csv(self, path: str | Path, level: float | None = None, *, simultaneous: bool = False) -> None:
         """Write `columns` as a CSV file with a header, in UTF-8; an existing file is replaced."""
         from pyarrow import csv
 
         csv.write_csv(self.to_arrow(level, simultaneous=simultaneous), str(path))
 
-    def plot(self, level: float = 0.95, *, truth: Any = None, largest: int = 40) -> Any:
-        """Return an Altair chart: frequencies with intervals, sensitive values marked.
+    def plot(
+        self, level: float | None = None, *, simultaneous: bool = False, truth: Any = None, largest: int = 40
+    ) -> Any:
+        """Return an Altair chart: frequencies with intervals, if the method states any, sensitive values marked.
 
         Args:
-            level: confidence of the intervals.
+            level: confidence of the intervals; None for 0.95 where there are any.
+            simultaneous: as for `interval`.
             truth: ``(|X|,)`` true frequencies to be drawn too, where they are known.
             largest: how many values to draw, those with the largest frequencies.
         """
         title = f"Estimated shares: {self.n:,} reports, method {self.method}"
-        return frequency_chart(self.panel(title, self.largest(largest, truth), level=level, truth=truth))
+        codes = self.largest(largest, truth)
+        return frequency_chart(self.panel(title, codes, level=level, simultaneous=simultaneous, truth=truth))
 
     def largest(self, count: int, truth: Any = None) -> IntArray:
         """Return the codes of the ``count`` most frequent values (by the truth where it is given), in falling order."""
         ranked = self.frequencies if truth is None else np.asarray(truth)
         return np.argsort(-ranked, kind="stable")[:count]
 
-    def panel(self, title: str, codes: IntArray, *, level: float = 0.95, truth: Any = None) -> Panel:
+    def panel(
+        self, title: str, codes: IntArray, *, level: float | None = None, simultaneous: bool = False, truth: Any = None
+    ) -> Panel:
         """Return what a chart of the given values shows."""
-        columns = {name: column[codes] for name, column in self.columns(level).items()}
+        columns = {name: column[codes] for name, column in self.columns(level, simultaneous=simultaneous).items()}
         known = None if truth is None else np.asarray(truth, dtype=np.float64)[codes]
-        return Panel(title, self.domain.names(codes), columns, known, level)
+        confidence = DEFAULT_LEVEL if level is None else level
+        return Panel(title, self.domain.names(codes), columns, known, confidence, simultaneous)
+
+
+def score_ends(
+    frequencies: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: int, z: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the p at which an estimate is z standard deviations away: (p_hat - p)^2 = z^2 (A + B p - p^2) / n.
+
+    Args:
+        frequencies: ``(|X|,)`` p_hat.
+        second_moments: A and B, each ``(|X|,)``; see `Estimate`.
+        n: number of reports.
+        z: in standard deviations.
+
+    Returns:
+        The lower and the upper solution, each ``(|X|,)``; they may lie outside [0, 1].
+    """
+    constant, slope = second_moments
+    share = z * z / n
+    centre = (2 * frequencies + share * slope) / (2 * (1 + share))
+    product = (frequencies**2 - share * constant) / (1 + share)
+    half = np.sqrt(np.maximum(centre**2 - product, 0))
+    return centre - half, centre + half
+
+
+def _sigmas(tail: float) -> float:
+    """Return how many standard deviations a normal number exceeds with probability ``tail``."""
+    return -NormalDist().inv_cdf(tail)
 
 
 def _plain(column: AnyArray) -> Any:

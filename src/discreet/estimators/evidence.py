@@ -5,7 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.arrays import FloatArray
+from discreet.arrays import BoolArray, FloatArray
+from discreet.core.estimate import score_ends
 from discreet.core.reports import Reports, refuse_strangers
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
@@ -91,6 +92,31 @@ class Evidence:
         """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are ``at``."""
         constant, slope = self.second_moments
         found: FloatArray = np.maximum(constant + slope * at - at * at, 0) / self.n
+        return found
+
+    @cached_property
+    def linear_errors(self) -> FloatArray:
+        """``(|X|,)`` standard errors of the linear estimates; 0 only where there is one value, so that it is known.
+
+        Where nothing of a value was seen, or nothing else, the variance at the estimate is 0 because all reports agree,
+        not because the truth is known. There it is the largest at the ends of the score interval of one standard
+        deviation: what one report more or less would mean, or the noise where that is more.
+        """
+        # n - 1: with the data's own mean in it, this is unbiased.
+        variance = self.variance(self.linear) * (self.n / max(self.n - 1, 1))
+        if self.unseen.any():
+            ends = (np.clip(end, 0, 1) for end in score_ends(self.linear, self.second_moments, self.n, 1.0))
+            plausible = np.maximum(*(self.variance(end) for end in ends))
+            variance = np.where(self.unseen, np.maximum(plausible, variance), variance)
+        found: FloatArray = np.sqrt(variance)
+        return found
+
+    @cached_property
+    def unseen(self) -> BoolArray:
+        """``(|X|,)`` booleans: which linear estimates vary by less than half a report, by their own variance."""
+        if self.mechanism.domain.size == 1:
+            return np.zeros(1, dtype=np.bool_)
+        found: BoolArray = self.variance(self.linear) < (0.5 / self.n) ** 2
         return found
 
     @cached_property

@@ -11,16 +11,21 @@ from discreet.estimators.evidence import Evidence
 from discreet.estimators.simplex import norm_sub, project_onto_simplex
 from discreet.estimators.spread import censored_deviation, projected_deviation
 
+NO_INTERVALS = {
+    name: f"method {name!r} states no intervals, because those of its standard errors would hold far less often than "
+    "they say (docs/coverage.md); take those of method 'linear'."
+    for name in ("threshold", "norm-sub")
+}
+"""Why the methods that state no intervals do not, by name."""
+
 
 def linear(evidence: Evidence) -> Estimate:
     """Solve for the frequencies: unbiased, may be negative, need not sum to one [ULDP, (3)].
 
     Wins where estimates are averaged or compared later, and where honest intervals are wanted.
     """
-    variance = evidence.variance(evidence.linear)
-    # n - 1: with the data's own mean in it, this is unbiased.
-    errors = np.sqrt(variance * evidence.n / max(evidence.n - 1, 1))
-    return finished(evidence, evidence.linear, errors, "linear", second_moments=evidence.second_moments)
+    moments = evidence.second_moments
+    return finished(evidence, evidence.linear, evidence.linear_errors, "linear", second_moments=moments)
 
 
 def threshold(evidence: Evidence, *, significance: float = 0.05, remainder: str = "uniform") -> Estimate:
@@ -40,7 +45,8 @@ def threshold(evidence: Evidence, *, significance: float = 0.05, remainder: str 
     below = np.where(evidence.linear > cut, 0.0, frequencies)
     deviation = np.sqrt(evidence.variance(np.maximum(frequencies, 0)))
     errors = censored_deviation(frequencies, deviation, cut, below)
-    return finished(evidence, frequencies, errors, f"threshold ({remainder})")
+    no_intervals = NO_INTERVALS["threshold"]
+    return finished(evidence, frequencies, errors, f"threshold ({remainder})", no_intervals=no_intervals)
 
 
 def checked_significance(significance: float) -> float:
@@ -91,7 +97,7 @@ def _projected(evidence: Evidence, pull: FloatArray, frequencies: FloatArray, me
     variance = evidence.safe_variance
     covariance = evidence.sum_covariance(frequencies, variance)
     errors = projected_deviation(evidence.linear - correction * pull, variance, covariance, kept, share)
-    return finished(evidence, frequencies, errors, method)
+    return finished(evidence, frequencies, errors, method, no_intervals=NO_INTERVALS.get(method))
 
 
 def finished(
@@ -103,9 +109,16 @@ def finished(
     gap: float | None = None,
     passes: float | None = None,
     second_moments: tuple[FloatArray, FloatArray] | None = None,
+    no_intervals: str | None = None,
 ) -> Estimate:
-    """Wrap numbers up as an estimate."""
+    """Wrap numbers up as an estimate.
+
+    Where nothing was seen of a value, or a formula leaves it an error of less than half a report, no method claims to
+    know more than the linear estimate does.
+    """
     mechanism, tally = evidence.mechanism, evidence.tally
+    bare = evidence.unseen | (errors < 0.5 / tally.n)
+    errors = np.where(bare, np.maximum(errors, evidence.linear_errors), errors)
     return Estimate(
         mechanism.domain,
         frequencies,
@@ -117,4 +130,5 @@ def finished(
         passes,
         tally.simulated,
         second_moments,
+        no_intervals,
     )

@@ -245,4 +245,4 @@ def _shared(domain: Domain, r: Estimate, shares: tuple[Share, ...]) -> Estimate:
         own[share.codes] += mass / share.base
     variance += (own * r.standard_errors[: domain.size]) ** 2
     numbers = r.n, f"{r.method}, bots shared", r.fingerprint, r.gap, r.passes, r.simulated
-    return Estimate(domain, frequencies, np.sqrt(variance), *numbers)
+    return Estimate(domain, frequencies, np.sqrt(variance), *numbers, no_intervals=r.no_intervals)

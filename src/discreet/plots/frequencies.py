@@ -19,9 +19,11 @@ class Panel:
     Attributes:
         title: above the chart.
         names: one label per value, from the top down.
-        columns: ``frequency``, ``lower``, ``upper``, ``sensitive``; each as long as ``names``.
+        columns: ``frequency``, ``sensitive``, and ``lower`` and ``upper`` where there are intervals; each as long as
+            ``names``.
         truth: true frequencies, as long; None where they are not known.
-        level: confidence of the intervals.
+        level: confidence of the intervals, if there are any.
+        simultaneous: whether all intervals hold at once with that confidence.
     """
 
     title: str
@@ -29,12 +31,25 @@ class Panel:
     columns: dict[str, AnyArray]
     truth: FloatArray | None = None
     level: float = 0.95
+    simultaneous: bool = False
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """The columns of numbers."""
+        return tuple(name for name in ("frequency", "lower", "upper") if name in self.columns)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there are intervals to draw."""
+        return "lower" in self.columns
 
     @property
     def legend(self) -> str:
         """What the marks mean."""
         known = "" if self.truth is None else "; black tick: true share"
-        return f"dot: estimate; bar: {self.level:.0%} interval{known}"
+        kind = "simultaneous " if self.simultaneous else ""
+        bars = f"bar: {self.level * 100:g}% {kind}interval" if self.has_intervals else "this method states no intervals"
+        return f"dot: estimate; {bars}{known}"
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -42,19 +57,19 @@ class Panel:
         found = []
         for place, name in enumerate(self.names):
             row: dict[str, Any] = {"name": name, "class": SENSITIVE if self.columns["sensitive"][place] else CLEAR}
-            row |= {field: float(self.columns[field][place]) for field in ("frequency", "lower", "upper")}
+            row |= {field: float(self.columns[field][place]) for field in self.drawn}
             found.append(row if self.truth is None else {**row, "truth": float(self.truth[place])})
         return found
 
     @property
     def end(self) -> float:
         """The largest number drawn."""
-        highest = [float(self.columns[field].max()) for field in ("frequency", "upper")]
+        highest = [float(self.columns[field].max()) for field in self.drawn]
         return max([*highest, *([] if self.truth is None else [float(self.truth.max())])])
 
 
 def frequency_chart(panel: Panel, *, width: int = 520, end: float | None = None, names: bool = True) -> Any:
-    """Draw one row per value: estimate with interval, and the truth where it is known.
+    """Draw one row per value: estimate, its interval if there is one, and the truth where it is known.
 
     Args:
         panel: what to draw.
@@ -74,12 +89,12 @@ def frequency_chart(panel: Panel, *, width: int = 520, end: float | None = None,
     tips = [alt.Tooltip("name:N"), alt.Tooltip("class:N", title="value is")]
     tips += [alt.Tooltip(f"{field}:Q", format=".3%") for field in panel.rows[0] if field not in ("name", "class")]
     shared = {"y": y, "color": _colour(alt), "tooltip": tips}
-    layers = [
-        base.mark_rule(strokeWidth=2.5, opacity=0.5).encode(
-            x=alt.X("lower:Q", axis=ticks, **x), x2="upper:Q", **shared
-        ),
-        base.mark_point(filled=True, size=34, opacity=1).encode(x=alt.X("frequency:Q", axis=ticks, **x), **shared),
-    ]
+    layers = []
+    if panel.has_intervals:
+        bar = base.mark_rule(strokeWidth=2.5, opacity=0.5)
+        layers.append(bar.encode(x=alt.X("lower:Q", axis=ticks, **x), x2="upper:Q", **shared))
+    dot = base.mark_point(filled=True, size=34, opacity=1)
+    layers.append(dot.encode(x=alt.X("frequency:Q", axis=ticks, **x), **shared))
     if panel.truth is not None:
         tick = base.mark_tick(color="black", thickness=2, height=11)
         layers.append(tick.encode(x=alt.X("truth:Q", axis=ticks, **x), y=y, tooltip=tips))
