@@ -16,13 +16,16 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError
 from discreet.io import arrow, json_form
 from discreet.io.endings import BROKEN, ending, lines_of, opened_text, written_text
+from discreet.io.seals import SealingFile
+from discreet.io.stored import ARROW_SUFFIXES, FileState, look, read_groups
 from discreet.mechanisms import Mechanism
 
-ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
 LINE_SUFFIXES = (".jsonl", ".jsonl.gz")
 REPORT_SUFFIXES = (".parquet", *ARROW_SUFFIXES, *LINE_SUFFIXES)
 TALLY_SUFFIX = ".tally.parquet"
 _BATCH = 1 << 18
+# What a row group or a batch holds at most: readers check and keep it as a whole.
+_GROUP_ROWS, _GROUP_BYTES = 1 << 20, 1 << 28
 _LONGEST_NAME = 255
 
 
@@ -135,14 +138,30 @@ def checked_suffix(path: Path) -> str:
 
 
 class _TableSink:
-    def __init__(self, writer: Any) -> None:
-        self._writer = writer
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._file = SealingFile(path)
+        if ending(path) == ".parquet":
+            self._writer = pq.ParquetWriter(self._file, schema, compression="zstd", write_page_checksum=True)
+        else:
+            self._writer = pa.ipc.new_file(self._file, schema)
 
     def write(self, mechanism: Mechanism, reports: Reports) -> None:
-        self._writer.write_table(arrow.to_arrow(mechanism, reports))
+        each = sum(column.bytes for column in mechanism.columns)
+        self.write_table(arrow.to_arrow(mechanism, reports), min(max(_GROUP_BYTES // each, 1), _GROUP_ROWS))
+
+    def write_table(self, table: pa.Table, rows: int = _GROUP_ROWS) -> None:
+        for start in range(0, table.num_rows, rows):
+            group = table.slice(start, rows)
+            self._writer.write_table(group, rows)
+            self._file.mark(group.num_rows)
 
     def close(self) -> None:
-        self._writer.close()
+        try:
+            self._file.hold()
+            self._writer.close()
+            self._file.seal()
+        finally:
+            self._file.release()
 
 
 class _LineSink:
@@ -161,9 +180,7 @@ class _LineSink:
 def _open(path: Path, kind: str, schema: pa.Schema) -> _TableSink | _LineSink:
     if kind in LINE_SUFFIXES:
         return _LineSink(path, compressed=kind != LINE_SUFFIXES[0])
-    if kind == ".parquet":
-        return _TableSink(pq.ParquetWriter(path, schema, compression="zstd"))
-    return _TableSink(pa.ipc.new_file(str(path), schema))
+    return _TableSink(path, schema)
 
 
 def read_reports(path: str | Path, mechanism: Mechanism) -> Reports:
@@ -182,30 +199,17 @@ def iterate_reports(path: str | Path, mechanism: Mechanism, *, batch: int = _BAT
     source = Path(path)
     with readable(source):
         if checked_suffix(source) in LINE_SUFFIXES:
+            state = FileState.of(source)
             with opened_text(source) as text:
                 yield json_form.from_json(mechanism, lines_of(text, json_form.longest_line(mechanism)))
+            state.check(source)
             return
-        empty = True
-        for table in _tables(source, batch):
+        stored, empty = look(source), True
+        for part in read_groups(stored, range(len(stored.rows)), batch):
             empty = False
-            yield arrow.from_arrow(mechanism, table)
+            yield arrow.from_arrow(mechanism, pa.Table.from_batches([part]))
         if empty:
-            yield arrow.from_arrow(mechanism, _schema(source).empty_table())
-
-
-def _tables(path: Path, batch: int) -> Iterator[pa.Table]:
-    if ending(path) == ".parquet":
-        with pq.ParquetFile(path) as source:
-            for part in source.iter_batches(batch):
-                yield pa.Table.from_batches([part]).replace_schema_metadata(source.schema_arrow.metadata)
-    else:
-        with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as source:
-            for place in range(source.num_record_batches):
-                yield pa.Table.from_batches([source.get_batch(place)], schema=source.schema)
-
-
-def _schema(path: Path) -> pa.Schema:
-    return pq.read_schema(path) if ending(path) == ".parquet" else pa.ipc.open_file(str(path)).schema
+            yield arrow.from_arrow(mechanism, stored.schema.empty_table())
 
 
 def write_tally(path: str | Path, tally: Tally, *, force: bool = False) -> None:
@@ -214,7 +218,11 @@ def write_tally(path: str | Path, tally: Tally, *, force: bool = False) -> None:
     counts = pa.array(np.concatenate([tally.support, tally.clear]))
     schema = pa.schema([pa.field("count", pa.int64())], metadata=arrow.stamp("tally", tally.fingerprint, **facts))
     with replacing(path, force=force) as beside:
-        pq.write_table(pa.Table.from_arrays([counts], schema=schema), beside, compression="zstd")
+        sink = _TableSink(beside, schema)
+        try:
+            sink.write_table(pa.Table.from_arrays([counts], schema=schema))
+        finally:
+            sink.close()
 
 
 def read_tally(path: str | Path, mechanism: Mechanism) -> Tally:
@@ -226,9 +234,10 @@ def read_tally(path: str | Path, mechanism: Mechanism) -> Tally:
     """
     source = Path(path)
     with readable(source):
-        with pq.ParquetFile(source) as file:
-            facts = arrow.read_stamp(file.schema_arrow, "tally", mechanism.fingerprint)
-            table = file.read()
+        stored = look(source)
+        facts = arrow.read_stamp(stored.schema, "tally", mechanism.fingerprint)
+        batches = read_groups(stored, range(len(stored.rows)), _BATCH)
+        table = pa.Table.from_batches(batches, schema=stored.schema)
         return _checked_tally(mechanism, facts, table)
 
 

@@ -5,17 +5,17 @@ columns are checked before any part is read; of JSON lines, each with a plan of 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from discreet.errors import DataError, ParameterError
 from discreet.io import arrow, json_form
-from discreet.io.endings import ending, is_lines, lines_of, opened_text
-from discreet.io.files import ARROW_SUFFIXES, LINE_SUFFIXES, REPORT_SUFFIXES, TALLY_SUFFIX, checked_suffix, readable
+from discreet.io.endings import ending, lines_of, opened_text
+from discreet.io.files import LINE_SUFFIXES, REPORT_SUFFIXES, TALLY_SUFFIX, checked_suffix, readable
+from discreet.io.stored import FileState, StoredTable, look, read_groups
 from discreet.mechanisms import Mechanism
 
 # Rows per part: enough work to be worth handing out. Rows and bytes per batch: what stays in the cache while it is
@@ -23,7 +23,6 @@ from discreet.mechanisms import Mechanism
 _PART_ROWS = 1 << 21
 _BATCH_ROWS = 1 << 20
 _BATCH_BYTES = 1 << 22
-_BUFFER_BYTES, _LARGE_GROUP = 1 << 20, 1 << 26
 _LINES, _LETTERS = 1 << 16, 1 << 25
 
 
@@ -35,13 +34,20 @@ class Part:
         path: the file.
         groups: which of its row groups or batches; empty for a file of lines.
         rows: how many reports; None if nobody has counted them.
-        facts: what was read of the file already: a Parquet file's metadata.
+        state: what the file was when it was looked at.
+        table: what it said of itself; None for a file of lines.
     """
 
     path: Path
     groups: Sequence[int]
     rows: int | None
-    facts: Any = None
+    state: FileState
+    table: StoredTable | None = None
+
+    @property
+    def content(self) -> tuple[int, int]:
+        """The file's size and the CRC-32 of its footer (0 for lines): the same wherever the file is seen from."""
+        return self.state.size, 0 if self.table is None else self.table.footer
 
 
 def report_files(sources: Iterable[str | Path]) -> list[Path]:
@@ -106,31 +112,41 @@ def parts_of(path: Path, mechanism: Mechanism) -> list[Part]:
     """
     with readable(path):
         if checked_suffix(path) in LINE_SUFFIXES:
+            state = FileState.of(path)
             with opened_text(path) as text:
                 json_form.check_first(mechanism, lines_of(text, json_form.longest_line(mechanism)))
-                return [Part(path, (), None)]
-        if ending(path) in ARROW_SUFFIXES:
-            with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as source:
-                arrow.check_schema(mechanism, source.schema)
-                sizes = [source.get_batch(place).num_rows for place in range(source.num_record_batches)]
-                return _runs(path, sizes)
-        with pq.ParquetFile(path) as source:
-            arrow.check_schema(mechanism, source.schema_arrow)
-            facts = source.metadata
-            return _runs(path, [facts.row_group(place).num_rows for place in range(facts.num_row_groups)], facts)
+            return [Part(path, (), None, state)]
+        table = look(path)
+        arrow.check_schema(mechanism, table.schema)
+        return _runs(table)
 
 
-def _runs(path: Path, sizes: list[int], facts: Any = None) -> list[Part]:
+def part_elsewhere(
+    path: Path, groups: Sequence[int], rows: int | None, content: tuple[int, int], mechanism: Mechanism
+) -> Part:
+    """Check a file once more, on another machine, and return the part that was cut out of it there.
+
+    Raises:
+        DataError: as for `parts_of`, and if the file has not the `Part.content` that it had.
+        MismatchError: if it belongs to another plan.
+    """
+    whole, *_ = parts_of(path, mechanism)
+    if whole.content != content:
+        raise DataError(f"{path} is not the file that was checked before; see that all machines see the same files.")
+    return replace(whole, groups=groups, rows=rows)
+
+
+def _runs(table: StoredTable) -> list[Part]:
     """Put neighbours together until they are worth a part; at least one part, which also says what is simulated."""
     runs, groups, rows = [], [], 0
-    for place, size in enumerate(sizes):
+    for place, size in enumerate(table.rows):
         groups.append(place)
         rows += size
         if rows >= _PART_ROWS:
-            runs.append(Part(path, tuple(groups), rows, facts))
+            runs.append(Part(table.path, tuple(groups), rows, table.state, table))
             groups, rows = [], 0
     if groups or not runs:
-        runs.append(Part(path, tuple(groups), rows, facts))
+        runs.append(Part(table.path, tuple(groups), rows, table.state, table))
     return runs
 
 
@@ -157,16 +173,17 @@ def read_part(part: Part, mechanism: Mechanism) -> Iterator[Batch]:
     What a library says of a truncated file is raised as it is; see `readable`.
     """
     size = min(max(_BATCH_BYTES // sum(column.bytes for column in mechanism.columns), 1), _BATCH_ROWS)
-    if is_lines(part.path):
+    if part.table is None:
         yield from _from_lines(part, json_form.longest_line(mechanism))
-    elif ending(part.path) == ".parquet":
-        yield from _from_parquet(part, size)
-    else:
-        yield from _from_ipc(part, size)
+        return
+    yield from read_groups(part.table, part.groups, size)
+    if not part.groups:
+        yield pa.RecordBatch.from_pylist([], schema=part.table.schema)
 
 
 def _from_lines(part: Part, longest: int) -> Iterator[Lines]:
     first, letters, texts = 0, 0, list[str]()
+    part.state.check(part.path)
     with opened_text(part.path) as text:
         for line in lines_of(text, longest):
             texts.append(line)
@@ -176,36 +193,7 @@ def _from_lines(part: Part, longest: int) -> Iterator[Lines]:
                 first, letters, texts = first + len(texts), 0, []
     if texts or not first:
         yield Lines(first, texts)
-
-
-def _from_parquet(part: Part, size: int) -> Iterator[pa.RecordBatch]:
-    # Of a large row group a column is read piece by piece; of a small one at once, which is faster.
-    largest = max((part.facts.row_group(group).total_byte_size for group in part.groups), default=0)
-    buffer = _BUFFER_BYTES if largest > _LARGE_GROUP else 0
-    # Read ahead, a column would be in memory as a whole, buffer or not.
-    with pq.ParquetFile(part.path, metadata=part.facts, buffer_size=buffer, pre_buffer=False) as source:
-        stamped = source.schema_arrow
-        if not part.groups:
-            yield _empty(stamped)
-            return
-        # Parts are read in parallel; threads within them would only get in each other's way.
-        for group in part.groups:
-            for batch in source.iter_batches(size, row_groups=[group], use_threads=False):
-                yield batch.replace_schema_metadata(stamped.metadata)
-
-
-def _from_ipc(part: Part, size: int) -> Iterator[pa.RecordBatch]:
-    with pa.memory_map(str(part.path)) as file, pa.ipc.open_file(file) as source:
-        if not part.groups:
-            yield _empty(source.schema)
-        for place in part.groups:
-            batch = source.get_batch(place).replace_schema_metadata(source.schema.metadata)
-            for start in range(0, max(batch.num_rows, 1), size):
-                yield batch.slice(start, size)
-
-
-def _empty(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([], schema=schema)
+    part.state.check(part.path)
 
 
 def is_tally(path: Path) -> bool:

@@ -7,17 +7,16 @@ those that the whole file read at once would have; JSON lines are read at once.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow import csv
 
 from discreet.io.files import readable
 from discreet.io.parts import files_in
+from discreet.io.stored import FileState, StoredTable, look, read_groups
 from discreet.io.tables import TABLE_SUFFIXES, checked_table, read_table
 
-_BATCH_ROWS, _BUFFER_BYTES = 1 << 16, 1 << 18
+_BATCH_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,13 +27,15 @@ class Stored:
         path: the file.
         types: of the columns that were asked for.
         rows: how many.
-        facts: what was read of the file already: a Parquet file's metadata.
+        state: what the file was when it was looked at.
+        table: what a Parquet or Arrow file said of itself.
     """
 
     path: Path
     types: Mapping[str, pa.DataType]
     rows: int
-    facts: Any = None
+    state: FileState
+    table: StoredTable | None = None
 
 
 def table_files(sources: Iterable[str | Path]) -> list[Path]:
@@ -59,33 +60,30 @@ def survey(path: Path, names: Sequence[str]) -> Stored:
         DataError: if the file is missing or broken; it names the file.
     """
     with readable(path):
-        if path.suffix == ".parquet":
-            with pq.ParquetFile(path) as source:
-                return Stored(path, _types(source.schema_arrow, names), source.metadata.num_rows, source.metadata)
-        if path.suffix == ".arrow":
-            with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as source:
-                rows = sum(source.get_batch(place).num_rows for place in range(source.num_record_batches))
-                return Stored(path, _types(source.schema, names), rows)
+        if path.suffix in (".parquet", ".arrow"):
+            found = look(path)
+            return Stored(path, _types(found.schema, names), sum(found.rows), found.state, found)
+        state = FileState.of(path)
         if path.suffix == ".csv":
-            return _survey_csv(path, names)
+            return _survey_csv(path, names, state)
     table = read_table(path)
-    return Stored(path, _types(table.schema, names), table.num_rows)
+    return Stored(path, _types(table.schema, names), table.num_rows, state)
 
 
 def _types(schema: pa.Schema, names: Sequence[str]) -> dict[str, pa.DataType]:
     return {name: schema.field(name).type for name in names if schema.names.count(name) == 1}
 
 
-def _survey_csv(path: Path, names: Sequence[str]) -> Stored:
+def _survey_csv(path: Path, names: Sequence[str], state: FileState) -> Stored:
     with csv.open_csv(path) as source:
         wanted = csv.ConvertOptions(include_columns=list(_types(source.schema, names)))
     try:
         with csv.open_csv(path, convert_options=wanted) as source:
-            return Stored(path, _types(source.schema, names), sum(batch.num_rows for batch in source))
+            return Stored(path, _types(source.schema, names), sum(batch.num_rows for batch in source), state)
     except pa.ArrowInvalid:
         # Something later on is not of the type that the beginning has: now all of it decides.
         table = csv.read_csv(path, convert_options=wanted)
-        return Stored(path, _types(table.schema, names), table.num_rows)
+        return Stored(path, _types(table.schema, names), table.num_rows, state)
 
 
 def stream(stored: Stored, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -93,25 +91,17 @@ def stream(stored: Stored, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
 
     What a library says of a broken file is raised as it is; see `readable`.
     """
-    batches = {".parquet": _from_parquet, ".arrow": _from_ipc, ".csv": _from_csv}.get(stored.path.suffix, _from_lines)
-    for batch in batches(stored, list(names)):
+    stored.state.check(stored.path)
+    for batch in _batches(stored, list(names)):
         for start in range(0, batch.num_rows, _BATCH_ROWS):
             yield batch.slice(start, _BATCH_ROWS)
+    stored.state.check(stored.path)
 
 
-def _from_parquet(stored: Stored, names: list[str]) -> Iterator[pa.RecordBatch]:
-    # Piece by piece, and nothing beforehand: row groups may be larger than memory.
-    with pq.ParquetFile(stored.path, metadata=stored.facts, buffer_size=_BUFFER_BYTES, pre_buffer=False) as source:
-        for batch in source.iter_batches(_BATCH_ROWS, columns=names, use_threads=False):
-            yield batch.select(names)
-
-
-def _from_ipc(stored: Stored, names: list[str]) -> Iterator[pa.RecordBatch]:
-    with pa.memory_map(str(stored.path)) as file:
-        places = [pa.ipc.open_file(file).schema.get_field_index(name) for name in names]
-        with pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=places)) as source:
-            for place in range(source.num_record_batches):
-                yield source.get_batch(place).select(names)
+def _batches(stored: Stored, names: list[str]) -> Iterator[pa.RecordBatch]:
+    if stored.table is not None:
+        return read_groups(stored.table, range(len(stored.table.rows)), _BATCH_ROWS, names)
+    return _from_csv(stored, names) if stored.path.suffix == ".csv" else _from_lines(stored, names)
 
 
 def _from_csv(stored: Stored, names: list[str]) -> Iterator[pa.RecordBatch]:

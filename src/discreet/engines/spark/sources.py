@@ -2,8 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +11,7 @@ from discreet.core.reports import Reports
 from discreet.engines.fold import TallyFold
 from discreet.engines.local import batches_of
 from discreet.engines.spark.frames import prepared, reports_in
-from discreet.io.parts import Part, parts_of
+from discreet.io.parts import Part, part_elsewhere
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """What an executor does with the batches of a partition."""
@@ -50,15 +49,14 @@ def from_frame(fold: TallyFold, frame: Any) -> Source:
 
 def from_files(spark: Any, fold: TallyFold, parts: Sequence[Part]) -> Source:
     """Return the reports in parts of files, a task for each part; bad rows are left out if the fold sifts."""
-    places = [(str(part.path), tuple(part.groups), part.rows) for part in parts]
+    places = [(part.path, tuple(part.groups), part.rows, part.content) for part in parts]
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Reports, Mapping[str, int]]]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                path, groups, rows = places[number]
                 # What a file says of itself is read again: it may be large, and another machine reads it now.
-                whole, *_ = parts_of(Path(path), fold.mechanism)
-                part = replace(whole, groups=groups, rows=rows)
+                path, groups, rows, content = places[number]
+                part = part_elsewhere(path, groups, rows, content, fold.mechanism)
                 yield from batches_of(part, fold.mechanism, fold.checked)
 
     return Source(spark.range(0, len(places), 1, max(len(places), 1)), read)

@@ -1,0 +1,196 @@
+"""Parquet and Arrow files, read so that damage and change are noticed.
+
+A file is looked at first and read later, perhaps by another thread. What is read then has to be what was looked at: the
+same file, not written to since, with as many rows in every row group or batch as were promised, and with the bytes that
+its seal promises, if it has one (`discreet.io.seals`). Nothing is mapped into memory: who reads a mapped file that
+somebody else makes shorter is killed by the system.
+"""
+
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.errors import DataError
+from discreet.io.endings import ending
+from discreet.io.seals import Seal, read_seal
+
+ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
+# Of a large row group a column is read piece by piece; of a small one at once, which is faster.
+_BUFFER_BYTES, _LARGE_GROUP = 1 << 20, 1 << 26
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """Which file it is, and when it was last written to.
+
+    Attributes:
+        device: where it is kept.
+        inode: which one it is there.
+        size: in bytes.
+        modified: in nanoseconds since 1970.
+    """
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+
+    @classmethod
+    def of(cls, path: Path) -> "FileState":
+        """Return what the file is now, without opening it.
+
+        Raises:
+            DataError: if it is no file but a pipe, a socket, a device or a folder.
+        """
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise DataError("this must be a file, got a pipe, a socket, a device or a folder; write a file first.")
+        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+    def check(self, path: Path) -> None:
+        """Compare with what the file is now.
+
+        Raises:
+            DataError: if it is another one, or was written to.
+        """
+        if FileState.of(path) != self:
+            raise DataError("the file was replaced or changed while it was read; leave it alone and start again.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredTable:
+    """A Parquet or Arrow file that was looked at.
+
+    Attributes:
+        path: where it is.
+        state: what it was then.
+        schema: its columns, and what else the file says.
+        rows: how many rows each of its row groups or batches holds.
+        footer: CRC-32 of its footer.
+        seal: what it says of its own bytes; None if it does not.
+        metadata: of a Parquet file.
+    """
+
+    path: Path
+    state: FileState
+    schema: pa.Schema
+    rows: tuple[int, ...]
+    footer: int
+    seal: Seal | None
+    metadata: Any = None
+
+    def bytes_of(self, group: int) -> int:
+        """Return about how many bytes a row group takes when it is read; 0 for a batch."""
+        return 0 if self.metadata is None else int(self.metadata.row_group(group).total_byte_size)
+
+
+def look(path: Path) -> StoredTable:
+    """Look at a Parquet or Arrow file. What a library says of a broken one is raised as it is.
+
+    Raises:
+        DataError: if it is damaged.
+    """
+    state = FileState.of(path)
+    with path.open("rb") as file:
+        seal, footer = read_seal(file)
+    found = _look_at_arrow if ending(path) in ARROW_SUFFIXES else _look_at_parquet
+    schema, rows, metadata = found(path, seal)
+    if seal is not None:
+        if seal.rows != rows:
+            raise DataError("the file has other stretches than its seal; take it once more from where it came.")
+        seal.check(path, len(rows))
+    state.check(path)
+    return StoredTable(path, state, schema, rows, footer, seal, metadata)
+
+
+def _look_at_parquet(path: Path, _: Seal | None) -> tuple[pa.Schema, tuple[int, ...], Any]:
+    with pq.ParquetFile(path, pre_buffer=False) as source:
+        facts = source.metadata
+        rows = tuple(facts.row_group(place).num_rows for place in range(facts.num_row_groups))
+        if facts.num_rows != sum(rows) or min(rows, default=0) < 0:
+            raise DataError(f"the file promises {facts.num_rows} rows, and its row groups {sum(rows)}; it is damaged.")
+        return source.schema_arrow, rows, facts
+
+
+def _look_at_arrow(path: Path, seal: Seal | None) -> tuple[pa.Schema, tuple[int, ...], None]:
+    with pa.OSFile(str(path)) as file:
+        with pa.ipc.open_file(file) as source:
+            schema, count = source.schema, source.num_record_batches
+        if seal is not None and len(seal.rows) == count:
+            return schema, seal.rows, None
+        # Without a seal only the batches themselves say how long they are, and one column of theirs is enough.
+        with pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=[0])) as source:
+            return schema, tuple(source.get_batch(place).num_rows for place in range(count)), None
+
+
+def read_groups(
+    table: StoredTable, groups: Sequence[int], size: int, columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Read row groups or batches of a file, at most ``size`` rows at a time; all carry the schema's metadata.
+
+    What a library says of a broken file is raised as it is.
+
+    Args:
+        table: the file.
+        groups: which of its row groups or batches.
+        size: the most rows of a batch.
+        columns: which columns, in this order; None for all.
+
+    Raises:
+        DataError: if a group is damaged, holds other rows than promised, or the file is not what it was.
+    """
+    table.state.check(table.path)
+    opened = _arrow_batches if ending(table.path) in ARROW_SUFFIXES else _parquet_batches
+    with opened(table, max((table.bytes_of(group) for group in groups), default=0), size, columns) as batches:
+        for group in groups:
+            if table.seal is not None:
+                table.seal.check(table.path, group)
+            done = 0
+            for batch in batches(group):
+                done += batch.num_rows
+                yield batch.replace_schema_metadata(table.schema.metadata)
+            if done != table.rows[group]:
+                raise DataError(
+                    f"row group {group} holds {done} rows where {table.rows[group]} were promised; it is damaged."
+                )
+    table.state.check(table.path)
+
+
+_Batches = Callable[[int], Iterator[pa.RecordBatch]]
+
+
+@contextmanager
+def _parquet_batches(table: StoredTable, largest: int, size: int, columns: Sequence[str] | None) -> Iterator[_Batches]:
+    # Read ahead, a column would be in memory as a whole, buffer or not.
+    given: dict[str, Any] = {"buffer_size": _BUFFER_BYTES if largest > _LARGE_GROUP else 0, "pre_buffer": False}
+    # A seal covers more than the pages' own checksums do.
+    given["page_checksum_verification"] = table.seal is None
+    with pq.ParquetFile(table.path, metadata=table.metadata, **given) as source:
+
+        def batches(group: int) -> Iterator[pa.RecordBatch]:
+            # Groups are read in parallel; threads within them would only get in each other's way.
+            for batch in source.iter_batches(size, row_groups=[group], columns=columns, use_threads=False):
+                yield batch if columns is None else batch.select(columns)
+
+        yield batches
+
+
+@contextmanager
+def _arrow_batches(table: StoredTable, _: int, size: int, columns: Sequence[str] | None) -> Iterator[_Batches]:
+    places = [] if columns is None else [table.schema.get_field_index(name) for name in columns]
+    options = pa.ipc.IpcReadOptions(included_fields=places)
+    with pa.OSFile(str(table.path)) as file, pa.ipc.open_file(file, options=options) as source:
+
+        def batches(group: int) -> Iterator[pa.RecordBatch]:
+            batch = source.get_batch(group)
+            for start in range(0, max(batch.num_rows, 1), size):
+                piece = batch.slice(start, size)
+                yield piece if columns is None else piece.select(columns)
+
+        yield batches

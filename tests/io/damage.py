@@ -1,0 +1,56 @@
+"""Files of reports, and what may become of their bytes."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.tally import Tally
+from discreet.engines import tally
+from discreet.errors import DataError
+from discreet.io.files import write_reports
+from discreet.io.seals import footer_of, read_seal
+from discreet.mechanisms import RandomizedResponse
+
+MECHANISM = RandomizedResponse(Domain(range(100), sensitive=list(range(50))), 1.0)
+EACH, BATCHES = 700, 3
+SEALED = ["parquet", "arrow"]
+
+
+def written(path: Path) -> tuple[bytes, Tally]:
+    """Write a file of three row groups or batches; return its bytes and its tally."""
+    codes = np.arange(EACH) % 100
+    reports = [MECHANISM.obfuscate_codes(codes, random=SeededRandom(seed)) for seed in range(BATCHES)]
+    write_reports(path, MECHANISM, reports, force=True)
+    return path.read_bytes(), sum((MECHANISM.tally(each) for each in reports), start=MECHANISM.empty_tally())
+
+
+def unsealed(path: Path) -> bytes:
+    """Return a file's bytes as a writer without seals would have left them."""
+    with path.open("rb") as file:
+        seal, _ = read_seal(file)
+        _, footer = footer_of(file)
+        file.seek(0)
+        assert seal is not None
+        return file.read(seal.ends[-1]) + footer
+
+
+def flipped(whole: bytes, bit: int) -> bytes:
+    """Return bytes of which one bit is another."""
+    changed = bytearray(whole)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+def verdicts(path: Path, variants: Iterable[bytes], right: Tally) -> list[str]:
+    """Tally each variant of a file: refused, same or other."""
+    found = []
+    for variant in variants:
+        path.write_bytes(variant)
+        try:
+            found.append("same" if tally(MECHANISM, path, threads=1).tally == right else "other")
+        except DataError:
+            found.append("refused")
+    return found

@@ -1,0 +1,139 @@
+"""Files that others replace, shorten or add to while they are read."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from damage import EACH, MECHANISM, written
+
+from discreet.engines.fold import TallyFold
+from discreet.engines.local import fold_parts, surveyed
+from discreet.errors import DataError, DiscreetError
+from discreet.io.files import iterate_reports, read_reports, write_reports
+from discreet.io.parts import part_elsewhere
+from discreet.io.streams import stream, survey
+from refusals import refused
+
+SUFFIXES = ["parquet", "arrow", "jsonl", "jsonl.gz"]
+formats = pytest.mark.parametrize("suffix", SUFFIXES)
+STRANGER = type(MECHANISM)(MECHANISM.domain, 3.0)
+
+
+def replace(path: Path) -> None:
+    """Put a file of another plan, with the same columns, in the place of a file."""
+    reports = read_reports(path, MECHANISM)
+    beside = path.with_name(f"beside-{path.name}")
+    counts = {"n": reports.n, "in_clear": reports.in_clear, "clear": reports.clear, "blocks": reports.blocks}
+    write_reports(beside, STRANGER, type(reports)(STRANGER.fingerprint, **counts))
+    beside.replace(path)
+
+
+def append(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(path.read_bytes()[-20:])
+
+
+def touch(path: Path) -> None:
+    os.utime(path, ns=(1, 1))
+
+
+@formats
+@pytest.mark.parametrize("change", [replace, append, touch], ids=lambda change: change.__name__)
+def test_a_file_that_changes_after_the_check_is_refused(
+    suffix: str, change: Callable[[Path], None], tmp_path: Path
+) -> None:
+    path = tmp_path / f"a.{suffix}"
+    written(path)
+    _, parts = surveyed(MECHANISM, path)
+    change(path)
+    message = refused(DataError, lambda: fold_parts(TallyFold(MECHANISM), parts, MECHANISM, threads=1))
+    assert message == f"{path}: the file was replaced or changed while it was read; leave it alone and start again."
+
+
+@formats
+def test_a_file_that_changes_while_it_is_read_is_refused(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    written(path)
+    batches = iterate_reports(path, MECHANISM, batch=10)
+    next(batches)
+    touch(path)
+    with pytest.raises(DataError, match="replaced or changed"):
+        list(batches)
+
+
+@formats
+def test_a_file_that_goes_is_refused(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    written(path)
+    _, parts = surveyed(MECHANISM, path)
+    path.unlink()
+    refused(DataError, lambda: fold_parts(TallyFold(MECHANISM), parts, MECHANISM, threads=1))
+
+
+@formats
+def test_another_machine_must_see_the_same_file(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    written(path)
+    _, (part,) = surveyed(MECHANISM, path)
+    there = (part.groups, part.rows, part.content, MECHANISM)
+    touch(path)
+    assert part_elsewhere(path, *there).rows == part.rows
+    reports = read_reports(path, MECHANISM)
+    write_reports(path, MECHANISM, reports.part(0, EACH), force=True)
+    assert "not the file that was checked" in refused(DataError, lambda: part_elsewhere(path, *there))
+
+
+SHORTENED = """
+import sys
+from pathlib import Path
+from damage import MECHANISM
+from discreet.errors import DataError
+from discreet.io.files import iterate_reports
+
+path = Path(sys.argv[1])
+try:
+    for number, batch in enumerate(iterate_reports(path, MECHANISM, batch=100)):
+        if number == 1:
+            with path.open("r+b") as file:
+                file.truncate(400)
+except DataError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "parquet"])
+def test_a_file_that_is_cut_short_while_it_is_read_does_not_kill(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    written(path)
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parent)])}
+    done = subprocess.run(
+        [sys.executable, "-c", SHORTENED, str(path)], env=paths, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(str(path))
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "parquet", "csv"])
+def test_tables_that_change_after_the_check_are_refused(suffix: str, tmp_path: Path) -> None:
+    path, table = tmp_path / f"a.{suffix}", pa.table({"user": [1, 2, 3], "event": [4, 5, 6]})
+    if suffix == "csv":
+        path.write_text("user,event\n1,4\n2,5\n3,6\n")
+    elif suffix == "parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as sink:
+            sink.write_table(table, max_chunksize=2)
+    found = survey(path, ["event", "user"])
+    assert found.rows == 3
+    assert pa.Table.from_batches(stream(found, ["event", "user"])).to_pydict() == {
+        "event": [4, 5, 6],
+        "user": [1, 2, 3],
+    }
+    touch(path)
+    with pytest.raises(DiscreetError, match="replaced or changed"):
+        list(stream(found, ["user"]))

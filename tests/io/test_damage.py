@@ -1,0 +1,131 @@
+"""A damaged file of reports is refused: it never gives other counts."""
+
+import struct
+import zlib
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from damage import BATCHES, EACH, MECHANISM, SEALED, flipped, unsealed, verdicts, written
+
+from discreet.engines import tally
+from discreet.errors import DataError
+from discreet.io import arrow
+from discreet.io.files import read_reports, read_tally, write_tally
+from discreet.io.seals import read_seal
+from refusals import refused
+
+FLIPS = 400
+sealed = pytest.mark.parametrize("suffix", SEALED)
+
+
+@sealed
+def test_any_flipped_bit_is_noticed(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    whole, right = written(path)
+    bits = np.random.default_rng(6).choice(8 * len(whole), FLIPS, replace=False).tolist()
+    found = Counter(verdicts(path, (flipped(whole, bit) for bit in bits), right))
+    # Only the letters by which a seal is known may change and leave the counts as they are.
+    assert found["other"] == 0
+    assert found["refused"] >= 0.98 * FLIPS
+
+
+@sealed
+def test_a_lost_seal_leaves_the_file_readable(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    whole, right = written(path)
+    place = whole.rindex(b"DSCRSEAL")
+    assert verdicts(path, (flipped(whole, 8 * place + bit) for bit in range(64)), right) == ["same"] * 64
+    path.write_bytes(whole)
+    path.write_bytes(unsealed(path))
+    assert read_reports(path, MECHANISM).n == EACH * BATCHES
+
+
+def test_pages_without_a_seal_keep_their_own_checksums(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    _, right = written(path)
+    bare = unsealed(path)
+    facts = pq.read_metadata(path)
+    # The last pages of each column, without what stands before them.
+    ends = [column.data_page_offset + 60 for column in map(facts.row_group(1).column, range(2))]
+    found = verdicts(path, (flipped(bare, 8 * place + bit) for place in ends for bit in range(8)), right)
+    assert found == ["refused"] * 16
+
+
+def test_a_row_group_that_comes_to_nothing_is_missed(tmp_path: Path) -> None:
+    """Where a page header says that a page is of another kind, Arrow passes the page over and says nothing."""
+    path = tmp_path / "a.parquet"
+    written(path)
+    bare, facts = unsealed(path), pq.read_metadata(path)
+    starts = [facts.row_group(1).column(0).dictionary_page_offset, facts.row_group(1).column(0).data_page_offset]
+    heads = [flipped(bare, 8 * (start + place) + bit) for start in starts for place in range(8) for bit in range(8)]
+    vanished = []
+    for head in heads:
+        path.write_bytes(head)
+        try:
+            if not list(pq.ParquetFile(path, page_checksum_verification=True).iter_batches(row_groups=[1])):
+                vanished.append(head)
+        except (OSError, pa.ArrowException):
+            continue
+    assert vanished
+    for head in vanished:
+        path.write_bytes(head)
+        message = refused(DataError, lambda: tally(MECHANISM, path))
+        assert "row group 1 holds 0 rows where 700 were promised" in message
+        refused(DataError, lambda: read_reports(path, MECHANISM))
+
+
+def test_the_footer_promises_what_its_row_groups_hold(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    _, right = written(path)
+    bare = unsealed(path)
+    total = bare.rindex(b"\x16\xe8\x20")  # 2100 rows, as Thrift writes them: 4200 in steps of seven bits
+    path.write_bytes(bare[: total + 1] + b"\xea\x20" + bare[total + 3 :])
+    message = refused(DataError, lambda: tally(MECHANISM, path))
+    assert "promises 2101 rows, and its row groups 2100" in message
+    assert right.n == 2100
+
+
+def test_files_without_any_checksums_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    _, right = written(path)
+    table = pq.read_table(path)
+    pq.write_table(table, path, row_group_size=500)
+    assert tally(MECHANISM, path).tally == right
+    with pa.OSFile(str(tmp_path / "b.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as sink:
+        sink.write_table(table, max_chunksize=400)
+    assert tally(MECHANISM, tmp_path / "b.arrow").tally == right
+    assert table.schema.equals(arrow.schema(MECHANISM))
+
+
+def test_any_flipped_bit_of_a_tally_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "a.tally.parquet"
+    _, right = written(tmp_path / "a.parquet")
+    write_tally(path, right)
+    whole = path.read_bytes()
+    found: Counter[str] = Counter()
+    for bit in range(0, 8 * len(whole), 37):
+        path.write_bytes(flipped(whole, bit))
+        try:
+            found["same" if read_tally(path, MECHANISM) == right else "other"] += 1
+        except DataError:
+            found["refused"] += 1
+    assert found["other"] == 0
+    assert found["refused"] > 50 * found["same"]
+
+
+@sealed
+def test_seals_of_another_form_are_refused(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    whole, _ = written(path)
+    with path.open("rb") as file:
+        seal, _ = read_seal(file)
+    assert seal is not None
+    start, end = seal.ends[-1], whole.rindex(b"DSCRSEAL") - 8
+    for text in (b"[]", b"{", b'{"rows":[],"ends":[1],"sums":[],"footer":0}', b'{"rows":1}', b"[" * 50_000):
+        seal_bytes = text + struct.pack("<II", len(text), zlib.crc32(text))
+        path.write_bytes(whole[:start] + seal_bytes + whole[end + 8 :])
+        assert "seal" in refused(DataError, lambda: read_reports(path, MECHANISM))
