@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.extras import optional
+from discreet.plots.pictures import self_contained
 
 _COLOURS = ("#1d4ed8", "#c2410c", "#15803d", "#7c3aed")
 
@@ -30,6 +31,7 @@ class Bars:
     kinds: Sequence[str]
 
 
+@self_contained
 def bar_chart(bars: Bars, *, width: int = 480) -> Any:
     """Draw a figure.
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.extras import optional
+from discreet.plots.pictures import self_contained
 
 _PALETTE = ["#c2410c", "#f59e0b", "#1d4ed8", "#0891b2", "#7c3aed", "#15803d", "#db2777", "#84cc16"]
 _BASELINE, _BOUND = "#111827", "#6b7280"
@@ -61,6 +62,7 @@ class Curves:
         return min(drawn) / 1.3, max(drawn) * 1.3
 
 
+@self_contained
 def curve_chart(curves: Curves, *, width: int = 250, height: int = 230) -> Any:
     """Draw a figure.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.extras import optional
+from discreet.plots.pictures import self_contained
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c510a", "#5e4fa2", "#7f7f7f")
 _TICKS = (1e-6, 1e-5, 1e-4, 1e-3, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
@@ -54,6 +55,7 @@ def deviate(rate: float) -> float:
     return NormalDist().inv_cdf(min(max(rate, _LEAST), _MOST))
 
 
+@self_contained
 def det_chart(lines: Sequence[DetLine], *, title: str = "Detection error trade-off") -> Any:
     """Draw false rejection against false acceptance.
 
@@ -136,6 +138,7 @@ def _colour(alt: Any, names: Sequence[str]) -> Any:
     return alt.Color("name:N", scale=alt.Scale(domain=list(names), range=colours), legend=legend)
 
 
+@self_contained
 def rank_chart(lines: Sequence[RankLines], *, users: int | None = None, title: str = "Among the k best") -> Any:
     """Draw the probability that the right user is among the k best, against k.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from discreet.arrays import AnyArray, FloatArray
 from discreet.extras import optional
+from discreet.plots.pictures import self_contained
 
 SENSITIVE, CLEAR = "sensitive", "not sensitive"
 _COLOURS = {SENSITIVE: "#c2410c", CLEAR: "#1d4ed8"}
@@ -68,6 +69,7 @@ class Panel:
         return max([*highest, *([] if self.truth is None else [float(self.truth.max())])])
 
 
+@self_contained
 def frequency_chart(panel: Panel, *, width: int = 520, end: float | None = None, names: bool = True) -> Any:
     """Draw one row per value: estimate, its interval if there is one, and the truth where it is known.
 
@@ -107,6 +109,7 @@ def _colour(alt: Any) -> Any:
     return alt.Color("class:N", title="value is", scale=scale, legend=alt.Legend(orient="top", direction="horizontal"))
 
 
+@self_contained
 def comparison_chart(rows: Sequence[Sequence[Panel]], *, title: str, subtitle: Sequence[str] = ()) -> Any:
     """Draw panels side by side, each row of panels over one and the same values and axis."""
     alt = optional("altair")

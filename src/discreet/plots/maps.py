@@ -6,6 +6,7 @@ from typing import Any
 
 from discreet.arrays import AnyArray, FloatArray
 from discreet.extras import optional
+from discreet.plots.pictures import self_contained
 
 _SIDE = 300
 
@@ -31,6 +32,7 @@ class Map:
         return [{"row": int(row), "col": int(col), "share": float(share)} for row, col, share in found if share > 0]
 
 
+@self_contained
 def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
     """Draw maps, so many in a row, all in one scale of colours; north is up.
 
