@@ -1,7 +1,8 @@
 """The explicit channel's sampler: its integers, what is impossible, and the guarantee that they realise."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
-from math import inf, log
+from math import inf, log, nextafter
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,35 @@ def test_epsilon_of_rounded_integers_is_not_understated() -> None:
     weights = channel.weights
     worst = max(Fraction(max(c), min(c)) for c in ([int(w) for w in column] for column in weights.T))
     assert channel.guarantee.realised == pytest.approx(log(worst), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_epsilon_is_never_below_the_exact_one(seed: int) -> None:
+    """To the last digit: the exact fraction of the sampler's integers, its logarithm rounded up."""
+    channel = Channel(np.random.default_rng(seed).dirichlet(np.full(5, 3.0), 4))
+    worst = max(Fraction(max(c), min(c)) for c in ([int(w) for w in column] for column in channel.weights.T))
+    with localcontext() as context:
+        context.prec = 60
+        exact = (Decimal(worst.numerator) / Decimal(worst.denominator)).ln()
+        assert Decimal(nextafter(channel.guarantee.realised, 0)) < exact <= Decimal(channel.guarantee.realised)
+
+
+def test_the_sampler_takes_the_same_steps_for_every_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its draws are those of the running sums, and what it reads does not hang on who sends what."""
+    matrix = np.random.default_rng(8).dirichlet(np.full(9, 0.4), 6)
+    matrix[0] = np.eye(9)[4]
+    matrix[1, 3:] = 0
+    channel = Channel(matrix / matrix.sum(axis=1, keepdims=True))
+    codes, words = np.random.default_rng(9).integers(0, 6, 4000), SeededRandom(9).words(4000)
+    drawn = channel.obfuscate_codes(codes, random=SeededRandom(9)).blocks["output"]
+    ends = [[int(weight) for weight in np.cumsum(row)] for row in channel.weights]
+    for code, word, output in zip(codes, words.tolist(), drawn, strict=True):
+        assert output == sum(end <= word for end in ends[code])
+    searches: list[int] = []
+    monkeypatch.setattr(np, "unique", lambda *_, **__: searches.append(1))
+    monkeypatch.setattr(np, "searchsorted", lambda *_, **__: searches.append(1))
+    channel.obfuscate_codes(np.zeros(100, dtype=np.int64), random=SeededRandom(1))
+    assert not searches
 
 
 @pytest.mark.slow

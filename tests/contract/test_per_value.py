@@ -5,7 +5,7 @@ import warnings
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
-from math import log
+from math import log, nextafter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from discreet.estimators import METHODS, estimate
 from discreet.io.plan import Plan
 from discreet.mechanisms import BlockMechanism, PerValueEncoding, PerValueResponse, RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.personalized import Personalized
+from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.uneven_bits import best_odds
 from discreet.privacy.audit import audit
 from discreet.privacy.notions import one_sided
@@ -93,7 +94,7 @@ def test_the_notion_is_read_off_the_matrix(case: Case) -> None:
 def test_a_value_without_any_bound_has_none() -> None:
     found = one_sided([[Fraction(1), 0], [Fraction(1, 2), Fraction(1, 2)]], sensitive=np.array([True, True]))
     assert found.ratios == (Fraction(2), None)
-    assert found.epsilons.tolist() == [log(2), np.inf]
+    assert found.epsilons.tolist() == [nextafter(log(2), 1), np.inf]
 
 
 @pytest.mark.parametrize("case", per_value_cases, ids=str)
@@ -147,7 +148,7 @@ def test_the_guarantee_says_it_in_words() -> None:
         "The other 3 values are not protected",
     ):
         assert part in said
-    alone = str(PerValueResponse(DOMAIN, 2.0, epsilons=dict.fromkeys("abc", 1.0)).guarantee)
+    alone = str(PerValueResponse(DOMAIN, 2.0, epsilons=dict.fromkeys("abc", 2.0)).guarantee)
     assert "two-sided" not in alone
     both = PerValueResponse(Domain(["a", "b"]), 1.0, epsilons={"a": 1, "b": 0.5})
     assert "epsilon-LDP at the largest" in str(both.guarantee)
@@ -247,7 +248,8 @@ def test_many_values_that_are_all_promised_something_else() -> None:
 def test_standard_errors_hold(cls: Any, sensitive: str) -> None:
     """Errors of 400 simulated collections, in standard errors: of the linear estimate, its sum and its exact errors."""
     domain = Domain(list("abcdef"), sensitive=list(sensitive))
-    mechanism = cls(domain, 2.0, epsilons={one: 0.5 + 0.3 * place for place, one in enumerate(sensitive)})
+    epsilons = {one: 0.5 + 0.3 * place for place, one in enumerate(sensitive)}
+    mechanism = cls(domain, max(epsilons.values()), epsilons=epsilons)
     n, runs = 2000, 400
     p = np.array([0.3, 0.05, 0.1, 0.25, 0.1, 0.2])
     people = np.random.default_rng(7)
@@ -272,7 +274,8 @@ def test_standard_errors_hold(cls: Any, sensitive: str) -> None:
 def test_the_likelihood_is_maximised(cls: Any, sensitive: str) -> None:
     """Against a general optimiser on the spelled-out matrix; EM climbs to the same place if it is not stopped."""
     domain = Domain(list("abcdef"), sensitive=list(sensitive))
-    mechanism = cls(domain, 2.0, epsilons={one: 0.5 + 0.3 * place for place, one in enumerate(sensitive)})
+    epsilons = {one: 0.5 + 0.3 * place for place, one in enumerate(sensitive)}
+    mechanism = cls(domain, max(epsilons.values()), epsilons=epsilons)
     codes = np.random.default_rng(3).choice(6, 3000, p=[0.5, 0.2, 0.1, 0.1, 0.05, 0.05])
     reports = mechanism.obfuscate_codes(codes, random=SeededRandom(4))
     matrix, counts = mechanism.channel().matrix, outputs(mechanism, reports)
@@ -503,14 +506,14 @@ def test_the_verb_verify_says_which_reading_it_verifies(cls: Any, tmp_path: Path
 
 def test_the_verb_verify_sums_up_where_there_are_many(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
-    epsilons = [{"values": [x], "epsilon": 0.5 + x / 100} for x in range(40)]
+    epsilons = [{"values": [x], "epsilon": (61 + x) / 100} for x in range(40)]
     domain = {"range": [0, 50], "sensitive": list(range(40))}
     path.write_text(
         json.dumps({"epsilon": 1.0, "domain": domain, "mechanism": {"name": "rr-per-value", "epsilons": epsilons}})
     )
     words = run("verify", str(path)).stdout
     assert "32 other values" in words
-    assert "0.58 to 0.89" in words
+    assert "0.69 to 1" in words
     assert len(json.loads(run("verify", str(path), "--json").stdout)["per_value"]) == 40
 
 
@@ -536,9 +539,17 @@ def test_the_verb_verify_exits_with_1_and_shows_who_is_not_protected(
 def test_more_protection_for_all_costs_more_and_for_some_less() -> None:
     p = np.full(6, 1 / 6)
     losses = [
-        PerValueResponse(DOMAIN, 2.0, epsilons=epsilons).expected_mse(1, p)
+        PerValueResponse(DOMAIN, max(epsilons.values()), epsilons=epsilons).expected_mse(1, p)
         for epsilons in (dict.fromkeys("abc", 2.0), EPSILONS, dict.fromkeys("abc", 0.5))
     ]
     assert all(one < other for one, other in pairwise(losses))
     assert losses[0] == pytest.approx(RandomizedResponse(DOMAIN, 2.0).expected_mse(1, p), rel=1e-12)
     assert losses[2] == pytest.approx(RandomizedResponse(DOMAIN, 0.5).expected_mse(1, p), rel=1e-12)
+
+
+@BOTH
+def test_a_promise_that_nobody_has_is_refused(cls: type[BlockMechanism]) -> None:
+    """Epsilon is what the guarantee states as promised, so some value must have it."""
+    refused(ParameterError, lambda: cls(DOMAIN, 1.0, epsilons=dict.fromkeys("abc", 0.5)))
+    for epsilons in [(0.5,), (2.0,), (0.5, 1.0)]:
+        refused(ParameterError, lambda: BlockMechanism(DOMAIN, 1.0, Singletons(3), epsilons=epsilons))  # noqa: B023

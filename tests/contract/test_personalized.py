@@ -183,9 +183,7 @@ def test_devices_replace_what_is_secret_and_nothing_else(tags: list[str | None],
 
 def test_what_is_sensitive_for_everybody_stays_itself() -> None:
     personalized = Personalized(DOMAIN, 1.0, TAGS)
-    with pytest.warns(UserWarning, match="as protected as before") as caught:
-        secret = SecretTags(personalized, {"home": ["clinic", "park"]})
-    assert "clinic" not in str(caught[0].message)
+    secret = SecretTags(personalized, {"home": ["clinic", "park"]}, keep_sensitive=True)
     codes = np.repeat(np.arange(5), 20)
     wanted = personalized.common.obfuscate_codes(np.where(codes == 1, 5, codes), random=SeededRandom(1))
     assert same(personalized.obfuscate_codes(codes, secret, random=SeededRandom(1)), wanted)
@@ -297,6 +295,26 @@ def test_cells_and_tags_are_not_mixed_up() -> None:
     refused(ParameterError, lambda: SecretTags(tags, [(1.5, 3.5)]), "3.5")
     refused(ParameterError, lambda: SimulatedTags(cells, [1], [10], ["home"]))
     refused(ParameterError, lambda: SimulatedTags(tags, [1], [10]))
+
+
+# Builders
+
+
+def test_a_builder_that_makes_something_else_is_refused() -> None:
+    """Its guarantee would say that everything secret is protected, while bots go out in clear."""
+    few = Domain([*DOMAIN.names(), "⊥home", "⊥work", "⊥others"], sensitive=["clinic"])
+    builders = [
+        lambda domain, epsilon: RandomizedResponse(few, epsilon),
+        lambda domain, epsilon: RandomizedResponse(DOMAIN, epsilon),
+        lambda domain, epsilon: RandomizedResponse(domain, 2 * epsilon),
+        lambda domain, epsilon: RandomizedResponse(domain, epsilon / 2),
+        lambda domain, epsilon: RandomizedResponse(domain, epsilon).channel(),
+        lambda domain, epsilon: None,
+        lambda domain, epsilon: RandomizedResponse,
+    ]
+    for build in builders:
+        refused(ParameterError, partial(Personalized, DOMAIN, 1.0, TAGS, mechanism=build))
+        refused(ParameterError, partial(Personalized.cells, MAP, 1.0, rows=2, cols=2, mechanism=build))
 
 
 # What is left

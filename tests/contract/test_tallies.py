@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding
+from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
+from discreet.mechanisms.singletons import Singletons
 from laws import BUILDERS, Case, counted, one_epsilon, sampled
 
 CUTS = (0, 1, 2, 700, 700, 2999, 3001)
@@ -220,6 +222,18 @@ def test_fingerprints_follow_the_plan_and_nothing_else() -> None:
     meanings = {(m.domain, m.epsilon, m.clear_blocks, m.law) for m in plans}
     assert len({m.fingerprint for m in plans}) == len(meanings)
     assert len(meanings) >= 5 * (len(BUILDERS) - 2) + 3
+
+
+def test_a_law_cannot_speak_for_the_plan() -> None:
+    """What it says of itself stands in a place of its own: it must not replace epsilon or the domain."""
+
+    class Loud(Singletons):
+        def describe(self) -> dict[str, Any]:
+            return {"format": 0, "domain": "", "epsilon": "", "truth": 0, "clear_blocks": False, "epsilons": []}
+
+    domains = [Domain(range(3)), Domain(list("abc"))]
+    plans = [BlockMechanism(domain, epsilon, Loud(3)) for domain in domains for epsilon in (1.0, 2.0)]
+    assert len({plan.fingerprint for plan in plans}) == 4
 
 
 def test_channels_tally_merge_and_refuse_strangers() -> None:

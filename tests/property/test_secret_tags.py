@@ -6,6 +6,7 @@ import json
 import pickle
 import pprint
 import traceback
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -159,15 +160,21 @@ def test_tracebacks_of_its_use_quote_no_secret() -> None:
     assert not [word for word in ("zanzibar", "xanadu", "lover") if word in shown]
 
 
+def test_a_secret_that_is_sensitive_for_everybody_is_told_to_the_caller_only(capfd: pytest.CaptureFixture[str]) -> None:
+    """Not in a warning, which goes to the error stream and into logs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        refused(DataError, lambda: SecretTags(PLAN, {"home": ["clinic", "park"]}), "clinic", "park", "home")
+        SecretTags(PLAN, {"home": ["clinic", "park"]}, keep_sensitive=True)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_warnings_quote_no_secret() -> None:
     """Nor does the line of source that is shown with them."""
     with pytest.warns(UserWarning, match="sensitive for everybody") as caught:
-        SecretTags(PLAN, {"home": ["clinic"]})
-    assert "clinic" not in str(caught[0].message)
-    assert caught[0].filename.endswith("secret_tags.py")
-    with pytest.warns(UserWarning, match="sensitive for everybody") as caught:
         SimulatedTags(PLAN, ["zanzibar"], [0], ["home"])
     assert "zanzibar" not in str(caught[0].message)
+    assert caught[0].filename.endswith("secret_tags.py")
 
 
 def test_nothing_secret_at_all() -> None:

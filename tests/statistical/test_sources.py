@@ -2,6 +2,7 @@
 
 import hashlib
 import multiprocessing
+import os
 import sys
 import threading
 import warnings
@@ -12,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from discreet.core.domain import Domain
-from discreet.core.random import SecureRandom, SeededRandom, toss, uniform_below
+from discreet.core.random import KEY_BYTES, KEY_CALLS, SecureRandom, SeededRandom, toss, uniform_below
 from discreet.mechanisms import UnaryEncoding
 from evidence import binomial
 
@@ -128,3 +129,34 @@ def test_threads_have_streams_of_their_own() -> None:
     found += [word for words in gathered for word in words]
     assert len(gathered) == 4
     assert len(set(found)) == len(found) == 5000
+
+
+def _keys_taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    taken: list[int] = []
+    urandom = os.urandom
+
+    def counted(size: int) -> bytes:
+        taken.append(size)
+        return urandom(size)
+
+    monkeypatch.setattr("discreet.core.random.os.urandom", counted)
+    return taken
+
+
+def test_a_secure_key_is_replaced_after_so_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reads the memory later must not be able to work out earlier noise."""
+    taken, source = _keys_taken(monkeypatch), SecureRandom()
+    monkeypatch.setattr("discreet.core.random.KEY_CALLS", 10)
+    words = [source.words(2).tolist() for _ in range(31)]
+    assert taken == [32] * 4
+    assert len({word for pair in words for word in pair}) == 62
+
+
+def test_a_secure_key_is_replaced_after_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken, source = _keys_taken(monkeypatch), SecureRandom()
+    monkeypatch.setattr("discreet.core.random.KEY_BYTES", 1 << 10)
+    words = [source.words(n) for n in (0, 100, 28, 1, 300)]
+    # 128 words use a key up: the first three calls one, the last two three more, the first of them together.
+    assert taken == [32] * 4
+    assert len(np.unique(np.concatenate(words))) == 429
+    assert (KEY_CALLS, KEY_BYTES) == (1 << 16, 1 << 30)

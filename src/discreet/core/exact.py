@@ -7,7 +7,7 @@ logarithm of an exact fraction.
 
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from math import inf, isfinite, nan
+from math import inf, isfinite, nan, nextafter
 from numbers import Integral, Real
 
 from discreet.core.random import WORD_RANGE
@@ -87,10 +87,19 @@ def likelihood_ratio(threshold: int, inclusion: Fraction) -> Fraction:
 
 
 def logarithm(ratio: Fraction) -> float:
-    """Return ln(ratio), rounded once, from an exact fraction of any size."""
+    """Return ln(ratio) from an exact fraction of any size, rounded up: what is stated of a leak is never too little.
+
+    An epsilon that ln(ratio) does not exceed, it does not exceed after rounding either.
+    """
+    if ratio == 1:
+        return 0.0
     with localcontext() as context:
         context.prec = _DIGITS
-        return float((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())
+        exact = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+        # The last digits may be off; no logarithm of a fraction but 1 is itself a double.
+        exact += abs(exact) * Decimal(10) ** (2 - _DIGITS)
+        nearest = float(exact)
+        return nearest if Decimal(nearest) >= exact else nextafter(nearest, inf)
 
 
 def checked_n(n: object) -> int:

@@ -3,12 +3,17 @@
 A mechanism is handed a `RandomSource` and turns its words into coins by comparing integers, so that every probability
 is an exact fraction. The secure source takes its key from the operating system; the seeded one, for simulation only,
 runs the very same path and marks what it makes.
+
+A source may be somebody else's, round a hardware generator for one. Words of another type than they should be make a
+device tell the truth, so every draw goes through `fresh_words`, and every source that is handed in through
+`checked_source`.
 """
 
 import hashlib
 import os
 import threading
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
@@ -18,8 +23,13 @@ from discreet.errors import ParameterError
 
 WORD_BITS = 64
 WORD_RANGE = 1 << WORD_BITS
+KEY_CALLS, KEY_BYTES = 1 << 16, 1 << 30
+"""A secure key is thrown away after so many calls, or so many bytes."""
 
-_ZEROS = bytes(1 << 19)
+_ZEROS = memoryview(bytes(1 << 19))
+_WORD = np.dtype("<u8")
+# Of one word chance makes two alike once in 2^64 times.
+_PREFIX = 4
 
 
 class RandomSource(Protocol):
@@ -39,14 +49,18 @@ def _stream(key: bytes) -> CipherContext:
     return Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
 
 
-def _next_words(stream: CipherContext, n: int) -> WordArray:
-    words: WordArray = np.empty(n, dtype="<u8")
-    if n:
-        target = memoryview(words.data).cast("B")
-        for start in range(0, len(target), len(_ZEROS)):
-            part = target[start : start + len(_ZEROS)]
-            stream.update_into(memoryview(_ZEROS)[: len(part)], part)
-    return words
+def _fill(stream: CipherContext, target: memoryview) -> None:
+    size = len(target)
+    if size <= len(_ZEROS):
+        stream.update_into(_ZEROS[:size], target)
+        return
+    for start in range(0, size, len(_ZEROS)):
+        _fill(stream, target[start : start + len(_ZEROS)])
+
+
+def _empty_words(n: int) -> tuple[WordArray, memoryview]:
+    words: WordArray = np.empty(n, dtype=_WORD)
+    return words, words.data.cast("B") if n else memoryview(bytearray())
 
 
 # Counts forks. A child may bear the process number of its parent (in a namespace, or when numbers are used again).
@@ -65,7 +79,8 @@ class SecureRandom:
     """Unpredictable words, keyed from the operating system.
 
     Every thread has a stream of its own, and a process that was forked takes a new key before its first word: two
-    processes never share noise.
+    processes never share noise. A key serves 2^16 calls or 2^30 bytes and is then replaced, so that whoever reads the
+    memory later learns of no earlier noise but the last.
     """
 
     secure = True
@@ -75,25 +90,28 @@ class SecureRandom:
 
     def words(self, n: int) -> WordArray:
         """Return ``(n,)`` fresh words."""
-        local = self._local
+        words, target = _empty_words(n)
+        key: _Key | None = getattr(self._local, "key", None)
         process = os.getpid(), _FORKS[0]
-        if getattr(local, "process", None) != process:
-            local.stream = _stream(os.urandom(32))
-            local.process = process
-        return _next_words(local.stream, n)
+        while True:
+            if key is None or key.process != process or key.calls == 0 or key.bytes == 0:
+                key = self._local.key = _Key(process)
+            key.calls -= 1
+            part, target = target[: key.bytes], target[key.bytes :]
+            key.bytes -= len(part)
+            _fill(key.stream, part)
+            if not target:
+                return words
 
 
-def checked_source(random: RandomSource | None) -> RandomSource:
-    """Return a fresh secure source for None, and refuse what cannot hand out words.
+class _Key:
+    """A secure key in use: of which process, and for how many calls and bytes more."""
 
-    Raises:
-        ParameterError: if it is no random source.
-    """
-    if random is None:
-        return SecureRandom()
-    if not hasattr(random, "words"):
-        raise ParameterError(f"random must be a SecureRandom or a SeededRandom, got {type(random).__name__}.")
-    return random
+    __slots__ = ("bytes", "calls", "process", "stream")
+
+    def __init__(self, process: tuple[int, int]) -> None:
+        self.process, self.calls, self.bytes = process, KEY_CALLS, KEY_BYTES
+        self.stream = _stream(os.urandom(32))
 
 
 class SeededRandom:
@@ -112,7 +130,120 @@ class SeededRandom:
 
     def words(self, n: int) -> WordArray:
         """Return ``(n,)`` fresh words."""
-        return _next_words(self._stream, n)
+        words, target = _empty_words(n)
+        _fill(self._stream, target)
+        return words
+
+
+def fresh_words(random: RandomSource, n: int) -> WordArray:
+    """Return ``(n,)`` words of a source: the one door that every draw goes through.
+
+    Raises:
+        ParameterError: if the source hands out anything else. Narrower, signed or floating numbers would pass for
+            words, and devices would tell the truth.
+    """
+    words = random.words(n)
+    if type(words) is not np.ndarray or words.dtype != _WORD or words.shape != (n,):
+        raise ParameterError(
+            f"words(n) of a random source must return n words of 64 bits, a NumPy array of type uint64 and shape "
+            f"({n},), got {_form(words)}."
+        )
+    if not (words.flags.c_contiguous and words.flags.writeable):
+        raise ParameterError(
+            "words(n) of a random source must return an array of its own, contiguous and writeable; return a copy."
+        )
+    return words
+
+
+def _form(words: object) -> str:
+    if not isinstance(words, np.ndarray):
+        return type(words).__name__
+    kind = "" if type(words) is np.ndarray else f" ({type(words).__name__})"
+    return f"type {words.dtype} and shape {words.shape}{kind}"
+
+
+class _Seen:
+    """What a source that somebody else wrote handed out: at first, and last."""
+
+    def __init__(self) -> None:
+        self._starts: tuple[list[int], list[int]] = [], []
+        self._last: WordArray | None = None
+
+    def check(self, words: WordArray) -> None:
+        """Refuse memory that was handed out before, and words that were."""
+        # Only while the last array is held can no other one lie where it lay.
+        if self._last is not None and np.may_share_memory(self._last, words):
+            raise ParameterError(
+                "words(n) of a random source must return a new array every time, got memory that it returned before; "
+                "return a copy."
+            )
+        start = words[:_PREFIX].tolist()
+        if any(_begin_alike(start, seen) for seen in self._starts):
+            raise ParameterError(
+                "a random source must never return the same words again, and this one did; keep one generator and go "
+                "on with it."
+            )
+        self._starts, self._last = (self._starts[0] or start, start), words
+
+
+def _begin_alike(one: list[int], other: list[int]) -> bool:
+    shared = min(len(one), len(other))
+    return shared > 0 and one[:shared] == other[:shared]
+
+
+class GuardedRandom:
+    """A source that somebody else wrote, checked: its words are compared with those before, and copied.
+
+    Args:
+        source: what hands out words.
+    """
+
+    def __init__(self, source: RandomSource) -> None:
+        self.secure = bool(source.secure)
+        self._source, self._seen = source, _seen_of(source)
+
+    def words(self, n: int) -> WordArray:
+        """Return ``(n,)`` fresh words.
+
+        Raises:
+            ParameterError: if they are no words, or came before.
+        """
+        words = fresh_words(self._source, n)
+        if n:
+            self._seen.check(words)
+        return words.copy()
+
+
+_SEEN: WeakKeyDictionary[RandomSource, _Seen] = WeakKeyDictionary()
+
+
+def _seen_of(source: RandomSource) -> _Seen:
+    try:
+        return _SEEN.setdefault(source, _Seen())
+    except TypeError:
+        # It cannot be remembered between calls, only within one.
+        return _Seen()
+
+
+def checked_source(random: RandomSource | None) -> RandomSource:
+    """Return a fresh secure source for None, and a source that somebody else wrote behind a guard.
+
+    Raises:
+        ParameterError: if it is no random source, or a class instead of an instance.
+    """
+    if random is None:
+        return SecureRandom()
+    if type(random) in {SecureRandom, SeededRandom, GuardedRandom}:
+        return random
+    if isinstance(random, type):
+        raise ParameterError(f"random must be an instance, got the class {random.__name__}; call it.")
+    secure = getattr(random, "secure", None)
+    if not callable(getattr(random, "words", None)) or not isinstance(secure, bool | np.bool_):
+        raise ParameterError(
+            "random must be a SecureRandom or a SeededRandom, or have a method words(n) and an attribute secure (True "
+            f"or False), got {type(random).__name__}."
+        )
+    return GuardedRandom(random)
 
 
 def toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
@@ -130,7 +261,7 @@ def toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
         return np.ones(n, dtype=np.bool_)
     if threshold <= 0:
         return np.zeros(n, dtype=np.bool_)
-    return random.words(n) < np.uint64(threshold)
+    return fresh_words(random, n) < np.uint64(threshold)
 
 
 def uniform_below(
@@ -163,5 +294,5 @@ def uniform_below(
 
 def _lanes(n: int, random: RandomSource, lane: type[np.uint64] | type[np.uint32]) -> AnyArray:
     if lane is np.uint64:
-        return random.words(n)
-    return random.words(-(-n // 2)).view("<u4")[:n]
+        return fresh_words(random, n)
+    return fresh_words(random, -(-n // 2)).view("<u4")[:n]

@@ -20,7 +20,7 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.exact import checked_epsilon, real_number
-from discreet.core.random import RandomSource
+from discreet.core.random import RandomSource, fresh_words
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import EvenLaw
@@ -104,7 +104,7 @@ class BitStrings(ABC):
         for start in range(0, len(flat), step):
             piece = flat[start : start + step]
             lanes = -(-len(piece) // 8)
-            words = random.words(lanes * self.depth).reshape(self.depth, lanes)
+            words = fresh_words(random, lanes * self.depth).reshape(self.depth, lanes)
             piece[:] = self._ladder(words).view(np.uint8)[: len(piece)]
 
     def support(self, blocks: Blocks) -> IntArray:

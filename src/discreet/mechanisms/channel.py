@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from math import inf
 from typing import Any, ClassVar
@@ -10,15 +11,16 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, frozen
 from discreet.core.domain import Domain
-from discreet.core.exact import checked_n
+from discreet.core.exact import checked_n, logarithm
 from discreet.core.guarantee import Guarantee
-from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_source
+from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_source, fresh_words
 from discreet.core.reports import Column, Reports, refuse_strangers, smallest_unsigned
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.theory.worst import worst_distribution
 
 _ROW_TOLERANCE = 1e-9
+_RATIO_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -85,13 +87,21 @@ class Channel:
         return exact
 
     @cached_property
-    def _shares(self) -> list[tuple[IntArray, WordArray]]:
-        """For every input its possible outputs, and the words at which the share of each but the first begins."""
-        shares = []
-        for row in self.weights:
-            outputs = np.flatnonzero(row)
-            shares.append((outputs, np.cumsum(row[outputs])[:-1].astype(np.uint64)))
-        return shares
+    def _shares(self) -> tuple[AnyArray, WordArray]:
+        """For every input its possible outputs, and the last word of the share of each but the last.
+
+        Returns:
+            ``(|X|, 2^k)`` outputs and ``(|X|, 2^k - 1)`` words; rows that need fewer are filled up with words that
+            nothing exceeds.
+        """
+        width = 1 << (int(np.count_nonzero(self.weights, axis=1).max()) - 1).bit_length()
+        outputs = np.zeros((self.domain.size, width), dtype=smallest_unsigned(self.outputs))
+        lasts = np.full((self.domain.size, width - 1), WORD_RANGE - 1, dtype=np.uint64)
+        for row, places, ends in zip(self.weights, outputs, lasts, strict=True):
+            possible = np.flatnonzero(row)
+            places[: len(possible)] = possible
+            ends[: len(possible) - 1] = np.cumsum(row[possible])[:-1] - 1
+        return outputs, lasts
 
     @cached_property
     def fingerprint(self) -> str:
@@ -109,13 +119,18 @@ class Channel:
         return Guarantee(notion, domain, None, self._smallest_epsilon())
 
     def _smallest_epsilon(self) -> float:
-        realised = self.weights.astype(np.float64)
-        possible = realised > 0
+        possible = self.weights > 0
         invertible = (possible.sum(axis=0) == 1) & ~possible[self.domain.sensitive_codes].any(axis=0)
-        protected = realised[:, ~invertible & possible.any(axis=0)]
-        with np.errstate(divide="ignore"):
-            ratios = protected.max(axis=0) / protected.min(axis=0)
-        return float(np.log(ratios.max())) if ratios.size else 0.0
+        bounded = ~invertible & possible.any(axis=0)
+        if not bounded.any():
+            return 0.0
+        if not possible[:, bounded].all():
+            return inf
+        largest, least = self.weights[:, bounded].max(axis=0), self.weights[:, bounded].min(axis=0)
+        ratios = largest.astype(np.float64) / least.astype(np.float64)
+        # Doubles find the columns that may be the largest; whole numbers say which.
+        near = np.flatnonzero(ratios >= ratios.max() * (1 - _RATIO_TOLERANCE))
+        return logarithm(max(Fraction(largest[column], least[column]) for column in near))
 
     def channel(self) -> "Channel":
         """Return itself."""
@@ -126,14 +141,22 @@ class Channel:
         return self.obfuscate_codes(self.domain.encode(values), random=random)
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
-        """Obfuscate values that are given by their codes."""
+        """Obfuscate values that are given by their codes.
+
+        It takes the same steps for every value and every word; how long they take may still depend on what of the
+        matrix lies in the processor's caches.
+        """
         codes, random = self.domain.check_codes(codes), checked_source(random)
-        words = random.words(len(codes))
-        output = np.empty(len(codes), dtype=smallest_unsigned(self.outputs))
-        for code in np.unique(codes):
-            rows = codes == code
-            outputs, starts = self._shares[code]
-            output[rows] = outputs[np.searchsorted(starts, words[rows], side="right")]
+        words = fresh_words(random, len(codes))
+        shares, lasts = self._shares
+        width = shares.shape[1]
+        places, step = np.zeros(len(codes), dtype=np.int64), width // 2
+        # As many steps for every value, each without a branch.
+        starts = codes.astype(np.int64) * (width - 1) - 1
+        while step:
+            places += step * (lasts.reshape(-1)[starts + places + step] < words)
+            step //= 2
+        output = shares.reshape(-1)[codes.astype(np.int64) * width + places]
         nothing: IntArray = np.empty(0, dtype=smallest_unsigned(self.domain.size))
         return Reports(self.fingerprint, len(codes), None, nothing, {"output": output}, not random.secure)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
-from discreet.core.random import RandomSource
+from discreet.core.random import RandomSource, fresh_words
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import CountedBlocks, EvenLaw
@@ -75,7 +75,7 @@ class HadamardColumns(CountedBlocks, EvenLaw):
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`."""
-        drawn = random.words(len(members)) & np.uint64(self.order - 1)
+        drawn = fresh_words(random, len(members)) & np.uint64(self.order - 1)
         row = (members + 1).astype(np.uint64)
         # Flipping the row's lowest bit pairs the columns that miss x with those that contain it; row 0 misses none.
         lowest = row & (~row + np.uint64(1))

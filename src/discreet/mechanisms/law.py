@@ -39,7 +39,7 @@ Law = TypeVar("Law", bound=BlockLaw)
 _CHUNK = 1 << 14
 _BATCH_BYTES = 1 << 26
 _MOST_PER_BATCH = 1 << 20
-_FORMAT = 1
+_FORMAT = 2
 _MOST_ENTRIES = 20_000_000
 
 
@@ -74,8 +74,15 @@ class BlockMechanism:
         size = sensitive_size(self.domain)
         if self.law.size != size:
             raise ParameterError(f"the block law must be over the {size} sensitive values, got size {self.law.size}.")
-        if len(self.promises) != len(self.law.inclusions) or max(map(checked_epsilon, self.promises)) > self.epsilon:
-            raise ParameterError("epsilons must be one for each level of the law, none above epsilon.")
+        if len(self.promises) != len(self.law.inclusions):
+            levels = len(self.law.inclusions)
+            raise ParameterError(
+                f"epsilons must be one for each level of the law ({levels}), got {len(self.epsilons)}."
+            )
+        if (largest := max(map(checked_epsilon, self.promises))) != self.epsilon:
+            raise ParameterError(
+                f"epsilon must be the largest of epsilons, got epsilon={self.epsilon!r} and {largest!r} as the largest."
+            )
         if self.clear_blocks and self.law.inclusions != self.law.pair_inclusions:
             raise ParameterError("clear_blocks needs a law whose values are in a block independently.")
         _ = self.threshold
@@ -176,10 +183,9 @@ class BlockMechanism:
             "epsilon": self.epsilon.hex(),
             "truth": self.threshold,
             "clear_blocks": self.clear_blocks,
-            **self.law.describe(),
+            "law": self.law.describe(),
+            "epsilons": [epsilon.hex() for epsilon in self.epsilons],
         }
-        if self.law.levels is not None:
-            facts["epsilons"] = [epsilon.hex() for epsilon in self.epsilons]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
     @cached_property

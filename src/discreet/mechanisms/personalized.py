@@ -17,6 +17,7 @@ import numpy as np
 from discreet.arrays import IntArray, sealed
 from discreet.core.bots import checked_tags
 from discreet.core.domain import Domain, checked_domain
+from discreet.core.exact import checked_epsilon
 from discreet.core.guarantee import Guarantee
 from discreet.core.labels import Grid
 from discreet.core.random import RandomSource
@@ -113,8 +114,17 @@ class Personalized:
         object.__setattr__(self, "cell_of", None if cell_of is None else sealed(cell_of))
 
     def _built(self, mechanism: Build, epsilon: float, options: dict[str, Any]) -> BlockMechanism:
-        extended = self.domain.with_bots(self.tags)
-        return (_named(mechanism) if isinstance(mechanism, str) else mechanism)(extended, epsilon, **options)
+        extended, epsilon = self.domain.with_bots(self.tags), checked_epsilon(epsilon)
+        common = (_named(mechanism) if isinstance(mechanism, str) else mechanism)(extended, epsilon, **options)
+        if not isinstance(common, BlockMechanism):
+            raise ParameterError(f"mechanism must make a block mechanism, got {type(common).__name__}.")
+        # The guarantee is stated for this domain and this epsilon, so the common mechanism must be for them.
+        if common.domain != extended or common.epsilon != epsilon:
+            raise ParameterError(
+                "mechanism must make one over the domain and the epsilon that it is handed, got one over another "
+                f"{'epsilon' if common.domain == extended else 'domain'}; hand both on as they are."
+            )
+        return common
 
     def __repr__(self) -> str:
         bots = f"tags {', '.join(self.tags)}" if self.cell_of is None else f"{len(self.tags)} cells"

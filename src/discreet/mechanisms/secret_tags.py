@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import IntArray
 from discreet.core import columns
 from discreet.core.columns import MISSING
 from discreet.core.domain import Domain
@@ -54,13 +54,12 @@ class SecretTags:
     Args:
         personalized: the plan's mechanism.
         tagged: for every tag the values that carry it; where bots stand for cells, the secret values themselves.
+        keep_sensitive: let a value that is sensitive for everybody stay itself, as protected as it was, instead of
+            refusing it.
 
     Raises:
         ParameterError: if it has a tag that is not in the plan; tags are not quoted.
-        DataError: if a value is not in the domain, or has two tags; values are not quoted.
-
-    Warns:
-        UserWarning: if some value is sensitive for everybody: it stays itself, and as protected as it was.
+        DataError: if a value is not in the domain, has two tags, or is sensitive for everybody; values are not quoted.
     """
 
     __slots__ = ("__plan", "__replace")
@@ -68,9 +67,15 @@ class SecretTags:
     __plan: str
     __replace: Replacement
 
-    def __init__(self, personalized: Tagged, tagged: Any) -> None:
+    def __init__(self, personalized: Tagged, tagged: Any, *, keep_sensitive: bool = False) -> None:
         codes, bots = _tagged(personalized, tagged)
-        kept = _kept(personalized, codes, "a secret value is")
+        kept = ~personalized.domain.sensitive[codes]
+        if not keep_sensitive and not kept.all():
+            # To the caller only: a warning would go to a log, and says something of one person.
+            raise DataError(
+                "secret values must not be sensitive for everybody, and some are; leave them out, or pass "
+                "keep_sensitive=True: they stay themselves and are as protected as before."
+            )
         object.__setattr__(self, "_SecretTags__plan", personalized.fingerprint)
         object.__setattr__(
             self,
@@ -120,15 +125,6 @@ def _bots_of_cells(personalized: Tagged, codes: IntArray) -> IntArray:
     return personalized.domain.size + personalized.cell_of[codes]
 
 
-def _kept(personalized: Tagged, codes: IntArray, whose: str) -> BoolArray:
-    """Return ``(m,)`` booleans: which secret values need a bot, X_S needing none."""
-    needed: BoolArray = ~personalized.domain.sensitive[codes]
-    if not needed.all():
-        # The line shown beside a warning is this one, not the caller's with her values in it.
-        warnings.warn(f"{whose} sensitive for everybody; it stays itself and is as protected as before.", stacklevel=1)
-    return needed
-
-
 def _replacement(keys: IntArray, bots: IntArray, most: int) -> Replacement:
     """Return what puts bots in the place of ``keys``; each step is the same for every key, secret or not."""
     order = np.argsort(keys, kind="stable")
@@ -176,7 +172,13 @@ class SimulatedTags:
             raise DataError(
                 f"users, values and tags must be of one length, got {len(owner)}, {len(codes)} and {len(bots)}."
             )
-        kept = _kept(personalized, codes, "some user's secret value is")
+        kept = ~personalized.domain.sensitive[codes]
+        if not kept.all():
+            # The line shown beside a warning is this one, not the caller's with her values in it.
+            warnings.warn(
+                "some user's secret value is sensitive for everybody; it stays itself and is as protected as before.",
+                stacklevel=1,
+            )
         keys = owner * personalized.domain.size + codes
         self._replace = _replacement(keys[kept], bots[kept], personalized.domain.size + len(personalized.tags))
 

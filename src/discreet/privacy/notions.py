@@ -15,7 +15,7 @@ values can cause does not tell which. So Y_P and Y_I are read off the matrix. An
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from math import inf
+from math import inf, nextafter
 from numbers import Rational
 from typing import Any, Literal, TypeAlias
 
@@ -145,10 +145,11 @@ def at_most(ratio: Fraction, epsilon: float) -> bool:
 
 
 def logarithm(ratio: Fraction) -> float:
-    """Return ln(ratio), rounded once."""
+    """Return ln(ratio), rounded up to a double."""
     with localcontext() as context:
         context.prec = _DIGITS
-        return float((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())
+        nearest = float((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())
+    return nearest if at_most(ratio, nearest) else nextafter(nearest, inf)
 
 
 def _judged(matrix: AnyArray, sensitive: BoolArray, notion: Notion) -> Protection:

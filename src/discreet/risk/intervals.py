@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray
-from discreet.core.random import RandomSource
+from discreet.core.random import RandomSource, fresh_words
 from discreet.risk.measured import normal_quantile
 from discreet.risk.samples import Sample
 
@@ -26,10 +26,10 @@ def half(count: int, random: RandomSource) -> BoolArray:
         ``(count,)`` booleans.
     """
     if count > _FEW:
-        bits = np.unpackbits(random.words(-(-count // 64)).view(np.uint8), count=count)
+        bits = np.unpackbits(fresh_words(random, -(-count // 64)).view(np.uint8), count=count)
         return bits.view(np.bool_)
     chosen = np.zeros(count, dtype=np.bool_)
-    chosen[np.argsort(random.words(count), kind="stable")[: -(-count // 2)]] = True
+    chosen[np.argsort(fresh_words(random, count), kind="stable")[: -(-count // 2)]] = True
     return chosen
 
 

@@ -6,7 +6,7 @@ from math import log, log1p, sqrt
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.random import RandomSource
+from discreet.core.random import RandomSource, fresh_words
 from discreet.risk.measured import normal_quantile
 from discreet.risk.samples import ScoreCounts
 from discreet.risk.steps import fitted_levels
@@ -135,14 +135,14 @@ def _genuine_folds(counts: ScoreCounts, folds: int, random: RandomSource) -> lis
 def _impostor_folds(counts: ScoreCounts, folds: int, random: RandomSource) -> AnyArray:
     """Send every impostor score to a fold of its own choice; ``(folds, 1 + b)`` counts, those below all bins first."""
     below = counts.m - int(counts.impostors.sum())
-    generator = np.random.Generator(np.random.PCG64(random.words(4).tolist()))
+    generator = np.random.Generator(np.random.PCG64(fresh_words(random, 4).tolist()))
     counted = np.concatenate([[below], counts.impostors])
     return generator.multinomial(counted, np.full(folds, 1 / folds)).T
 
 
 def even_folds(count: int, folds: int, random: RandomSource) -> IntArray:
     """Return ``(count,)`` folds, as even as can be, in random order."""
-    order = np.argsort(random.words(count), kind="stable")
+    order = np.argsort(fresh_words(random, count), kind="stable")
     parts = np.empty(count, dtype=np.int64)
     parts[order] = np.arange(count) % folds
     return parts
