@@ -32,5 +32,9 @@ class MissingExtraError(DiscreetError, ImportError):
     """An optional dependency is not installed."""
 
 
+class RewrittenFileWarning(UserWarning):
+    """What a file of reports no longer says, because another tool rewrote it, is taken on the caller's word."""
+
+
 class EngineError(DiscreetError, RuntimeError):
     """What was to go through the reports is not there, or broke down."""

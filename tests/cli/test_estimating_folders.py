@@ -87,3 +87,28 @@ def test_what_the_system_refuses_is_one_sentence(files: Files, monkeypatch: pyte
     message = refusal("estimate", files.plan, files.reports, "-o", output)
     assert "No space left on device (estimate.csv)" in message
     assert not output.exists()
+
+
+def test_files_that_other_tools_rewrote(files: Files) -> None:
+    files.obfuscated()
+    expected = told("estimate", files.plan, files.reports)
+    rewritten = files.folder / "rewritten.PARQUET"
+    table = pq.read_table(files.reports).replace_schema_metadata(None)
+    pq.write_table(table.append_column("region", pa.array(["x"] * table.num_rows)), rewritten)
+    for method in ("linear", "mle"):
+        options = (files.plan, rewritten, "--method", method)
+        assert "pass --trust-plan" in refusal("estimate", *options)
+        facts = told("estimate", *options, "--trust-plan")
+        assert (facts["n"], facts["trust_plan"], len(facts["notes"])) == (600, True, 3)
+        if method == "linear":
+            assert facts["columns"] == expected["columns"]
+        shown = done("estimate", *options, "--trust-plan")
+        assert "Note: 1 of 1 files: nothing in them says which plan" in shown
+        assert "is the caller's word (trust_plan)." in shown
+        assert "are not read: 'region'." in shown
+        assert "simulated with a known seed" not in shown
+    assert "notes" not in expected
+    assert "notes" not in told("estimate", files.plan, files.reports, "--trust-plan")
+    other = files.folder / "other.toml"
+    other.write_text(files.plan.read_text().replace("1.5", "1.6"))
+    assert "must belong to one plan" in refusal("estimate", other, files.reports, "--trust-plan")

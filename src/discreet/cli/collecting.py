@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.personalizing import backgrounds, bot_facts, codes_of, notes, show_bots
-from discreet.cli.terminal import console, progress_bar, show_json, show_table
+from discreet.cli.terminal import console, progress_bar, said_of_files, show_json, show_table
 from discreet.core.estimate import DEFAULT_LEVEL, Estimate
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.reports import Reports
@@ -69,27 +69,41 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
     _check_outputs(options)
     _check_intervals(options)
     with progress_bar("reading") as progress, _engine(options) as engine:
-        data, left_out = _gathered(engine, mechanism, sources, options, partial(progress, "reading"))
+        with said_of_files() as said:
+            data, left_out = _gathered(engine, mechanism, sources, options, partial(progress, "reading"))
         given = {"method": method, **_given(options, progress)}
         found, tagged = _estimated(document, data, known, given)
-    force, level, together = options["force"], options["level"], options["simultaneous"]
+    level, together = options["level"], options["simultaneous"]
     if options["tally_file"] is not None:
-        write_tally(options["tally_file"], _tally_of(mechanism, data), force=force)
+        write_tally(options["tally_file"], _tally_of(mechanism, data), force=options["force"])
+    _write(found, options)
+    if options["as_json"]:
+        bots = {} if tagged is None else bot_facts(tagged)
+        show_json({**_as_json(found, level, simultaneous=together), **bots, **_reading_facts(options, left_out, said)})
+        return
+    _show(_promising(document), found, level, simultaneous=together, largest=options["largest"])
+    for reason, count in left_out.items():
+        console().print(f"Left out: {count:,} rows that {reason}.")
+    for note in said:
+        console().print(f"Note: {note}")
+    if tagged is not None:
+        show_bots(tagged, options["largest"])
+
+
+def _write(found: Estimate, options: dict[str, Any]) -> None:
+    """Write the estimate and its picture where they are wanted."""
+    force, level, together = options["force"], options["level"], options["simultaneous"]
     if options["output"] is not None:
         _write_estimate(options["output"], found, level, simultaneous=together, force=force)
     if options["plot"] is not None:
         with replacing(options["plot"], force=force) as beside:
             found.plot(level, simultaneous=together).save(str(beside), **picture_options(beside))
-    if options["as_json"]:
-        bots = {} if tagged is None else bot_facts(tagged)
-        others = {"left_out": dict(left_out)} if left_out else {}
-        show_json({**_as_json(found, level, simultaneous=together), **bots, **others})
-        return
-    _show(_promising(document), found, level, simultaneous=together, largest=options["largest"])
-    for reason, count in left_out.items():
-        console().print(f"Left out: {count:,} rows that {reason}.")
-    if tagged is not None:
-        show_bots(tagged, options["largest"])
+
+
+def _reading_facts(options: dict[str, Any], left_out: Mapping[str, int], said: Sequence[str]) -> dict[str, Any]:
+    """Return what is to be said of how the files were read, where there is anything to say."""
+    facts = {"left_out": dict(left_out), "trust_plan": options["trust_plan"], "notes": list(said)}
+    return {name: fact for name, fact in facts.items() if fact}
 
 
 def _estimated(
@@ -171,7 +185,7 @@ def _gathered(
     engine: _Engine, mechanism: BlockMechanism, sources: Sequence[Path], options: dict[str, Any], told: Progress
 ) -> tuple[Reports | Tally | Observed, Mapping[str, int]]:
     """Return what the method needs of the reports, and how many rows were left out for which reason."""
-    given = {"bad_share": options["bad_rows"], "progress": told}
+    given = {"bad_share": options["bad_rows"], "trust_plan": options["trust_plan"], "progress": told}
     if options["method"] in _NEEDS_REPORTS and not mechanism.tally_suffices:
         return engine.gather(mechanism, sources, **given)
     _refuse_given(options, ["memory", "temporary"], "this method needs no more than a tally")

@@ -101,6 +101,11 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
     help="Share of rows that no device can have sent and that may be left out; they are counted.",
 )
 @click.option(
+    "--trust-plan",
+    is_flag=True,
+    help="Read files that another tool rewrote and that no longer say their plan: you vouch that all are of PLAN.",
+)
+@click.option(
     "--memory",
     type=click.IntRange(min=0),
     metavar="MB",

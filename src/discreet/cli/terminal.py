@@ -1,6 +1,7 @@
 """Tables, numbers and progress for people; JSON for programs."""
 
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from discreet.errors import RewrittenFileWarning
 from discreet.io.json_text import json_text
 
 _MOST_COLUMNS = 200
@@ -41,6 +43,24 @@ def show_table(title: str, headings: Sequence[str], cells: Sequence[Sequence[str
     for row in cells:
         drawn.add_row(*row)
     console().print(drawn)
+
+
+@contextmanager
+def said_of_files() -> Iterator[list[str]]:
+    """Collect what is said of files that another tool rewrote; other warnings go their way.
+
+    Yields:
+        a list, which holds the sentences afterwards.
+    """
+    said: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RewrittenFileWarning)
+        yield said
+    for warning in caught:
+        if issubclass(warning.category, RewrittenFileWarning):
+            said.append(str(warning.message))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError
 from discreet.io import arrow, json_form
 from discreet.io.parts import Batch, Lines
+from discreet.io.rewritten import Rewritten, rewritten_reports
 from discreet.io.wire import reasons
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.channel import Channel
@@ -121,7 +122,8 @@ class TallyFold:
 
         Args:
             state: of this fold.
-            batch: Arrow, stamped with the plan (see `discreet.io.arrow.stamp`), or lines of JSON.
+            batch: Arrow, stamped with the plan (see `discreet.io.arrow.stamp`) or as another tool rewrote it (see
+                `discreet.io.rewritten`), or lines of JSON.
 
         Raises:
             DataError: if its columns are not those of the plan's reports, or a row is bad and none is to be left out.
@@ -133,8 +135,10 @@ class TallyFold:
         """Return the reports of a batch, and how many rows are left out for each reason; errors as for `add`."""
         if isinstance(batch, Lines):
             if self.sift:
-                return json_form.sift_json(self.mechanism, batch.texts)
-            return json_form.from_json(self.mechanism, batch.texts, first=batch.first), Counter()
+                return json_form.sift_json(self.mechanism, batch.texts, form=batch.form)
+            return json_form.from_json(self.mechanism, batch.texts, first=batch.first, form=batch.form), Counter()
+        if isinstance(batch, Rewritten):
+            return rewritten_reports(self.mechanism, batch, sift=self.sift)
         table = pa.Table.from_batches([batch])
         if self.sift:
             return arrow.sift_arrow(self.mechanism, table)

@@ -12,6 +12,7 @@ from discreet.engines.fold import Counted, Fold, TallyFold
 from discreet.errors import ParameterError
 from discreet.io.files import read_tally, readable
 from discreet.io.parts import Batch, Part, is_tally, parts_of, read_part, report_files
+from discreet.io.rewritten import warn_of
 from discreet.kernels.parallel import thread_count
 from discreet.mechanisms import Mechanism
 
@@ -29,6 +30,7 @@ def tally(
     sources: str | Path | Sequence[str | Path],
     *,
     bad_share: float = 0.0,
+    trust_plan: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Counted:
@@ -39,6 +41,8 @@ def tally(
         sources: files of reports or tallies (``.tally.parquet``), and folders of such files.
         bad_share: the share of rows, in 0..1, that may be nothing a device can have sent: they are left out and
             counted. By default the first one is refused.
+        trust_plan: whether you vouch that files which do not say their plan, because another tool rewrote them, hold
+            reports of this one; what they say of another plan is refused all the same (`discreet.io.rewritten`).
         threads: how many threads; by default the environment variable DISCREET_THREADS, or all processors. They
             change nothing but the time.
         progress: called now and then.
@@ -53,7 +57,7 @@ def tally(
         ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder.
     """
     fold = TallyFold(mechanism, sift=checked_share(bad_share) > 0)
-    tallies, parts = surveyed(mechanism, sources)
+    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan)
     found = fold_parts(fold, parts, mechanism, threads=threads, progress=progress)
     whole = Counted(sum(tallies, start=found.tally), found.left_out)
     whole.refuse_above(bad_share)
@@ -71,12 +75,21 @@ def checked_share(share: float) -> float:
     return share
 
 
-def surveyed(mechanism: Mechanism, sources: str | Path | Sequence[str | Path]) -> tuple[list[Any], list[Part]]:
-    """Return the tallies among the sources, and the parts of all reports, in order; errors as for `tally`."""
+def surveyed(
+    mechanism: Mechanism, sources: str | Path | Sequence[str | Path], *, trust_plan: bool = False
+) -> tuple[list[Any], list[Part]]:
+    """Return the tallies among the sources, and the parts of all reports, in order; errors as for `tally`.
+
+    Warns of what is taken on the caller's word, and of columns that are not read.
+    """
     named = [sources] if isinstance(sources, str | Path) else sources
     files = report_files(named)
     tallies = [read_tally(path, mechanism) for path in files if is_tally(path)]
-    return tallies, [part for path in files if not is_tally(path) for part in parts_of(path, mechanism)]
+    reports = [path for path in files if not is_tally(path)]
+    parts = [part for path in reports for part in parts_of(path, mechanism, trust_plan=trust_plan)]
+    forms = {part.path: part.form for part in parts if part.form is not None}
+    warn_of(forms, len(reports), mechanism.fingerprint)
+    return tallies, parts
 
 
 def rows_in(parts: Sequence[Part]) -> int | None:

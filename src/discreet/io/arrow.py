@@ -34,6 +34,11 @@ def stamp(kind: str, fingerprint: str, **facts: Any) -> dict[bytes, bytes]:
     return {_KEY: json.dumps({"format": _FORMAT, "kind": kind, "plan": fingerprint, **facts}).encode()}
 
 
+def is_stamped(found: pa.Schema) -> bool:
+    """Return whether there is a stamp, whatever it says."""
+    return _KEY in (found.metadata or {})
+
+
 def read_stamp(found: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
     """Return what `stamp` wrote.
 
@@ -108,7 +113,10 @@ def check_schema(mechanism: Mechanism, found: pa.Schema) -> bool:
     wanted = schema(mechanism)
     if not found.equals(wanted):
         names = ", ".join(f"{field.name}: {field.type}" for field in wanted)
-        raise DataError(f"reports of this plan have the columns {names}; these have others.")
+        raise DataError(
+            f"reports of this plan have the columns {names}; these have others, or other types (if another tool "
+            "rewrote them, pass --trust-plan or trust_plan=True)."
+        )
     return bool(facts.get("simulated"))
 
 

@@ -16,8 +16,9 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError
 from discreet.io import arrow, json_form
 from discreet.io.endings import BROKEN, ending, lines_of, opened_text, written_text
+from discreet.io.rewritten import Form, Rewritten, form_of, rewritten_reports, warn_of
 from discreet.io.seals import SealingFile
-from discreet.io.stored import ARROW_SUFFIXES, FileState, look, read_groups
+from discreet.io.stored import ARROW_SUFFIXES, FileState, look, no_rows, read_groups
 from discreet.mechanisms import Mechanism
 
 LINE_SUFFIXES = (".jsonl", ".jsonl.gz")
@@ -183,33 +184,62 @@ def _open(path: Path, kind: str, schema: pa.Schema) -> _TableSink | _LineSink:
     return _TableSink(path, schema)
 
 
-def read_reports(path: str | Path, mechanism: Mechanism) -> Reports:
+def read_reports(path: str | Path, mechanism: Mechanism, *, trust_plan: bool = False) -> Reports:
     """Read reports that `write_reports` wrote, checked.
+
+    Args:
+        path: the file.
+        mechanism: what made the reports.
+        trust_plan: whether you vouch that they are of this plan if the file does not say so, because another tool
+            rewrote it; what it says of another plan is refused all the same (`discreet.io.rewritten`).
 
     Raises:
         DataError: if the file is missing, truncated, of another format, or holds what no device can send.
         MismatchError: if it belongs to another plan.
     """
-    batches = list(iterate_reports(path, mechanism))
+    batches = list(iterate_reports(path, mechanism, trust_plan=trust_plan))
     return Reports.concatenate(batches)
 
 
-def iterate_reports(path: str | Path, mechanism: Mechanism, *, batch: int = _BATCH) -> Iterator[Reports]:
+def iterate_reports(
+    path: str | Path, mechanism: Mechanism, *, batch: int = _BATCH, trust_plan: bool = False
+) -> Iterator[Reports]:
     """Read reports batch by batch, at least one (which may be empty); see `read_reports`."""
     source = Path(path)
     with readable(source):
         if checked_suffix(source) in LINE_SUFFIXES:
-            state = FileState.of(source)
-            with opened_text(source) as text:
-                yield json_form.from_json(mechanism, lines_of(text, json_form.longest_line(mechanism)))
-            state.check(source)
+            yield from _from_lines(source, mechanism, trust_plan=trust_plan)
             return
         stored, empty = look(source), True
-        for part in read_groups(stored, range(len(stored.rows)), batch):
+        form = form_of(mechanism, stored.schema, trust_plan=trust_plan)
+        _warn_of(source, mechanism, form)
+        names = None if form is None else form.names(mechanism)
+        for part in read_groups(stored, range(len(stored.rows)), batch, names):
             empty = False
-            yield arrow.from_arrow(mechanism, pa.Table.from_batches([part]))
+            yield _checked(mechanism, part, form)
         if empty:
-            yield arrow.from_arrow(mechanism, stored.schema.empty_table())
+            yield _checked(mechanism, no_rows(stored.schema, names), form)
+
+
+def _from_lines(path: Path, mechanism: Mechanism, *, trust_plan: bool) -> Iterator[Reports]:
+    state, longest, form = FileState.of(path), json_form.longest_line(mechanism), None
+    with opened_text(path) as text:
+        if trust_plan:
+            form = json_form.form_of_lines(mechanism, lines_of(text, longest), trust_plan=True)
+            text.seek(0)
+        _warn_of(path, mechanism, form)
+        yield json_form.from_json(mechanism, lines_of(text, longest), form=form)
+    state.check(path)
+
+
+def _warn_of(path: Path, mechanism: Mechanism, form: Form | None) -> None:
+    warn_of({} if form is None else {path: form}, 1, mechanism.fingerprint)
+
+
+def _checked(mechanism: Mechanism, rows: pa.RecordBatch, form: Form | None) -> Reports:
+    if form is None:
+        return arrow.from_arrow(mechanism, pa.Table.from_batches([rows]))
+    return rewritten_reports(mechanism, Rewritten(rows, form), sift=False)[0]
 
 
 def write_tally(path: str | Path, tally: Tally, *, force: bool = False) -> None:

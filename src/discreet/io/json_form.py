@@ -23,10 +23,13 @@ import numpy as np
 from discreet.arrays import AnyArray
 from discreet.core.reports import CLEAR, Column, Reports, refuse_strangers
 from discreet.errors import DataError, MismatchError
+from discreet.io.rewritten import PLAN, SIMULATED, Form, refuse_clear
 from discreet.io.wire import UNREADABLE, FlawedRowsError, Nullable, checked_reports
 from discreet.mechanisms import Mechanism
 
 _NOTHING = object()
+# Floats below it are exact.
+_EXACT = 1 << 53
 
 
 # What a line may have besides its entries; and letters that an entry takes: a number, a comma and some room.
@@ -53,14 +56,16 @@ def to_json(mechanism: Mechanism, reports: Reports) -> Iterator[str]:
         yield json.dumps({"plan": reports.fingerprint, **parts, **marks})
 
 
-def sift_json(mechanism: Mechanism, lines: Sequence[str]) -> tuple[Reports, Counter[str]]:
+def sift_json(mechanism: Mechanism, lines: Sequence[str], *, form: Form | None = None) -> tuple[Reports, Counter[str]]:
     """Return those reports of JSON texts that a device can have sent, and how many others have which flaw.
+
+    Arguments as for `from_json`.
 
     Raises:
         MismatchError: if one belongs to another plan.
     """
     try:
-        return from_json(mechanism, lines), Counter()
+        return from_json(mechanism, lines, form=form), Counter()
     except MismatchError:
         raise
     except DataError:
@@ -68,7 +73,7 @@ def sift_json(mechanism: Mechanism, lines: Sequence[str]) -> tuple[Reports, Coun
     good, left_out = [from_json(mechanism, [])], Counter[str]()
     for line in lines:
         try:
-            good.append(from_json(mechanism, [line]))
+            good.append(from_json(mechanism, [line], form=form))
         except MismatchError:
             raise
         except FlawedRowsError as error:
@@ -78,13 +83,14 @@ def sift_json(mechanism: Mechanism, lines: Sequence[str]) -> tuple[Reports, Coun
     return Reports.concatenate(good), left_out
 
 
-def from_json(mechanism: Mechanism, lines: Iterable[str], *, first: int = 0) -> Reports:
+def from_json(mechanism: Mechanism, lines: Iterable[str], *, first: int = 0, form: Form | None = None) -> Reports:
     """Return the reports of JSON texts, one each, checked.
 
     Args:
         mechanism: what they claim to come from.
         lines: the texts.
         first: the number of the first one, for messages.
+        form: how they are to be read if another tool may have rewritten them; see `form_of_lines`.
 
     Raises:
         DataError: if one is not a report of this form; it says which and never what it holds.
@@ -96,7 +102,7 @@ def from_json(mechanism: Mechanism, lines: Iterable[str], *, first: int = 0) -> 
     simulated, n = False, 0
     for n, line in enumerate(lines, start=1):
         row = first + n - 1
-        report = _parsed(line, mechanism.fingerprint, columns, row)
+        report = _parsed(line, mechanism.fingerprint, columns, row, form)
         simulated |= report.get("simulated", False)
         for name, column in columns.items():
             present[name].append(name in report)
@@ -106,18 +112,49 @@ def from_json(mechanism: Mechanism, lines: Iterable[str], *, first: int = 0) -> 
     return checked_reports(mechanism, n, whole, simulated=simulated)
 
 
-def check_first(mechanism: Mechanism, lines: Iterable[str]) -> None:
+def check_first(mechanism: Mechanism, lines: Iterable[str], *, form: Form | None = None) -> None:
     """Look at the first of JSON texts; what else may be wrong with it is said when it is read.
 
     Raises:
         MismatchError: if it belongs to another plan.
     """
     try:
-        from_json(mechanism, islice(lines, 1))
+        from_json(mechanism, islice(lines, 1), form=form)
     except MismatchError:
         raise
     except DataError:
         pass
+
+
+def form_of_lines(mechanism: Mechanism, lines: Iterable[str], *, trust_plan: bool = False) -> Form | None:
+    """Look at the first of JSON texts to say how all are to be read; None if strictly, as devices send them.
+
+    Args:
+        mechanism: what they claim to come from.
+        lines: the texts.
+        trust_plan: whether another tool may have rewritten them: a number may be a float if it is whole, what is null
+            is not there, fields that the first one has besides are not read, and if the first one does not say its
+            plan, the caller does.
+
+    Raises:
+        DataError: if the first one has a place for values in clear and this plan's reports give none.
+        MismatchError: if the first one belongs to another plan.
+    """
+    texts = list(islice(lines, 1))
+    if not trust_plan:
+        check_first(mechanism, texts)
+        return None
+    found: Any = None
+    with suppress(ValueError, RecursionError):
+        found = json.loads(texts[0]) if texts else None
+    fields = found if isinstance(found, dict) else {PLAN: mechanism.fingerprint}
+    ours = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
+    extra = tuple(name for name in fields if name not in ours)
+    refuse_clear(extra)
+    named = fields.get(PLAN) is not None
+    form = Form(trusted=not named, named=named, simulated=None, marked=True, extra=extra)
+    check_first(mechanism, texts, form=form)
+    return form
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -127,21 +164,36 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _parsed(line: str, fingerprint: str, columns: dict[str, Column], row: int) -> dict[str, Any]:
+def _parsed(line: str, fingerprint: str, columns: dict[str, Column], row: int, form: Form | None) -> dict[str, Any]:
     report: Any = _NOTHING
     # Swallowed, not chained: the library's error holds the whole line.
     with suppress(ValueError, RecursionError):
         report = json.loads(line, object_pairs_hook=_once)
     if report is _NOTHING:
         raise DataError(f"report {row} is not JSON, or says something twice; it may be truncated.")
+    if form is not None and isinstance(report, dict):
+        report = _loosened(report, fingerprint, form)
     if not isinstance(report, dict) or not isinstance(report.get("plan"), str):
-        raise DataError(f"report {row} must be an object that names its plan.")
+        way = " (if another tool dropped it, pass --trust-plan or trust_plan=True)" if isinstance(report, dict) else ""
+        raise DataError(f"report {row} must be an object that names its plan{way}.")
     if report["plan"] != fingerprint:
         raise MismatchError(f"report {row} belongs to another plan than {fingerprint[:12]}.")
     unknown = sorted(set(report) - {"plan", "simulated", *columns})
     if unknown or not isinstance(report.get("simulated", False), bool):
         raise DataError(f"report {row} has fields that are not of this plan, or not of their kind.")
     return report
+
+
+def _loosened(report: dict[str, Any], fingerprint: str, form: Form) -> dict[str, Any]:
+    """Undo what other tools do to a report: fields for what is not there, and numbers as floats."""
+    there = {name: _whole(entry) for name, entry in report.items() if entry is not None and name not in form.extra}
+    return {PLAN: fingerprint, **there} if form.trusted else there
+
+
+def _whole(entry: Any) -> Any:
+    if isinstance(entry, float):
+        return int(entry) if entry.is_integer() and abs(entry) < _EXACT else entry
+    return [_whole(item) for item in entry] if isinstance(entry, list) else entry
 
 
 def _spelled(column: Column, entry: Any) -> Any:

@@ -1,7 +1,8 @@
 """Reports in Arrow batches whose types are looser than the wire's, as other systems hand them over.
 
-Any integer type stands for a number, bytes of any kind for bits, and lists for lists of members; so a row may be wrong
-in more ways, and all of them are counted. The batch says nothing of the plan: who reads it has to know.
+Any integer type stands for a number, and so do floats that are whole (pandas makes floats of integers with gaps; NaN is
+nothing there); bytes of any kind stand for bits, and lists of any kind for lists of members. So a row may be wrong in
+more ways, and all of them are counted. The batch says nothing of the plan: who reads it has to know.
 """
 
 from collections import Counter
@@ -11,11 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.arrays import BoolArray
+from discreet.arrays import AnyArray, BoolArray
 from discreet.core.reports import Column, Reports
 from discreet.errors import DataError
-from discreet.io.wire import GAP, UNREADABLE, Nullable, sifted_reports
+from discreet.io.wire import GAP, UNREADABLE, FlawedRowsError, Nullable, checked_reports, refuse_rows
 from discreet.mechanisms import Mechanism
+
+_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view)
+# No views of lists: casting them to lists, Arrow 26 loses the last one after a gap.
+_LISTS = (pa.types.is_list, pa.types.is_large_list)
+# Whole numbers below these are exact in 16, 32 and 64 bits; beyond, a float may stand for another number.
+_EXACT_BELOW = {16: 1 << 11, 32: 1 << 24, 64: 1 << 53}
 
 
 def is_bits(column: Column) -> bool:
@@ -27,11 +34,12 @@ def check_loose_schema(mechanism: Mechanism, found: pa.Schema) -> None:
     """Refuse a table that cannot hold reports of this plan.
 
     Raises:
-        DataError: if a column is missing or of another kind; it says which columns there should be.
+        DataError: if a column is missing, there twice or of another kind; it says which columns there should be.
     """
-    fits = [name in found.names for name in (column.name for column in mechanism.columns)]
-    if not all(fits) or not all(_fits(column, found.field(column.name).type) for column in mechanism.columns):
-        wanted = ", ".join(f"{column.name} ({_kind(column)})" for column in mechanism.columns)
+    columns = mechanism.columns
+    once = all(found.names.count(column.name) == 1 for column in columns)
+    if not once or not all(_fits(column, found.field(column.name).type) for column in columns):
+        wanted = ", ".join(f"{column.name} ({_kind(column)})" for column in columns)
         raise DataError(f"reports of this plan have the columns {wanted}; these have others, or of another kind.")
 
 
@@ -42,66 +50,127 @@ def _kind(column: Column) -> str:
 
 
 def _fits(column: Column, kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _fits(column, kind.value_type)
+    if pa.types.is_null(kind):
+        return True
     if column.width is None:
-        return bool(pa.types.is_integer(kind))
+        return _holds_numbers(column, kind)
     if is_bits(column):
-        return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
-    listed = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-    return bool(listed and pa.types.is_integer(kind.value_type))
+        fixed = pa.types.is_fixed_size_binary(kind) and kind.byte_width == column.width
+        return fixed or any(test(kind) for test in _BYTES)
+    fixed = pa.types.is_fixed_size_list(kind) and kind.list_size == column.width
+    return (fixed or any(test(kind) for test in _LISTS)) and _holds_numbers(column, kind.value_type)
 
 
-def sift_loose(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> tuple[Reports, Counter[str]]:
-    """Return those reports of a batch that a device can have sent, and how many rows have which flaw.
+def _holds_numbers(column: Column, kind: pa.DataType) -> bool:
+    if pa.types.is_floating(kind):
+        return (column.bound or 0) <= _EXACT_BELOW[kind.bit_width]
+    return bool(pa.types.is_integer(kind) or pa.types.is_null(kind))
+
+
+def loose_reports(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> Reports:
+    """Return the reports of a batch.
 
     Args:
         mechanism: what they claim to come from.
         batch: an Arrow batch with the mechanism's columns and perhaps others; see `check_loose_schema`.
         simulated: whether they say that they are simulated.
+
+    Raises:
+        FlawedRowsError: if no device can have sent one of them; it says how many of those with the first flaw, and
+            where they are.
+    """
+    return _checked(mechanism, _plain_columns(mechanism, batch), simulated=simulated)
+
+
+def _checked(mechanism: Mechanism, plain: pa.RecordBatch, *, simulated: bool) -> Reports:
+    columns = {column.name: _nullable(column, plain.column(column.name)) for column in mechanism.columns}
+    return checked_reports(mechanism, plain.num_rows, columns, simulated=simulated)
+
+
+def sift_loose(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> tuple[Reports, Counter[str]]:
+    """Return those reports of a batch that a device can have sent, and how many rows have which flaw.
+
+    Arguments as for `loose_reports`.
     """
     left_out: Counter[str] = Counter()
-    batch = batch.select([column.name for column in mechanism.columns])
-    for column in mechanism.columns:
-        for what, wrong in _wrong(column, batch.column(column.name)):
-            if wrong.any():
-                left_out[what] += int(np.count_nonzero(wrong))
-                return _merged(left_out, sift_loose(mechanism, batch.filter(pa.array(~wrong)), simulated=simulated))
-    columns = {column.name: _nullable(column, batch.column(column.name)) for column in mechanism.columns}
-    return _merged(left_out, sifted_reports(mechanism, batch.num_rows, columns, simulated=simulated))
+    # Arrow chooses no rows of views.
+    plain = _plain_columns(mechanism, batch)
+    while True:
+        try:
+            return _checked(mechanism, plain, simulated=simulated), left_out
+        except FlawedRowsError as error:
+            keep = np.ones(plain.num_rows, dtype=np.bool_)
+            keep[error.rows] = False
+            left_out[error.what] += plain.num_rows - int(np.count_nonzero(keep))
+        plain = plain.filter(pa.array(keep))
 
 
-def _merged(first: Counter[str], found: tuple[Reports, Counter[str]]) -> tuple[Reports, Counter[str]]:
-    return found[0], first + found[1]
+def _plain_columns(mechanism: Mechanism, batch: Any) -> pa.RecordBatch:
+    names = [column.name for column in mechanism.columns]
+    return pa.record_batch([_plain(column, batch.column(column.name)) for column in mechanism.columns], names=names)
 
 
-def _wrong(column: Column, entries: pa.Array) -> list[tuple[str, BoolArray]]:
-    """Return what can be wrong with the form of an entry, and with which rows it is."""
-    if column.width is None or pa.types.is_fixed_size_binary(entries.type):
-        return []
-    if is_bits(column):
-        return [(UNREADABLE, _where(pc.not_equal(pc.binary_length(entries), column.width)))]
-    length = _where(pc.not_equal(pc.list_value_length(entries), column.width))
-    # Only lists that are there: absent ones of a fixed size take room all the same.
-    rows, lists = np.flatnonzero(np.asarray(entries.is_valid())), entries.drop_null()
-    of_items = np.repeat(rows, np.asarray(pc.list_value_length(lists)))
-    gaps = np.zeros(len(entries), dtype=np.bool_)
-    gaps[of_items[np.asarray(lists.flatten().is_null())]] = True
-    return [(UNREADABLE, length), (GAP, gaps)]
-
-
-def _where(found: pa.Array) -> BoolArray:
-    # Absent entries are judged by what else the row holds.
-    answers: BoolArray = np.asarray(found.fill_null(False))
-    return answers
+def _plain(column: Column, entries: pa.Array) -> pa.Array:
+    """Return a column as one of the few kinds that `_nullable` reads."""
+    if pa.types.is_dictionary(entries.type):
+        entries = entries.dictionary_decode()
+    kind = entries.type
+    if pa.types.is_null(kind):
+        plain = pa.int64() if column.width is None else pa.binary() if is_bits(column) else pa.list_(pa.int64())
+    elif pa.types.is_binary_view(kind):
+        plain = pa.large_binary()
+    else:
+        return entries
+    return entries.cast(plain)
 
 
 def _nullable(column: Column, entries: pa.Array) -> Nullable:
     present = np.asarray(entries.is_valid())
     dense = entries.drop_null() if entries.null_count else entries
     if column.width is None:
-        return Nullable(present, dense.to_numpy(zero_copy_only=False))
+        return _numbers(present, dense)
     if is_bits(column):
-        fixed = dense if pa.types.is_fixed_size_binary(dense.type) else dense.cast(pa.binary(column.width))
-        start = fixed.offset * column.width
-        flat = np.frombuffer(fixed.buffers()[1] or b"", np.uint8)[start : start + len(fixed) * column.width]
-        return Nullable(present, flat.reshape(-1, column.width))
-    return Nullable(present, dense.flatten().to_numpy().reshape(-1, column.width))
+        return _bits(present, dense, column.width)
+    return _lists(present, dense, column.width)
+
+
+def _numbers(present: BoolArray, dense: pa.Array) -> Nullable:
+    numbers = dense.to_numpy(zero_copy_only=False)
+    if not pa.types.is_floating(dense.type):
+        return Nullable(present, numbers)
+    there = ~np.isnan(numbers)
+    rows, numbers = present.copy(), numbers[there]
+    rows[present] = there
+    refuse_rows(rows, ~_whole(numbers), UNREADABLE)
+    return Nullable(rows, numbers.astype(np.int64))
+
+
+def _whole(numbers: AnyArray) -> BoolArray:
+    """Return which floats are whole numbers of 64 bits."""
+    found: BoolArray = (np.trunc(numbers) == numbers) & (np.abs(numbers.astype(np.float64)) < 2.0**63)
+    return found
+
+
+def _bits(present: BoolArray, dense: pa.Array, width: int) -> Nullable:
+    if not pa.types.is_fixed_size_binary(dense.type):
+        refuse_rows(present, np.asarray(pc.not_equal(pc.binary_length(dense), width)), UNREADABLE)
+        dense = dense.cast(pa.binary(width))
+    start = dense.offset * width
+    flat = np.frombuffer(dense.buffers()[1] or b"", np.uint8)[start : start + len(dense) * width]
+    return Nullable(present, flat.reshape(-1, width))
+
+
+def _lists(present: BoolArray, dense: pa.Array, width: int) -> Nullable:
+    refuse_rows(present, np.asarray(pc.not_equal(pc.list_value_length(dense), width)), UNREADABLE)
+    items = dense.flatten()
+    gaps = np.asarray(items.is_null(nan_is_null=pa.types.is_floating(items.type)))
+    refuse_rows(present, np.any(gaps.reshape(-1, width), axis=1), GAP)
+    if pa.types.is_null(items.type):
+        items = items.cast(pa.int64())
+    numbers = items.to_numpy(zero_copy_only=False)
+    if pa.types.is_floating(items.type):
+        refuse_rows(present, np.any(~_whole(numbers).reshape(-1, width), axis=1), UNREADABLE)
+        numbers = numbers.astype(np.int64)
+    return Nullable(present, numbers.reshape(-1, width))

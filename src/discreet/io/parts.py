@@ -12,10 +12,11 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from discreet.errors import DataError, ParameterError
-from discreet.io import arrow, json_form
+from discreet.io import json_form
 from discreet.io.endings import ending, lines_of, opened_text
 from discreet.io.files import LINE_SUFFIXES, REPORT_SUFFIXES, TALLY_SUFFIX, checked_suffix, readable
-from discreet.io.stored import FileState, StoredTable, look, read_groups
+from discreet.io.rewritten import Form, Rewritten, form_of
+from discreet.io.stored import FileState, StoredTable, look, no_rows, read_groups
 from discreet.mechanisms import Mechanism
 
 # Rows per part: enough work to be worth handing out. Rows and bytes per batch: what stays in the cache while it is
@@ -36,6 +37,7 @@ class Part:
         rows: how many reports; None if nobody has counted them.
         state: what the file was when it was looked at.
         table: what it said of itself; None for a file of lines.
+        form: how it is to be read if another tool rewrote it.
     """
 
     path: Path
@@ -43,6 +45,7 @@ class Part:
     rows: int | None
     state: FileState
     table: StoredTable | None = None
+    form: Form | None = None
 
     @property
     def content(self) -> tuple[int, int]:
@@ -103,26 +106,39 @@ def _hidden(path: Path) -> bool:
     return any(name.startswith((".", "_")) for name in path.parts)
 
 
-def parts_of(path: Path, mechanism: Mechanism) -> list[Part]:
+def parts_of(path: Path, mechanism: Mechanism, *, trust_plan: bool = False) -> list[Part]:
     """Check a file of reports by what it says of itself, and cut it into parts.
 
+    Args:
+        path: the file.
+        mechanism: what made the reports.
+        trust_plan: whether the caller vouches that files which do not say their plan, or are not as discreet writes
+            them, hold reports of this plan; see `discreet.io.rewritten`.
+
     Raises:
-        DataError: if it is missing, truncated, or has other columns than the plan's reports; it names the file.
+        DataError: if it is missing, truncated, does not say its plan, or has other columns than the plan's reports; it
+            names the file.
         MismatchError: if it belongs to another plan.
     """
     with readable(path):
         if checked_suffix(path) in LINE_SUFFIXES:
             state = FileState.of(path)
             with opened_text(path) as text:
-                json_form.check_first(mechanism, lines_of(text, json_form.longest_line(mechanism)))
-            return [Part(path, (), None, state)]
+                lines = lines_of(text, json_form.longest_line(mechanism))
+                form = json_form.form_of_lines(mechanism, lines, trust_plan=trust_plan)
+            return [Part(path, (), None, state, None, form)]
         table = look(path)
-        arrow.check_schema(mechanism, table.schema)
-        return _runs(table)
+        return _runs(table, form_of(mechanism, table.schema, trust_plan=trust_plan))
 
 
 def part_elsewhere(
-    path: Path, groups: Sequence[int], rows: int | None, content: tuple[int, int], mechanism: Mechanism
+    path: Path,
+    groups: Sequence[int],
+    rows: int | None,
+    content: tuple[int, int],
+    mechanism: Mechanism,
+    *,
+    trust_plan: bool = False,
 ) -> Part:
     """Check a file once more, on another machine, and return the part that was cut out of it there.
 
@@ -130,23 +146,24 @@ def part_elsewhere(
         DataError: as for `parts_of`, and if the file has not the `Part.content` that it had.
         MismatchError: if it belongs to another plan.
     """
-    whole, *_ = parts_of(path, mechanism)
+    whole, *_ = parts_of(path, mechanism, trust_plan=trust_plan)
     if whole.content != content:
         raise DataError(f"{path} is not the file that was checked before; see that all machines see the same files.")
     return replace(whole, groups=groups, rows=rows)
 
 
-def _runs(table: StoredTable) -> list[Part]:
+def _runs(table: StoredTable, form: Form | None) -> list[Part]:
     """Put neighbours together until they are worth a part; at least one part, which also says what is simulated."""
+    whole = Part(table.path, (), 0, table.state, table, form)
     runs, groups, rows = [], [], 0
     for place, size in enumerate(table.rows):
         groups.append(place)
         rows += size
         if rows >= _PART_ROWS:
-            runs.append(Part(table.path, tuple(groups), rows, table.state, table))
+            runs.append(replace(whole, groups=tuple(groups), rows=rows))
             groups, rows = [], 0
     if groups or not runs:
-        runs.append(Part(table.path, tuple(groups), rows, table.state, table))
+        runs.append(replace(whole, groups=tuple(groups), rows=rows))
     return runs
 
 
@@ -157,18 +174,20 @@ class Lines:
     Attributes:
         first: the number of the first one in its file.
         texts: the lines.
+        form: how they are to be read if another tool may have rewritten them.
     """
 
     first: int
     texts: list[str]
+    form: Form | None = None
 
 
-Batch: TypeAlias = pa.RecordBatch | Lines
-"""Reports as they are read: not checked yet."""
+Batch: TypeAlias = pa.RecordBatch | Rewritten | Lines
+"""Reports as they are read, not checked yet: stamped with their plan, as another tool rewrote them, or lines."""
 
 
 def read_part(part: Part, mechanism: Mechanism) -> Iterator[Batch]:
-    """Read a part, at most 4 MB of reports at a time; Arrow batches carry the file's stamp. At least one batch.
+    """Read a part, at most 4 MB of reports at a time; Arrow batches carry the file's stamp or form. At least one batch.
 
     What a library says of a truncated file is raised as it is; see `readable`.
     """
@@ -176,9 +195,11 @@ def read_part(part: Part, mechanism: Mechanism) -> Iterator[Batch]:
     if part.table is None:
         yield from _from_lines(part, json_form.longest_line(mechanism))
         return
-    yield from read_groups(part.table, part.groups, size)
-    if not part.groups:
-        yield pa.RecordBatch.from_pylist([], schema=part.table.schema)
+    form = part.form
+    names = None if form is None else form.names(mechanism)
+    batches = read_groups(part.table, part.groups, size, names) if part.groups else [no_rows(part.table.schema, names)]
+    for batch in batches:
+        yield batch if form is None else Rewritten(batch, form)
 
 
 def _from_lines(part: Part, longest: int) -> Iterator[Lines]:
@@ -189,10 +210,10 @@ def _from_lines(part: Part, longest: int) -> Iterator[Lines]:
             texts.append(line)
             letters += len(line)
             if len(texts) == _LINES or letters > _LETTERS:
-                yield Lines(first, texts)
+                yield Lines(first, texts, part.form)
                 first, letters, texts = first + len(texts), 0, []
     if texts or not first:
-        yield Lines(first, texts)
+        yield Lines(first, texts, part.form)
     part.state.check(part.path)
 
 

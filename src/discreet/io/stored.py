@@ -162,6 +162,12 @@ def read_groups(
     table.state.check(table.path)
 
 
+def no_rows(schema: pa.Schema, columns: Sequence[str] | None) -> pa.RecordBatch:
+    """Return a batch of no rows, as `read_groups` would."""
+    fields = schema if columns is None else [schema.field(name) for name in columns]
+    return pa.RecordBatch.from_pylist([], schema=pa.schema(fields, metadata=schema.metadata))
+
+
 _Batches = Callable[[int], Iterator[pa.RecordBatch]]
 
 

@@ -99,9 +99,9 @@ def checked_reports(mechanism: Mechanism, n: int, columns: dict[str, Nullable], 
         _check_bound(column, columns[column.name])
     if clear is not None:
         outside = mechanism.domain.sensitive[clear.entries.astype(np.int64)]
-        _refuse(clear.present, outside, _SENSITIVE)
+        refuse_rows(clear.present, outside, _SENSITIVE)
     entries = {name: column.entries for name, column in blocks.items()}
-    _refuse(next(iter(blocks.values())).present, mechanism.flaws(entries), _IMPOSSIBLE)
+    refuse_rows(next(iter(blocks.values())).present, mechanism.flaws(entries), _IMPOSSIBLE)
     return _assembled(mechanism, n, clear, entries, simulated)
 
 
@@ -117,10 +117,10 @@ def _check_shape(mechanism: Mechanism, n: int, in_clear: BoolArray | None, block
     for column in blocks.values():
         if mechanism.clear_blocks or in_clear is None:
             if not column.present.all():
-                _refuse(every, ~column.present, _LACKING if mechanism.clear_blocks else _NEITHER)
+                refuse_rows(every, ~column.present, _LACKING if mechanism.clear_blocks else _NEITHER)
             continue
-        _refuse(every, in_clear & column.present, _BOTH)
-        _refuse(every, ~in_clear & ~column.present, _NEITHER)
+        refuse_rows(every, in_clear & column.present, _BOTH)
+        refuse_rows(every, ~in_clear & ~column.present, _NEITHER)
 
 
 def _check_bound(column: Column, found: Nullable) -> None:
@@ -130,14 +130,14 @@ def _check_bound(column: Column, found: Nullable) -> None:
         return
     each = (entries < 0) | (entries >= column.bound)
     wrong: BoolArray = np.any(each.reshape(len(each), column.width or 1), axis=1)
-    _refuse(found.present, wrong, _outside(column))
+    refuse_rows(found.present, wrong, _outside(column))
 
 
 def _outside(column: Column) -> str:
     return f"have a {column.name} outside 0..{(column.bound or 0) - 1}"
 
 
-def _refuse(present: BoolArray, wrong: BoolArray, what: str) -> None:
+def refuse_rows(present: BoolArray, wrong: BoolArray, what: str) -> None:
     """Raise if any of the present rows is wrong, by count and place alone."""
     if wrong.any():
         rows = np.flatnonzero(present)[wrong]

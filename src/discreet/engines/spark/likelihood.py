@@ -70,6 +70,7 @@ def gather_files(
     sources: str | Path | Sequence[str | Path],
     *,
     bad_share: float = 0.0,
+    trust_plan: bool = False,
     progress: Progress | None = None,
 ) -> tuple[Tally | Observed, Mapping[str, int]]:
     """Go through files of reports once; as `gather`, from files as for `tally_files`.
@@ -82,7 +83,7 @@ def gather_files(
         DataError, MismatchError, EngineError: as `tally_files`.
     """
     checked_share(bad_share)
-    tallies, parts = surveyed(mechanism, sources)
+    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan)
     if not parts:
         return sum(tallies, start=mechanism.empty_tally()), {}
     if any(one.n for one in tallies):

@@ -49,14 +49,15 @@ def from_frame(fold: TallyFold, frame: Any) -> Source:
 
 def from_files(spark: Any, fold: TallyFold, parts: Sequence[Part]) -> Source:
     """Return the reports in parts of files, a task for each part; bad rows are left out if the fold sifts."""
-    places = [(part.path, tuple(part.groups), part.rows, part.content) for part in parts]
+    # What the driver let through on the caller's word is let through again.
+    places = [(part.path, tuple(part.groups), part.rows, part.content, part.form is not None) for part in parts]
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Reports, Mapping[str, int]]]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 # What a file says of itself is read again: it may be large, and another machine reads it now.
-                path, groups, rows, content = places[number]
-                part = part_elsewhere(path, groups, rows, content, fold.mechanism)
+                path, groups, rows, content, rewritten = places[number]
+                part = part_elsewhere(path, groups, rows, content, fold.mechanism, trust_plan=rewritten)
                 yield from batches_of(part, fold.mechanism, fold.checked)
 
     return Source(spark.range(0, len(places), 1, max(len(places), 1)), read)

@@ -52,6 +52,7 @@ def tally_files(
     sources: str | Path | Sequence[str | Path],
     *,
     bad_share: float = 0.0,
+    trust_plan: bool = False,
     progress: Progress | None = None,
 ) -> Counted:
     """Tally files of reports, and folders of them, that every executor sees under the same names.
@@ -61,6 +62,7 @@ def tally_files(
         mechanism: what made the reports.
         sources: as for `discreet.engines.tally`.
         bad_share: as for `tally`.
+        trust_plan: as for `discreet.engines.tally`.
         progress: as for `tally`.
 
     Returns:
@@ -71,7 +73,7 @@ def tally_files(
         EngineError: if Spark gives up.
     """
     checked_share(bad_share)
-    tallies, parts = surveyed(mechanism, sources)
+    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan)
     fold = TallyFold(mechanism, sift=True)
     found = _counted(spark, from_files(spark, fold, parts), fold, progress)
     whole = Counted(sum(tallies, start=found.tally), found.left_out)
@@ -79,19 +81,22 @@ def tally_files(
     return whole
 
 
-def read_reports(spark: Any, mechanism: Mechanism, sources: str | Path | Sequence[str | Path]) -> Any:
+def read_reports(
+    spark: Any, mechanism: Mechanism, sources: str | Path | Sequence[str | Path], *, trust_plan: bool = False
+) -> Any:
     """Return a Spark frame of the reports in files and folders, read by the executors.
 
     Args:
         spark: the session.
         mechanism: what made the reports.
         sources: as for `tally_files`; no tallies.
+        trust_plan: as for `discreet.engines.tally`.
 
     Raises:
         DataError, MismatchError: as for `tally_files`, of what files say of themselves; bad rows are refused when the
             frame is worked out.
     """
-    _, parts = surveyed(mechanism, sources)
+    _, parts = surveyed(mechanism, sources, trust_plan=trust_plan)
     source = from_files(spark, TallyFold(mechanism), parts)
     read = source.read
 

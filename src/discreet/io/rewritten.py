@@ -1,0 +1,187 @@
+"""Files of reports that another tool rewrote: what they still say of themselves, and what the caller vouches for.
+
+Such a file has lost the stamp that says its plan, or has other types or more columns than ours. Two things can stand
+for the stamp: a column ``plan`` that holds the plan's fingerprint in every row, and the caller's word (``trust_plan``).
+The word never overrules what a file says: a stamp or a row of another plan is refused. Columns that the plan's reports
+do not have are not read, and named. Whether reports are simulated is said by a stamp or by a column ``simulated``;
+where neither is, they count as real.
+"""
+
+import warnings
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core.reports import CLEAR, Reports
+from discreet.errors import DataError, MismatchError, RewrittenFileWarning
+from discreet.io.arrow import check_schema, is_stamped, read_stamp, schema
+from discreet.io.loose import check_loose_schema, loose_reports, sift_loose
+from discreet.mechanisms import Mechanism
+
+PLAN, SIMULATED = "plan", "simulated"
+UNSTAMPED = (
+    "this does not say which plan its reports belong to (another tool may have rewritten it); if you know that all of "
+    "them are of this plan, pass --trust-plan (trust_plan=True), write them anew with 'discreet stamp', or give every "
+    "row the plan's fingerprint in a column 'plan'."
+)
+_NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a file of reports that is not as discreet writes it says of itself.
+
+    Attributes:
+        trusted: it does not say which plan its reports belong to: the caller does.
+        named: every row says it, in a column ``plan``.
+        simulated: whether its stamp says that its reports are simulated; None if it has no stamp.
+        marked: every row says it, in a column ``simulated``.
+        extra: names of what else it holds, which is not read.
+    """
+
+    trusted: bool
+    named: bool
+    simulated: bool | None
+    marked: bool
+    extra: tuple[str, ...]
+
+    def names(self, mechanism: Mechanism) -> list[str]:
+        """Return the columns to read."""
+        said = [(PLAN, self.named), (SIMULATED, self.marked)]
+        return [*(column.name for column in mechanism.columns), *(name for name, there in said if there)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rewritten:
+    """A batch of a file that another tool rewrote: `Form.names`, as they are, and the form."""
+
+    batch: pa.RecordBatch
+    form: Form
+
+
+def form_of(mechanism: Mechanism, found: pa.Schema, *, trust_plan: bool = False) -> Form | None:
+    """Return how a table of reports is to be read; None if it is as discreet writes it.
+
+    Raises:
+        DataError: if it does not say its plan and the caller does not either, if it is not as its stamp says and the
+            caller has not said that it may be rewritten, or if it cannot hold reports of this plan.
+        MismatchError: if its stamp is of another plan, whatever the caller says.
+    """
+    simulated = None
+    if is_stamped(found):
+        if found.equals(schema(mechanism)) or not trust_plan:
+            check_schema(mechanism, found)
+            return None
+        simulated = bool(read_stamp(found, "reports", mechanism.fingerprint).get("simulated"))
+    named, marked = PLAN in found.names, SIMULATED in found.names
+    if simulated is None and not named and not trust_plan:
+        raise DataError(UNSTAMPED)
+    check_loose_schema(mechanism, found)
+    ours = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
+    _check_others(found, ours)
+    extra = tuple(name for name in found.names if name not in ours)
+    return Form(simulated is None and not named, named, simulated, marked, extra)
+
+
+def _check_others(found: pa.Schema, ours: set[str]) -> None:
+    refuse_clear(set(found.names) - ours)
+    if any(found.names.count(name) > 1 for name in (PLAN, SIMULATED)):
+        raise DataError(f"there must be one column {PLAN!r} and one column {SIMULATED!r} at most, got several.")
+    if SIMULATED in found.names and not _says_yes_or_no(found.field(SIMULATED).type):
+        raise DataError(f"a column {SIMULATED!r} must hold true or false; rename it if it means something else.")
+
+
+def refuse_clear(others: Collection[str]) -> None:
+    """Refuse values in clear among the names of what is not read.
+
+    Raises:
+        DataError: if they are there: what is sensitive under another plan would be counted as if it were so here.
+    """
+    if CLEAR in others:
+        raise DataError(
+            f"reports of this plan tell no value in clear, so there must be no {CLEAR!r}; these are of another plan."
+        )
+
+
+def _says_yes_or_no(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_boolean(kind) or pa.types.is_null(kind))
+
+
+def rewritten_reports(mechanism: Mechanism, rows: Rewritten, *, sift: bool) -> tuple[Reports, Counter[str]]:
+    """Return the reports of a batch, and how many rows are left out for each reason.
+
+    Args:
+        mechanism: what they claim to come from.
+        rows: the batch.
+        sift: whether rows that no device can have sent are left out; else they are refused.
+
+    Raises:
+        DataError: if no device can have sent one of them and none is to be left out.
+        MismatchError: if a row is of another plan.
+    """
+    batch, form = rows.batch, rows.form
+    # A damaged file may have lengths that lead out of it, and say that nothing is missing where something is.
+    batch.validate(full=True)
+    if form.named:
+        refuse_strange_rows(batch.column(PLAN), mechanism.fingerprint)
+    simulated = bool(form.simulated)
+    if form.marked and not pa.types.is_null(batch.column(SIMULATED).type):
+        simulated |= bool(pc.any(batch.column(SIMULATED)).as_py())
+    if sift:
+        return sift_loose(mechanism, batch, simulated=simulated)
+    return loose_reports(mechanism, batch, simulated=simulated), Counter()
+
+
+def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
+    """Refuse rows that say another plan, or none.
+
+    Raises:
+        MismatchError: if there is one; it says how many, and never what they say.
+    """
+    ours = 0
+    if not pa.types.is_null(plans.type):
+        text = plans.dictionary_decode() if pa.types.is_dictionary(plans.type) else plans
+        try:
+            ours = int(pc.sum(pc.equal(text.cast(pa.large_binary()), fingerprint.encode())).as_py() or 0)
+        except pa.ArrowException:
+            ours = 0
+    if ours < len(plans):
+        raise MismatchError(
+            f"the column {PLAN!r} must hold the fingerprint of the plan, {fingerprint[:12]}..., in every row; "
+            f"{len(plans) - ours} of {len(plans)} rows of a batch do not."
+        )
+
+
+def warn_of(forms: Mapping[Path, Form], files: int, fingerprint: str) -> None:
+    """Say once what is taken on the caller's word, and what is not read.
+
+    Args:
+        forms: of the files that are not as discreet writes them.
+        files: how many files there are in all.
+        fingerprint: of the plan.
+    """
+    trusted = sum(form.trusted for form in forms.values())
+    unmarked = sum(form.simulated is None and not form.marked for form in forms.values())
+    extra = list(dict.fromkeys(name for form in forms.values() for name in form.extra))
+    notes = []
+    if trusted:
+        notes.append(
+            f"{trusted} of {files} files: nothing in them says which plan their reports belong to; that it is "
+            f"{fingerprint[:12]} is the caller's word (trust_plan)."
+        )
+    if unmarked:
+        notes.append(
+            f"{unmarked} of {files} files: nothing in them says whether their reports are simulated; they count as "
+            "real."
+        )
+    if extra:
+        shown = ", ".join(repr(name[:40]) for name in extra[:_NAMES_SHOWN])
+        more = f" and {len(extra) - _NAMES_SHOWN} others" if len(extra) > _NAMES_SHOWN else ""
+        notes.append(f"Columns that reports of this plan do not have are not read: {shown}{more}.")
+    for note in notes:
+        warnings.warn(note, RewrittenFileWarning, stacklevel=2)

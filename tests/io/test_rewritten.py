@@ -1,0 +1,493 @@
+"""Files of reports that other tools rewrote: read on the caller's word or by what rows say, and checked the same."""
+
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.engines import gather, observe, tally
+from discreet.errors import DataError, MismatchError, RewrittenFileWarning
+from discreet.io.arrow import to_arrow
+from discreet.io.files import read_reports, write_reports
+from discreet.io.wire import UNREADABLE
+from discreet.mechanisms import (
+    BlockMechanism,
+    Channel,
+    HadamardResponse,
+    LocalHashing,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from laws import Case, cases, sampled
+from refusals import refused
+
+laws = pytest.mark.parametrize("case", cases({"3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (1.0,)), ids=str)
+DOMAIN = Domain(range(30), sensitive=list(range(20)))
+RR, UNARY, SUBSET = RandomizedResponse(DOMAIN, 1.0), UnaryEncoding(DOMAIN, 1.0), SubsetSelection(DOMAIN, 1.0, k=3)
+HASHING, HADAMARD = LocalHashing(DOMAIN, 1.0, g=3), HadamardResponse(DOMAIN, 1.0)
+LDP = UnaryEncoding(Domain(range(9)), 1.0)
+CODES = np.arange(300) % 30
+
+
+def bare(mechanism: Any, codes: Any = CODES) -> pa.Table:
+    """Return reports as a table without a stamp."""
+    reports = mechanism.obfuscate_codes(np.asarray(codes) % mechanism.domain.size, random=SeededRandom(1))
+    return to_arrow(mechanism, reports).replace_schema_metadata(None)
+
+
+@contextmanager
+def notes() -> Iterator[list[str]]:
+    said: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield said
+    assert all(each.category is RewrittenFileWarning for each in caught)
+    said += [str(each.message) for each in caught]
+
+
+def trusted(mechanism: Any, path: Path, **options: Any) -> Any:
+    with notes():
+        return tally(mechanism, path, trust_plan=True, **options)
+
+
+def saved(table: pa.Table, path: Path, **options: Any) -> Path:
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, **options)
+    else:
+        with pa.ipc.new_file(str(path), table.schema) as file:
+            file.write_table(table)
+    return path
+
+
+def cast(table: pa.Table, numbers: pa.DataType) -> pa.Table:
+    """Cast all numbers, in lists too; bits become bytes of any length."""
+
+    def kind(old: pa.DataType) -> pa.DataType:
+        if pa.types.is_fixed_size_list(old):
+            return pa.list_(numbers)
+        return pa.large_binary() if pa.types.is_fixed_size_binary(old) else numbers
+
+    return pa.table({name: table[name].cast(kind(table[name].type)) for name in table.column_names})
+
+
+def with_nan(table: pa.Table) -> pa.Table:
+    """Let NaN stand for what is not there."""
+    floats = cast(table, pa.float64())
+    for place, name in enumerate(floats.column_names):
+        if pa.types.is_float64(floats[name].type):
+            floats = floats.set_column(place, name, floats[name].fill_null(float("nan")))
+    return floats
+
+
+def encoded(table: pa.Table) -> pa.Table:
+    lists = (pa.types.is_fixed_size_list, pa.types.is_fixed_size_binary)
+    columns = {
+        name: table[name] if any(test(table[name].type) for test in lists) else table[name].dictionary_encode()
+        for name in table.column_names
+    }
+    return pa.table(columns)
+
+
+def by_pandas(table: pa.Table, path: Path, **backend: Any) -> None:
+    saved(table, path)
+    pd.read_parquet(path, **backend).to_parquet(path)
+
+
+def by_polars(table: pa.Table, path: Path) -> None:
+    read: Any = pl.from_arrow(table)
+    read.write_ipc(path) if path.suffix == ".arrow" else read.write_parquet(path)
+
+
+def in_pieces(table: pa.Table, path: Path) -> None:
+    """Write row groups of a few rows, some of them empty."""
+    with pq.ParquetWriter(path, table.schema) as file:
+        for start in range(0, table.num_rows, 50):
+            file.write_table(table.slice(start, 50))
+            file.write_table(table.slice(start, 0))
+
+
+REWRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {
+    "pandas.parquet": by_pandas,
+    "pandas-arrow.parquet": lambda table, path: by_pandas(table, path, dtype_backend="pyarrow"),
+    "pandas-nullable.parquet": lambda table, path: by_pandas(table, path, dtype_backend="numpy_nullable"),
+    "polars.parquet": by_polars,
+    "polars.arrow": by_polars,
+    # DuckDB keeps numbers, turns bits into bytes of any length and lists of one length into lists of any.
+    "duckdb.parquet": lambda table, path: saved(
+        pa.table(
+            {
+                name: table[name].cast(pa.list_(table[name].type.value_type))
+                if pa.types.is_fixed_size_list(table[name].type)
+                else table[name].cast(pa.binary())
+                if pa.types.is_fixed_size_binary(table[name].type)
+                else table[name]
+                for name in table.column_names
+            }
+        ),
+        path,
+        store_schema=False,
+    ),
+    "old.parquet": lambda table, path: saved(table, path, version="1.0", store_schema=False),
+    "int64.parquet": lambda table, path: saved(cast(table, pa.int64()), path),
+    "int32.arrow": lambda table, path: saved(cast(table, pa.int32()), path),
+    "floats.parquet": lambda table, path: saved(cast(table, pa.float64()), path),
+    "float32.arrow": lambda table, path: saved(cast(table, pa.float32()), path),
+    "nan.parquet": lambda table, path: saved(with_nan(table), path),
+    "dictionary.parquet": lambda table, path: saved(encoded(table), path),
+    "dictionary.arrow": lambda table, path: saved(encoded(table), path),
+    "pieces.parquet": in_pieces,
+    "swapped.parquet": lambda table, path: saved(table.select(table.column_names[::-1]), path),
+    "more.PARQUET": lambda table, path: pq.write_table(
+        table.append_column("region", pa.array(["x"] * len(table))), path
+    ),
+}
+
+
+@laws
+@pytest.mark.parametrize("name", REWRITERS)
+def test_reports_survive_other_tools(case: Case, name: str, tmp_path: Path) -> None:
+    mechanism, reports = case.mechanism, sampled(case, 120)
+    expected = mechanism.tally(reports)
+    path = tmp_path / name
+    REWRITERS[name](to_arrow(mechanism, reports).replace_schema_metadata(None), path)
+    for read in (tally, observe, read_reports):
+        assert "--trust-plan" in refused(
+            DataError, lambda read=read: read(mechanism, path) if read is not read_reports else read(path, mechanism)
+        )
+    found = trusted(mechanism, path)
+    np.testing.assert_array_equal(found.tally.support, expected.support)
+    np.testing.assert_array_equal(found.tally.clear, expected.clear)
+    assert (found.rows, found.left_out, found.tally.simulated) == (120, {}, False)
+    with notes():
+        again, in_memory = read_reports(path, mechanism, trust_plan=True), gather(mechanism, path, trust_plan=True)[0]
+    for one in (again, in_memory):
+        assert one.n == 120
+        np.testing.assert_array_equal(mechanism.tally(one).support, expected.support)
+
+
+def test_the_stamp_and_wider_types_need_the_word_too_and_say_what_they_know(tmp_path: Path) -> None:
+    """The first Parquet has no unsigned numbers; the stamp stays, and says whether reports are simulated."""
+    table = bare(HASHING)
+    stamped = table.replace_schema_metadata(to_arrow(HASHING, reports_of(HASHING)).schema.metadata)
+    path = saved(stamped, tmp_path / "r.parquet", version="1.0")
+    assert pq.read_schema(path).field("alpha").type == pa.int64()
+    assert "or other types (if another tool rewrote them" in refused(DataError, lambda: tally(HASHING, path))
+    with notes() as said:
+        found = tally(HASHING, path, trust_plan=True)
+    assert not said
+    assert found.tally == HASHING.tally(reports_of(HASHING))
+    assert found.tally.simulated
+
+
+def reports_of(mechanism: Any) -> Any:
+    return mechanism.obfuscate_codes(CODES % mechanism.domain.size, random=SeededRandom(1))
+
+
+def test_nothing_changes_for_files_as_discreet_writes_them(tmp_path: Path) -> None:
+    for suffix in ("parquet", "arrow", "jsonl", "jsonl.gz"):
+        path = tmp_path / f"r.{suffix}"
+        write_reports(path, UNARY, reports_of(UNARY))
+        with notes() as said:
+            assert tally(UNARY, path, trust_plan=True).tally == tally(UNARY, path).tally
+            assert tally(UNARY, path, trust_plan=True).tally.simulated
+        assert not said
+
+
+# What rows and stamps say
+
+
+PLANS: dict[str, Callable[[list[str | None]], Any]] = {
+    "string": lambda plans: pa.array(plans, pa.string()),
+    "large": lambda plans: pa.array(plans, pa.large_string()),
+    "view": lambda plans: pa.array(plans, pa.string_view()),
+    "dictionary": lambda plans: pa.array(plans, pa.string()).dictionary_encode(),
+    "bytes": lambda plans: pa.array([None if plan is None else plan.encode() for plan in plans], pa.binary()),
+}
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_a_plan_in_every_row_needs_no_word(kind: str, tmp_path: Path) -> None:
+    table = bare(UNARY)
+    plans: list[str | None] = [UNARY.fingerprint] * 300
+    path = saved(table.append_column("plan", PLANS[kind](plans)), tmp_path / "r.arrow")
+    with notes() as said:
+        found = tally(UNARY, path)
+    assert found.tally.n == 300
+    assert [note[:60] for note in said] == ["1 of 1 files: nothing in them says whether their reports are"]
+    other = UnaryEncoding(DOMAIN, 2.0).fingerprint
+    for stranger in (other, None, UNARY.fingerprint.upper(), UNARY.fingerprint[:-1], "", "secret"):
+        strange = [*plans[:-1], stranger]
+        saved(table.append_column("plan", PLANS[kind](strange)), path)
+        for options in ({}, {"trust_plan": True}, {"bad_share": 1.0}, {"trust_plan": True, "bad_share": 1.0}):
+            with notes():
+                message = refused(MismatchError, lambda options=options: tally(UNARY, path, **options), other, "secret")
+            assert "1 of 300 rows of a batch do not" in message
+
+
+@pytest.mark.parametrize("plans", [pa.array([7] * 300), pa.nulls(300), pa.array([[1]] * 300)])
+def test_a_column_of_plans_that_are_none(plans: Any, tmp_path: Path) -> None:
+    path = saved(bare(UNARY).append_column("plan", plans), tmp_path / "r.arrow")
+    with notes():
+        assert "300 of 300 rows" in refused(MismatchError, lambda: tally(UNARY, path, trust_plan=True))
+
+
+def test_the_word_does_not_overrule_a_stamp(tmp_path: Path) -> None:
+    other = UnaryEncoding(DOMAIN, 2.0)
+    path, made = tmp_path / "r.parquet", other.obfuscate_codes(CODES, random=SeededRandom(1))
+    write_reports(path, other, made)
+    refused(MismatchError, lambda: tally(UNARY, path, trust_plan=True))
+    widened = to_arrow(other, made)
+    saved(widened.append_column("more", pa.array([1] * 300)), path)
+    refused(MismatchError, lambda: tally(UNARY, path, trust_plan=True))
+    for stamp in (b"{", b"[1]", json.dumps({"format": 2, "kind": "reports", "plan": UNARY.fingerprint}).encode()):
+        saved(bare(UNARY).replace_schema_metadata({b"discreet": stamp}), path)
+        refused(DataError, lambda: tally(UNARY, path, trust_plan=True))
+
+
+def test_every_file_is_looked_at_before_any_is_counted(tmp_path: Path) -> None:
+    saved(bare(UNARY), tmp_path / "a.parquet")
+    write_reports(tmp_path / "b.parquet", UNARY, reports_of(UNARY))
+    saved(bare(RR), tmp_path / "c.parquet")
+    with notes():
+        assert "c.parquet" in refused(DataError, lambda: tally(UNARY, tmp_path, trust_plan=True))
+    (tmp_path / "c.parquet").unlink()
+    assert "a.parquet" in refused(DataError, lambda: tally(UNARY, tmp_path))
+    with notes() as said:
+        found = tally(UNARY, tmp_path, trust_plan=True)
+    assert found.tally.n == 600
+    assert found.tally.simulated
+    assert said == [
+        "1 of 2 files: nothing in them says which plan their reports belong to; that it is "
+        f"{UNARY.fingerprint[:12]} is the caller's word (trust_plan).",
+        "1 of 2 files: nothing in them says whether their reports are simulated; they count as real.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("marks", "simulated"),
+    [([False] * 300, False), ([False] * 299 + [True], True), ([None] * 300, False), ([None] * 299 + [True], True)],
+)
+def test_a_column_says_whether_reports_are_simulated(marks: list[Any], simulated: bool, tmp_path: Path) -> None:
+    path = saved(bare(UNARY).append_column("simulated", pa.array(marks)), tmp_path / "r.parquet")
+    with notes() as said:
+        found = tally(UNARY, path, trust_plan=True)
+    assert found.tally.simulated == simulated
+    assert len(said) == 1
+
+
+def test_columns_that_cannot_be_what_they_are_called(tmp_path: Path) -> None:
+    table, path = bare(UNARY), tmp_path / "r.arrow"
+    plan = pa.array([UNARY.fingerprint] * 300)
+    wrong = {
+        "'simulated' must hold true or false": table.append_column("simulated", pa.array([1] * 300)),
+        "one column 'plan'": table.append_column("plan", plan).append_column("plan", plan),
+        "reports of this plan have the columns": table.append_column("bits", table["bits"]),
+        "these have others": table.drop_columns(["clear"]),
+        "or of another kind": table.set_column(1, "bits", pa.array([b"1234"] * 300, pa.binary(4))),
+    }
+    for told, changed in wrong.items():
+        saved(changed, path)
+        with notes():
+            assert told in refused(DataError, lambda: tally(UNARY, path, trust_plan=True))
+    names = [f"more {place}" for place in range(7)]
+    more = pa.table({**{name: table[name] for name in table.column_names}, **dict.fromkeys(names, table["clear"])})
+    saved(more, path)
+    with notes() as said:
+        tally(UNARY, path, trust_plan=True)
+    assert said[-1].endswith("are not read: 'more 0', 'more 1', 'more 2', 'more 3', 'more 4' and 2 others.")
+
+
+def test_values_in_clear_are_of_another_plan(tmp_path: Path) -> None:
+    """Under a plan where all is sensitive a column of values in clear would otherwise be left out in silence."""
+    table = bare(LDP).append_column("clear", pa.nulls(300, pa.uint8()))
+    path = saved(table, tmp_path / "r.parquet")
+    message = refused(DataError, lambda: tally(LDP, path, trust_plan=True))
+    assert "there must be no 'clear'" in message
+    path.with_suffix(".jsonl").write_text(json.dumps({"clear": None, "bits": "AQA="}) + "\n")
+    refused(DataError, lambda: tally(LDP, path.with_suffix(".jsonl"), trust_plan=True))
+
+
+def test_channels_too(tmp_path: Path) -> None:
+    channel = Channel([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])
+    table = cast(bare(channel), pa.float64())
+    found = trusted(channel, saved(table, tmp_path / "r.parquet"))
+    assert found.tally.n == 300
+    np.testing.assert_array_equal(found.tally.support, np.bincount(table["output"].to_numpy().astype(int)))
+
+
+# What no device can have sent
+
+NAN = float("nan")
+BAD: list[tuple[BlockMechanism, dict[str, Any], dict[str, pa.DataType], str]] = [
+    (RR, {"symbol": 20}, {"symbol": pa.int64()}, "have a symbol outside 0..19"),
+    (RR, {"symbol": -1}, {"symbol": pa.int8()}, "have a symbol outside 0..19"),
+    (RR, {"symbol": 1 << 63}, {"symbol": pa.uint64()}, "have a symbol outside 0..19"),
+    (RR, {"symbol": 1.5}, {"symbol": pa.float64()}, UNREADABLE),
+    (RR, {"symbol": float("inf")}, {"symbol": pa.float64()}, UNREADABLE),
+    (RR, {"symbol": -1e300}, {"symbol": pa.float64()}, UNREADABLE),
+    (RR, {"symbol": -1.0}, {"symbol": pa.float64()}, "have a symbol outside 0..19"),
+    (RR, {"symbol": 20.0}, {"symbol": pa.float32()}, "have a symbol outside 0..19"),
+    (RR, {"symbol": NAN}, {"symbol": pa.float64()}, "hold neither a whole block nor a value in clear"),
+    (RR, {"clear": NAN, "symbol": None}, {"clear": pa.float64()}, "hold neither a whole block nor a value in clear"),
+    (RR, {"clear": 3.0, "symbol": None}, {"clear": pa.float64()}, "give a sensitive value in clear"),
+    (RR, {"clear": 25.0, "symbol": 3.0}, {"clear": pa.float64()}, "hold both a block and a value in clear"),
+    (RR, {"clear": -25, "symbol": None}, {"clear": pa.int16()}, "have a clear outside 0..29"),
+    (UNARY, {"bits": b"\x01\x02"}, {"bits": pa.binary()}, UNREADABLE),
+    (UNARY, {"bits": b""}, {"bits": pa.large_binary()}, UNREADABLE),
+    (UNARY, {"bits": b"\x01\x02\x03\x00"}, {"bits": pa.binary_view()}, UNREADABLE),
+    (UNARY, {"bits": b"\x01\x02\xff"}, {"bits": pa.binary_view()}, "hold a block that no device can send"),
+    (SUBSET, {"members": [1, 2]}, {"members": pa.list_(pa.int64())}, UNREADABLE),
+    (SUBSET, {"members": []}, {"members": pa.large_list(pa.int8())}, UNREADABLE),
+    (SUBSET, {"members": [1, None, 3]}, {"members": pa.list_(pa.int64())}, "nothing in some place"),
+    (SUBSET, {"members": [1.0, NAN, 3.0]}, {"members": pa.list_(pa.float64())}, "nothing in some place"),
+    (SUBSET, {"members": [1.0, 2.5, 3.0]}, {"members": pa.list_(pa.float64())}, UNREADABLE),
+    (SUBSET, {"members": [1, 2, 20]}, {"members": pa.list_(pa.int64(), 3)}, "have a members outside 0..19"),
+    (SUBSET, {"members": [3, 2, 1]}, {"members": pa.list_(pa.int64())}, "hold a block that no device can send"),
+    (SUBSET, {"members": [-1, 2, 3]}, {"members": pa.large_list(pa.int64())}, "have a members outside 0..19"),
+    (HASHING, {"alpha": 0.0}, {"alpha": pa.float64()}, "hold a block that no device can send"),
+    (HASHING, {"alpha": NAN}, {"alpha": pa.float64()}, "hold neither a whole block nor a value in clear"),
+    (HASHING, {"bucket": 3}, {"bucket": pa.int64()}, "have a bucket outside 0..2"),
+    (HADAMARD, {"column": 32}, {"column": pa.int64()}, "have a column outside 0..31"),
+    (HADAMARD, {"column": 1 << 40}, {"column": pa.int64()}, "have a column outside 0..31"),
+]
+GOOD: dict[BlockMechanism, dict[str, Any]] = {
+    RR: {"symbol": 7},
+    UNARY: {"bits": b"\x01\x02\x03"},
+    SUBSET: {"members": [4, 5, 6]},
+    HASHING: {"alpha": 5, "beta": 7, "bucket": 1},
+    HADAMARD: {"column": 9},
+}
+
+
+@pytest.mark.parametrize(("mechanism", "row", "kinds", "told"), BAD)
+def test_bad_rows_are_refused_or_counted(
+    mechanism: BlockMechanism, row: dict[str, Any], kinds: dict[str, pa.DataType], told: str, tmp_path: Path
+) -> None:
+    good, clear = {"clear": None, **GOOD[mechanism]}, {"clear": 25}
+    types = {name: pa.infer_type([each for each in (good.get(name), 25) if each is not None][:1]) for name in good}
+    fields = pa.schema([pa.field(name, {**types, **kinds}[name]) for name in good])
+    rows = [good, clear, {**good, **row}, good, clear, {**good, **row}]
+    path = saved(pa.Table.from_pylist([{**dict.fromkeys(good), **each} for each in rows], fields), tmp_path / "r.arrow")
+    with notes():
+        message = refused(DataError, lambda: tally(mechanism, path, trust_plan=True))
+        assert message.startswith(f"{path}: 2 of 6 reports ")
+        assert told in message
+        assert "first at row 2" in message
+        refused(DataError, lambda: read_reports(path, mechanism, trust_plan=True))
+        refused(DataError, lambda: tally(mechanism, path, trust_plan=True, bad_share=0.3))
+        found = tally(mechanism, path, trust_plan=True, bad_share=0.4)
+    assert (found.tally.n, sum(found.left_out.values()), found.tally.clear.sum()) == (4, 2, 2)
+    assert told in next(iter(found.left_out))
+
+
+def test_floats_that_may_stand_for_another_number_are_refused(tmp_path: Path) -> None:
+    """Beyond 2^24 single precision has even numbers only: what it says may not be what was sent."""
+    wide = RandomizedResponse(Domain(range(1 << 12), sensitive=[3]), 1.0)
+    path = tmp_path / "r.arrow"
+    for kind, fits in ((pa.float16(), False), (pa.float32(), True)):
+        saved(pa.table({"clear": pa.array([5.0], kind), "symbol": pa.array([None], pa.uint8())}), path)
+        if fits:
+            assert trusted(wide, path).tally.clear_total == 1
+        else:
+            with notes():
+                refused(DataError, lambda: tally(wide, path, trust_plan=True))
+
+
+@pytest.mark.parametrize("mechanism", [RR, UNARY, SUBSET], ids=lambda mechanism: mechanism.name)
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_whatever_is_read_of_a_damaged_file_could_have_been_sent(mechanism: Any, suffix: str, tmp_path: Path) -> None:
+    path = saved(cast(bare(mechanism, range(40)), pa.int64()), tmp_path / f"r.{suffix}")
+    raw, random, refusals = path.read_bytes(), np.random.default_rng(5), 0
+    for place in range(0, len(raw), 5):
+        damaged = bytearray(raw)
+        damaged[place] ^= 1 << int(random.integers(8))
+        path.write_bytes(damaged)
+        try:
+            found = trusted(mechanism, path, bad_share=0.5).tally
+        except DataError:
+            refusals += 1
+            continue
+        assert 0 <= found.clear_total <= found.n
+        assert found.n == 0 or found.support.max() <= found.n - found.clear_total
+    assert refusals > len(raw) / 50
+
+
+# Lines
+
+
+def lines_of(mechanism: Any, path: Path) -> Path:
+    write_reports(path, mechanism, reports_of(mechanism))
+    return path
+
+
+@pytest.mark.parametrize("mechanism", [RR, UNARY, SUBSET, HASHING, HADAMARD], ids=lambda mechanism: mechanism.name)
+@pytest.mark.parametrize("drop", [False, True])
+@pytest.mark.parametrize("tool", ["pandas", "polars"])
+def test_lines_survive_other_tools(mechanism: Any, drop: bool, tool: str, tmp_path: Path) -> None:
+    """They write what is not there as null, and numbers as floats."""
+    path = lines_of(mechanism, tmp_path / "r.jsonl.gz")
+    other, gone = tmp_path / "s.jsonl", ["plan"] if drop else []
+    if tool == "pandas":
+        pd.read_json(path, lines=True).drop(columns=gone).to_json(other, orient="records", lines=True)
+    else:
+        pl.read_ndjson(path).drop(gone).write_ndjson(other)
+    assert "null" in other.read_text()
+    refused(DataError, lambda: tally(mechanism, other))
+    with notes() as said:
+        found = tally(mechanism, other, trust_plan=True)
+    assert found.tally == mechanism.tally(reports_of(mechanism))
+    assert len(said) == drop
+    with notes():
+        assert read_reports(other, mechanism, trust_plan=True).n == 300
+
+
+def test_lines_with_more_fields(tmp_path: Path) -> None:
+    path, plan = tmp_path / "r.jsonl", RR.fingerprint
+    first = {"plan": plan, "symbol": 3, "region": "north"}
+    path.write_text(json.dumps(first) + "\n" + json.dumps({**first, "region": None, "symbol": 4.0}) + "\n")
+    refused(DataError, lambda: tally(RR, path))
+    with notes() as said:
+        assert tally(RR, path, trust_plan=True).tally.n == 2
+    assert said == ["Columns that reports of this plan do not have are not read: 'region'."]
+    # Not those of the first line: nobody would be told.
+    for other in ({**first, "age": 7}, {"symbol": 3}, {"plan": None, "symbol": 3}):
+        path.write_text(json.dumps(first) + "\n" + json.dumps(other) + "\n")
+        with notes():
+            refused(DataError, lambda: tally(RR, path, trust_plan=True))
+    path.write_text(json.dumps({"symbol": 3}) + "\n" + json.dumps({"plan": "0" * 32, "symbol": 3}) + "\n")
+    with notes():
+        refused(MismatchError, lambda: tally(RR, path, trust_plan=True, bad_share=1.0))
+
+
+@pytest.mark.parametrize("symbol", [1.5, True, "3", -1.0, 1e300, float("nan"), 20.0, [3]])
+def test_lines_are_checked_all_the_same(symbol: Any, tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_text(json.dumps({"symbol": 3}) + "\n" + json.dumps({"symbol": symbol}) + "\n")
+    with notes():
+        refused(DataError, lambda: tally(RR, path, trust_plan=True))
+        found = tally(RR, path, trust_plan=True, bad_share=0.5)
+    assert (found.tally.n, found.bad) == (1, 1)
+
+
+def test_estimates_are_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    by_pandas(bare(UNARY), path)
+    with notes():
+        data = gather(UNARY, path, trust_plan=True)[0]
+        on_disk = gather(UNARY, path, trust_plan=True, memory=0)[0]
+    expected = discreet.estimate(UNARY, reports_of(UNARY), method="mle").frequencies
+    for each in (data, on_disk):
+        np.testing.assert_array_equal(discreet.estimate(UNARY, each, method="mle").frequencies, expected)
