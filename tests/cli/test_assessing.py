@@ -10,6 +10,8 @@ import pytest
 from pyarrow import csv as arrow_csv
 from running import done, refusal, run, told
 
+from discreet.risk.strongest import ATTACKS
+
 PLACES = [f"place {place}" for place in range(12)]
 
 
@@ -97,8 +99,24 @@ def test_an_alert_has_an_exit_code(tmp_path: Path) -> None:
     table = write_table(tmp_path)
     high = run("risk", table, "--split", "all", "--fail-above", 0.05)
     assert high.exit_code == 1
-    assert re.fullmatch(r"The identification risk, [\d.e-]+, is above 0\.05\.\n", high.stderr)
+    assert re.fullmatch(r"The identification risk, [\d.e-]+ \([^)]+\), is above 0\.05\.\n", high.stderr)
     assert run("risk", table, "--epsilon", 0.1, "--fail-above", 0.5).exit_code == 0
+
+
+def test_an_alert_asks_the_upper_limit_of_the_strongest_attack(tmp_path: Path) -> None:
+    """What was measured may be below the limit while the risk, with that confidence, is not."""
+    table = write_table(tmp_path)
+    facts = told("risk", table, "--seed", 1)
+    assert facts["attack"] == facts["attacks_tried"][0]["attack"]
+    assert {one["attack"] for one in facts["attacks_tried"]} == set(ATTACKS)
+    value, high = facts["success"]["value"], facts["success"]["high"]
+    assert facts["risk"] == high > value
+    assert told("risk", table, "--attack", "markov")["success"]["value"] < value
+    assert run("risk", table, "--seed", 1, "--fail-above", (value + high) / 2).exit_code == 1
+    assert run("risk", table, "--seed", 1, "--fail-above", high + 1e-9).exit_code == 0
+    text = " ".join(done("risk", table, "--seed", 1, "-o", tmp_path / "out").split())
+    assert "Right user named, by each attack" in text
+    assert "How often each attack names the right user" in (tmp_path / "out" / "risk.html").read_text()
 
 
 def test_plans_are_ranked_by_their_risk(tmp_path: Path) -> None:

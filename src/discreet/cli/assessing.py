@@ -15,7 +15,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.engines import read_traces
 from discreet.errors import DataError, ParameterError
-from discreet.experiments.risk_page import write_page
+from discreet.experiments.risk_page import tried_in_words, write_page
 from discreet.io.plan import Plan
 from discreet.io.tables import read_table
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
@@ -51,7 +51,8 @@ def assess_tables(paths: Sequence[Path], **options: Any) -> None:
         _show(found, split, knowledge, files)
     limit = options["fail_above"]
     if limit is not None and found.risk > limit:
-        click.echo(f"The identification risk, {found.risk:.4g}, is above {limit:g}.", err=True)
+        known = "" if found.bounds is not None else " (upper limit of what the strongest attack tried achieves)"
+        click.echo(f"The identification risk, {found.risk:.4g}{known}, is above {limit:g}.", err=True)
         raise click.exceptions.Exit(1)
 
 
@@ -211,9 +212,12 @@ def _facts(found: Assessment, split: Split, knowledge: str) -> dict[str, Any]:
         "events": len(split.target),
         "different_events": split.target.event_count,
         "attack": found.attack,
+        "attacks_tried": [asdict(one) for one in found.tried],
+        "level": found.level,
         "attacker_knows": knowledge,
         "reports": found.reports,
         "success": asdict(found.success),
+        "risk": found.risk,
         "list": found.largest_list,
         "success_of_list": asdict(found.listed),
         "singled_out": found.singled_out,
@@ -253,6 +257,8 @@ def _show(found: Assessment, split: Split, knowledge: str, files: list[Path]) ->
         ["equal error rate", f"{found.det.equal_error_rate:.4g}", "", found.attack],
     ]
     show_table("Identification risk", ["what", "measured", "at most", "by"], rows, left=1)
+    if len(found.tried) > 1:
+        out.print("Right user named, by each attack: " + "; ".join(tried_in_words(found)) + ".")
     if found.pse.paper is not None:
         out.print(str(found.pse.paper))
     for sentence in found.sentences:

@@ -236,7 +236,12 @@ def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
     help="What the attacker knows of each user: half (the first half of the events), all, first:N, rest:N.",
 )
 @click.option("--least", type=int, default=2, show_default=True, help="Leave out users with fewer events.")
-@click.option("--attack", default="markov", show_default=True, help="markov, visits, tf-idf or cosine.")
+@click.option(
+    "--attack",
+    default="all",
+    show_default=True,
+    help="all: the strongest of all attacks on traces; or one of them: markov, visits, smoothed, tf-idf, cosine.",
+)
 @click.option("--plan", type=input_file, help="Plan by which events are obfuscated before they are published.")
 @click.option("--epsilon", type=float, help="Instead of a plan: epsilon of a mechanism over the events of the table.")
 @click.option("--mechanism", default="rr", show_default=True, help="Which one, with --epsilon.")
@@ -248,7 +253,7 @@ def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
 @click.option("--distance", is_flag=True, help="With --score: a lower number means more alike.")
 @click.option("--failed", type=float, help="With --score: what stands for no score, such as -1.")
 @click.option("--users", type=int, help="To compare plans: among how many people.")
-@click.option("--fail-above", type=float, help="Exit with 1 if the identification risk is above this.")
+@click.option("--fail-above", type=float, help="Exit with 1 if the identification risk may be above this.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for risk.html and risk.json.")
 @_SEED
 @_JSON
@@ -256,9 +261,9 @@ def risk(tables: tuple[Path, ...], **options: Any) -> None:
     """How surely can someone tell whose traces or reports these are?
 
     TABLE has a row per event: user, event and perhaps time; several files, and folders of them, are one table.
-    Published as it is, or with --plan or --epsilon as reports, it is attacked, and what the attack finds is set beside
-    what no attack exceeds. With --score, TABLE has a row per score of a matcher instead. `discreet risk compare PLAN...
-    --users N` ranks plans by their limit.
+    Published as it is, or with --plan or --epsilon as reports, it is attacked, and what the strongest attack finds is
+    set beside what no attack exceeds. With --score, TABLE has a row per score of a matcher instead. `discreet risk
+    compare PLAN... --users N` ranks plans by their limit.
     """
     from discreet.cli.assessing import assess_scores, assess_tables, compare_plans
 

@@ -62,6 +62,7 @@ def page(found: Assessment, knowledge: str, sweep: Sweep = ()) -> str:
     """Return the page as one HTML text."""
     answer = "".join(f"<p>{escape(sentence)}</p>" for sentence in found.sentences)
     ranks = rank_curve(found.scores.greater, found.scores.ties, users=found.users)
+    tried = f"<p>How often each attack names the right user: {escape('; '.join(tried_in_words(found)))}.</p>"
     charts = [rank_chart([ranks.line(found.attack)], users=found.users), det_chart([found.det.line(found.attack)])]
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -75,10 +76,17 @@ whatever it knows. Lower bounds on the information are certified: they hold with
 <p>Every trace is compared with what is known of every user ({escape(found.attack)}); the attacker knows
 {escape(knowledge)}. {found.singled_out:,} of {found.users:,} users are singled out: they score best for their own, and
 nobody else as well.</p>
-{"".join(_picture(chart) for chart in charts)}
+{tried if len(found.tried) > 1 else ""}{"".join(_picture(chart) for chart in charts)}
 {_swept(sweep)}{_bounds(found)}
 </body></html>
 """
+
+
+def tried_in_words(found: Assessment) -> list[str]:
+    """Return each attack that was tried, and how often it names the right user, the strongest first."""
+    return [
+        f"{one.attack} {one.success.value:.4g} ({one.success.low:.4g} to {one.success.high:.4g})" for one in found.tried
+    ]
 
 
 def _sandwich(found: Assessment) -> str:

@@ -33,10 +33,8 @@ _Floats = NDArray[np.float64]
 # A task has sums and counts of its own, so there are few of them; their number does not depend on the threads.
 _MOST_TASKS = 64
 _LEAST_ROWS = 64
-_MOST_CELLS = 1 << 22
-_CELLS_PER_THRESHOLD = 16
-# From the distance of the last threshold to the first down to 2^-12 of it.
-_OCTAVES = 12
+_COARSE_BITS = 12
+_CELLS_PER_THRESHOLD = 4
 
 
 def _none(dtype: type) -> Callable[[], NDArray[Any]]:
@@ -95,39 +93,43 @@ def scores_of_pairs(problem: Problem, probes: _Ints, owners: _Ints, *, threads: 
     def score(start: int, stop: int) -> None:
         _score_pairs(problem.parts, probes[start:stop], owners[start:stop], scores[start:stop])
 
-    map_blocks(score, probes.size, block=_rows_per_task(probes.size), threads=threads)
+    map_blocks(score, probes.size, block=rows_per_task(probes.size), threads=threads)
     return scores
 
 
 def rank(
-    problem: Problem, genuine: _Ints, thresholds: _Ints, *, threads: int | None = None
-) -> tuple[_Ints, _Ints, _Ints]:
+    problem: Problem, genuine: _Ints, thresholds: _Ints, pairs: tuple[_Ints, _Ints], *, threads: int | None = None
+) -> tuple[_Ints, _Ints, _Ints, _Ints]:
     """Compares every probe's own candidate with all the others.
 
     Args:
         problem: probes and candidates.
         genuine: ``(m,)`` the score of each probe for its own candidate.
         thresholds: ``(k,)`` different scores, ascending.
+        pairs: ``(p,)`` probes and ``(p,)`` other candidates whose scores are to be kept.
         threads: as in `map_blocks`.
 
     Returns:
-        ``(m,)`` how many others score more, ``(m,)`` how many score the same, oneself included, and ``(2 k + 1,)``
+        ``(m,)`` how many others score more, ``(m,)`` how many score the same, oneself included, ``(2 k + 1,)``
         counts of the other candidates' scores: below the first threshold, equal to it, between it and the second,
-        and so on.
+        and so on; and the ``(p,)`` scores of the pairs.
     """
     bins, people = _Bins.of(thresholds).parts, (problem.users, problem.candidates, genuine)
     greater, ties = np.empty(genuine.size, np.int64), np.empty(genuine.size, np.int64)
     total, lock = np.zeros(2 * thresholds.size + 1, np.int64), threading.Lock()
+    order = np.argsort(pairs[0], kind="stable")
+    asked = np.searchsorted(pairs[0][order], np.arange(genuine.size + 1)), pairs[1][order], order
+    kept = np.empty(order.size, np.int64)
 
     def work(start: int, stop: int) -> None:
         counts = np.zeros_like(total)
-        _rank(problem.parts, people, bins, (start, stop), (greater, ties, counts))
+        _rank(problem.parts, people, (bins, asked), (start, stop), (greater, ties, counts, kept))
         with lock:
             # Integers: the order of the tasks does not matter.
             np.add(total, counts, out=total)
 
-    map_blocks(work, genuine.size, block=_rows_per_task(genuine.size), threads=threads)
-    return greater, ties, total
+    map_blocks(work, genuine.size, block=rows_per_task(genuine.size), threads=threads)
+    return greater, ties, total, kept
 
 
 def sum_steps(problem: Problem, thresholds: _Ints, values: _Floats, *, threads: int | None = None) -> _Floats:
@@ -147,11 +149,12 @@ def sum_steps(problem: Problem, thresholds: _Ints, values: _Floats, *, threads: 
     def work(start: int, stop: int) -> None:
         _sum_steps(problem.parts, problem.candidates, (bins, values), (start, stop), sums)
 
-    map_blocks(work, sums.size, block=_rows_per_task(sums.size), threads=threads)
+    map_blocks(work, sums.size, block=rows_per_task(sums.size), threads=threads)
     return sums
 
 
-def _rows_per_task(rows: int) -> int:
+def rows_per_task(rows: int) -> int:
+    """Returns how many probes one task takes; it does not depend on the threads."""
     return max(-(-rows // _MOST_TASKS), _LEAST_ROWS)
 
 
@@ -159,37 +162,39 @@ def _rows_per_task(rows: int) -> int:
 class _Bins:
     """Thresholds, and where to begin to look for a score among them.
 
-    Cells are equally wide on a logarithmic scale that starts above the last threshold: scores are sums of logarithms of
-    probabilities, and there are many high ones of short traces close together and few low ones far apart.
+    Coarse cells are equally wide, and each is cut into the more fine ones, the more thresholds it has, since nobody
+    knows where scores crowd: log-likelihoods do at one end, likelihood ratios at the other.
+
+    Attributes:
+        thresholds: ``(k,)``.
+        first: the first threshold from the beginning of each fine cell on, and one entry more.
+        coarse: ``(2, c)`` the first fine cell of each coarse one, and by how many bits these are narrower.
+        shift: a coarse cell is 2^shift wide.
     """
 
     thresholds: _Ints
     first: _Numbers
-    offset: int
+    coarse: _Ints
     shift: int
-    base: int
 
     @classmethod
     def of(cls, thresholds: _Ints) -> "_Bins":
         if not thresholds.size:
-            return cls(thresholds, np.zeros(2, np.int32), 0, 0, 0)
-        spread = int(thresholds[-1]) - int(thresholds[0])
-        offset = max(spread >> _OCTAVES, 1)
-        cells = min(max(_CELLS_PER_THRESHOLD * thresholds.size, 1), _MOST_CELLS)
-        shift = max(52 - max((cells // _OCTAVES).bit_length() - 1, 0), 0)
-        keys = _cells(thresholds, int(thresholds[-1]) + offset, shift)
-        base = int(keys[0])
-        first = np.searchsorted(base - keys, np.arange(base - int(keys[-1]) + 2)).astype(np.int32)
-        return cls(thresholds, first, int(thresholds[-1]) + offset, shift, base)
+            return cls(thresholds, np.zeros(2, np.int32), np.zeros((2, 1), np.int64), 0)
+        above = thresholds - thresholds[0]
+        shift = max(int(above[-1]).bit_length() - _COARSE_BITS, 0)
+        inside = np.bincount(above >> shift)
+        # bit_length of how many fine cells there should be, which are not narrower than 1.
+        bits = np.minimum(np.ceil(np.log2(np.maximum(_CELLS_PER_THRESHOLD * inside, 1))).astype(np.int64), shift)
+        starts = np.concatenate([[0], np.cumsum(1 << bits)])
+        fine = np.arange(starts[-1]) - np.repeat(starts[:-1], 1 << bits)
+        begins = np.repeat(np.arange(inside.size) << shift, 1 << bits) + (fine << np.repeat(shift - bits, 1 << bits))
+        first = np.append(np.searchsorted(above, begins), thresholds.size).astype(np.int32)
+        return cls(thresholds, first, np.stack([starts[:-1], shift - bits]), shift)
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        return self.thresholds, self.first, self.offset, self.shift, self.base
-
-
-def _cells(scores: _Ints, offset: int, shift: int) -> _Ints:
-    # The bits of a positive float rise with it, and those in front are its logarithm, roughly.
-    return (offset - scores).astype(np.float64).view(np.int64) >> shift
+        return self.thresholds, self.first, self.coarse, self.shift
 
 
 @compiled()
@@ -198,7 +203,7 @@ def _locate(room: Any, found: int, floor: int, bins: Any) -> None:
 
     In one piece for all of them: a call per score, of a function that takes arrays, would cost more than the search.
     """
-    thresholds, first, offset, shift, base = bins
+    thresholds, first, coarse, shift = bins
     sums, touched, _, _, places = room
     for i in range(found + 1):
         score = floor + (sums[touched[i]] if i < found else 0)
@@ -207,7 +212,9 @@ def _locate(room: Any, found: int, floor: int, bins: Any) -> None:
         elif score > thresholds[-1]:
             places[i] = 2 * thresholds.size
         else:
-            cell = base - (np.float64(offset - score).view(np.int64) >> shift)
+            above = score - thresholds[0]
+            wide = above >> shift
+            cell = coarse[0, wide] + ((above - (wide << shift)) >> coarse[1, wide])
             low, high = first[cell], first[cell + 1]
             while low < high:
                 middle = (low + high) >> 1
@@ -283,13 +290,16 @@ def _room(candidates: int) -> Any:
 
 
 @compiled()
-def _rank(parts: Any, people: Any, bins: Any, rows: Any, out: Any) -> None:
+def _rank(parts: Any, people: Any, asked: Any, rows: Any, out: Any) -> None:
     users, candidates, genuine = people
-    greater, ties, counts = out
+    bins, (starts, owners, order) = asked
+    greater, ties, counts, kept = out
     room = _room(candidates)
     sums, touched, places = room[0], room[1], room[4]
     for probe in range(rows[0], rows[1]):
         found, own, floor = _add_probe(parts, probe, room), genuine[probe], parts[0][probe]
+        for i in range(starts[probe], starts[probe + 1]):
+            kept[order[i]] = floor + sums[owners[i]]
         sums[users[probe]], above, equal, others = 0, 0, 1, 0
         _locate(room, found, floor, bins)
         for i in range(found):

@@ -2,10 +2,10 @@
 
     certified PSE  <=  PIE  <=  alpha,        success of the attack  <=  V.
 
-The left sides are what one attack achieves on these data, the right sides hold for every attack and all data.
+The left sides are what the strongest of some attacks achieves on these data: others may do better, so they support "at
+least" and never "less than". The right sides hold for every attack and all data.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, expm1, inf, log2
 
@@ -14,7 +14,6 @@ import numpy as np
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
-from discreet.risk import models
 from discreet.risk.attack import match_reports, one_report
 from discreet.risk.bounds import Bounds, identification_bounds
 from discreet.risk.checks import checked_count
@@ -24,18 +23,11 @@ from discreet.risk.matching import match
 from discreet.risk.measured import Information
 from discreet.risk.pse import PSE, pse_of_counts
 from discreet.risk.ranks import pse_of_ranks
-from discreet.risk.rates import RankCurve, Rate, rank_curve
+from discreet.risk.rates import RankCurve, Rate, rank_curve, rate
 from discreet.risk.samples import ScoreCounts
 from discreet.risk.scores import Scores
+from discreet.risk.strongest import ALL, ATTACKS, Attempt, level_of_each, strongest
 from discreet.risk.traces import Split
-
-ATTACKS: dict[str, Callable[[Split], models.Matcher]] = {
-    "markov": models.markov,
-    "visits": models.visits,
-    "tf-idf": models.tf_idf,
-    "cosine": models.cosine,
-}
-"""Matching algorithms by name; obfuscated reports are always attacked by their likelihood."""
 
 REPORTS = "likelihood of reports"
 
@@ -51,10 +43,10 @@ finger), measured by `discreet.risk.biometric`."""
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Assessment:
-    """What an attack tells, and what none can exceed.
+    """What the strongest attack tells, and what none can exceed.
 
     Attributes:
-        attack: how probes were compared with what is known of each user.
+        attack: how probes were compared with what is known of each user: the strongest of those tried.
         reports: t, how many reports each user sent; None where traces were published as they are.
         epsilon: of one report, in nats; None where traces were published as they are.
         scores: of the attack.
@@ -65,6 +57,10 @@ class Assessment:
         bounds: what no attack exceeds; None where nothing was obfuscated.
         list_bound: what no attack exceeds with the longest list; None likewise.
         largest_list: k, the longest list of guesses that is told of.
+        level: with which an interval holds for the strongest of the attacks tried; the intervals themselves have a
+            higher one if there was a choice.
+        tried: the attacks and how often each names the right user, the strongest first; the intervals of all of them
+            hold at once. Empty where reports were attacked by their likelihood.
     """
 
     attack: str
@@ -78,6 +74,8 @@ class Assessment:
     bounds: Bounds | None
     list_bound: Figure | None
     largest_list: int
+    level: float
+    tried: tuple[Attempt, ...] = ()
 
     def __repr__(self) -> str:
         return f"Assessment({self.users} users, {self.attack}, success {self.success.value:.4g})"
@@ -109,8 +107,11 @@ class Assessment:
 
     @property
     def risk(self) -> float:
-        """The identification risk: what no attack exceeds if reports were obfuscated, else what this one achieves."""
-        return self.success.value if self.bounds is None else self.bounds.identification.value
+        """The identification risk: what no attack exceeds if reports were obfuscated, else the upper limit of this one.
+
+        Where nothing was obfuscated a better attack may exceed it.
+        """
+        return self.success.high if self.bounds is None else self.bounds.identification.value
 
     @property
     def singled_out(self) -> int:
@@ -125,7 +126,7 @@ class Assessment:
         """Whether nothing measured is above what bounds it, but for chance."""
         return self.certified <= self.alpha and (self.bounds is None or self.success.low <= self.risk)
 
-    def success_among(self, users: int) -> float:
+    def success_among(self, users: int) -> Rate:
         """Return how often the right user would score best among fewer users, drawn at random with her among them.
 
         Raises:
@@ -138,21 +139,32 @@ class Assessment:
         assert above is not None
         assert same is not None
         found = [_best_among(users, self.users, int(g), int(t)) for g, t in zip(above, same, strict=True)]
-        return float(np.mean(found))
+        return rate(float(np.sum(found)), len(found), level=self.success.level)
 
     @property
     def yardstick(self) -> str:
-        """Return what this is comparable with, in words; empty if there are too few users to say."""
+        """Return which biometric matchers these data are at least as telling as; empty if there are too few users.
+
+        What one attack achieves is a lower bound, so nothing is ever called less identifiable.
+        """
         if self.users < YARDSTICK_USERS:
             return ""
         here = self.success_among(YARDSTICK_USERS)
-        names = [name for name, success in YARDSTICKS if here >= success]
-        how = f"more identifiable than {names[-1]}" if names else f"less identifiable than {YARDSTICKS[0][0]}"
+        names = [name for name, success in YARDSTICKS if here.low >= success]
+        conclusion = f"at least as identifiable as {names[-1]}" if names else "better attacks may name more"
         told = ", ".join(f"{name.removeprefix('a matcher of ')} {success:.0%}" for name, success in YARDSTICKS)
         return (
-            f"Among {YARDSTICK_USERS} users the right one would be named with probability {here:.3g}: {how} "
-            f"(NIST Biometric Scores Set 1, as many users: {told})."
+            f"Among {YARDSTICK_USERS} users this attack would name the right one with probability {here.value:.3g} "
+            f"(at least {here.low:.3g}): {conclusion} (NIST Biometric Scores Set 1, as many users: {told})."
         )
+
+    @property
+    def _how(self) -> str:
+        if not self.tried:
+            return "by their likelihood"
+        if len(self.tried) == 1:
+            return f"by one attack ({self.attack}), others not tried"
+        return f"by the strongest of {len(self.tried)} attacks ({self.attack})"
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -160,8 +172,9 @@ class Assessment:
         what = "traces without names" if self.reports is None else _reports(self.reports, self.epsilon)
         first = (
             f"Of {self.users:,} users known to an attacker, the right one is named for {self.success.value:.2%} of "
-            f"{what} (95% interval {self.success.low:.2%} to {self.success.high:.2%}; guessing: {1 / self.users:.2g}), "
-            f"and is among the {self.largest_list} best for {self.listed.value:.2%}."
+            f"{what} {self._how} ({self.level:.0%} interval {self.success.low:.2%} to {self.success.high:.2%}"
+            f"{'' if len(self.tried) < 2 else ', the choice accounted for'}; guessing: {1 / self.users:.2g}), and is "
+            f"among the {self.largest_list} best for {self.listed.value:.2%}."
         )
         bits = (
             f"They tell at least {self.certified:.3g} of the {log2(self.users):.3g} bits that it takes to name somebody"
@@ -178,7 +191,7 @@ class Assessment:
 def assess(
     split: Split,
     *,
-    attack: str = "markov",
+    attack: str = ALL,
     mechanism: BlockMechanism | Channel | None = None,
     reports: int = 1,
     largest_list: int = 10,
@@ -190,27 +203,34 @@ def assess(
 
     Args:
         split: what the attacker knows of each user, and what she tries to attribute.
-        attack: one of `ATTACKS`, for traces that are published as they are.
+        attack: for traces that are published as they are: "all" for the strongest of `ATTACKS`, or one of these.
+            Reports are attacked by their likelihood.
         mechanism: over the events' codes, 0..d - 1: each user sends her first events in the target through it. None if
             traces are published as they are.
-        reports: t, how many events of each user.
+        reports: t, how many events of each user, with a mechanism.
         largest_list: k, the longest list of guesses.
         sample: how many impostor scores to keep, for plots.
-        level: confidence of intervals.
+        level: confidence of intervals; each has a higher one if the attack was chosen among several, so that it holds
+            with this one whichever is chosen (`strongest`).
         random: draws reports and folds; None for fresh words.
 
     Raises:
         DataError: if fewer than 2 users have events in the target.
-        ParameterError: if a parameter is out of range.
+        ParameterError: if a parameter is out of range, or goes with a mechanism only, or without one only.
     """
     source = checked_source(random)
     reports, listed = checked_count("reports", reports, 1), checked_count("largest_list", largest_list, 1)
+    if mechanism is None and reports > 1:
+        raise ParameterError(f"reports={reports} needs a mechanism; traces without one are published as they are.")
+    if mechanism is not None and attack != ALL:
+        raise ParameterError(f"reports are attacked by their likelihood, so attack={attack!r} goes without mechanism.")
+    tried: tuple[Attempt, ...] = ()
     if mechanism is None:
-        if attack not in ATTACKS:
-            raise ParameterError(f"attack must be one of {', '.join(ATTACKS)}, got attack={attack!r}.")
-        scores = match(ATTACKS[attack](split), sample=sample, random=source)
+        matcher, tried = strongest(split, tuple(ATTACKS) if attack == ALL else [attack], level=level)
+        scores = match(matcher, sample=sample, random=source)
     else:
         scores = match_reports(split, mechanism, events=reports, sample=sample, random=source)
+    each = level_of_each(level, max(len(tried), 1))
     users = split.training.users
     counts = ScoreCounts.of_bins(scores.genuine, scores.impostor_counts, scores.impostor_ties)
     lists = sorted({1, min(listed, users)})
@@ -219,17 +239,19 @@ def assess(
         for k in (lists[0], lists[-1])
     ]
     return Assessment(
-        attack if mechanism is None else REPORTS,
+        tried[0].attack if tried else REPORTS,
         None if mechanism is None else reports,
         None if mechanism is None else mechanism.guarantee.realised,
         scores,
-        rank_curve(scores.greater, scores.ties, ks=lists, users=users, level=level),
-        pse_of_counts(counts, users=users, level=level, random=source),
-        pse_of_ranks(scores.greater, scores.ties, users=users, level=level, random=source),
+        rank_curve(scores.greater, scores.ties, ks=lists, users=users, level=each),
+        pse_of_counts(counts, users=users, level=each, random=source),
+        pse_of_ranks(scores.greater, scores.ties, users=users, level=each, random=source),
         det_of_counts(counts),
         bounds[0],
         None if bounds[1] is None else bounds[1].identification,
         lists[-1],
+        level,
+        tried,
     )
 
 

@@ -3,7 +3,7 @@
 The probes come first, and their keys get numbers; of what is known of the users only that is kept which some probe has.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -81,8 +81,39 @@ def parts(traces: Traces) -> Iterator[Traces]:
         start = stop
 
 
-Weigh = Callable[[KeyCounts], AnyArray]
-"""The ``(k,)`` weights of the entries of some rows, as whole numbers; those below 1 do not count."""
+class Visited:
+    """How often each user of some traces was where, a part of the users at a time.
+
+    Traces of one part are counted once; more are counted anew whenever they are gone through, and never there at once.
+    """
+
+    def __init__(self, traces: Traces) -> None:
+        self.traces = traces
+        self._only: tuple[Traces, KeyCounts] | None = None
+
+    def __iter__(self) -> Iterator[tuple[Traces, KeyCounts]]:
+        """Yield each part, and the counts of its users' events."""
+        if self._only is not None:
+            yield self._only
+            return
+        for part in parts(self.traces):
+            rows = KeyCounts.of(part, events_of)
+            if part.users == self.traces.users:
+                self._only = part, rows
+            yield part, rows
+
+    def of_anybody(self) -> IntArray:
+        """Return ``(d,)`` how often anybody was where."""
+        counts = np.bincount(self.traces.events, minlength=self.traces.event_count)
+        return counts.astype(np.int64, copy=False)
+
+
+Weigh = Callable[[KeyCounts], Sequence[AnyArray]]
+"""The weights of the entries of some rows, as whole numbers: ``(k,)`` by each matching algorithm that is to count the
+same keys; those below 1 do not count."""
+
+Entries = tuple[IntArray, AnyArray, AnyArray]
+"""Offsets, features and ``(algorithms, m)`` weights of rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +124,7 @@ class Probes:
         users: ``(probes,)`` who has one.
         offsets: ``(probes + 1,)``.
         features: ``(m,)`` the numbers of the keys.
-        counts: ``(m,)`` how much each counts.
+        counts: ``(algorithms, m)`` how much each counts.
         size: how many different keys there are.
     """
 
@@ -125,22 +156,20 @@ class Probes:
         offsets, features, counts = rows.joined()
         return cls(users, np.append(offsets[users], offsets[-1]), features, counts, table.size), table
 
-    def problem(self, candidates: int, constants: IntArray, known: "list[Known]") -> "Problem":
-        """Return what is to be scored, without what nobody has or does not count."""
+    def problem(self, candidates: int, constants: IntArray, known: Sequence[Entries], which: int = 0) -> "Problem":
+        """Return what one of the algorithms is to score, without what nobody has or does not count."""
         from discreet.kernels.features import invert
         from discreet.kernels.matching import Problem
 
-        entries = [one.joined() for one in known]
-        had = np.zeros(self.size, np.bool_)
-        for _, features, _ in entries:
-            had[features] = True
-        # Fewer than 2^31, as the features are.
+        had, counts = np.zeros(self.size, np.bool_), self.counts[which]
+        for _, features, weights in known:
+            had[features[weights[which] > 0]] = True
+        # Fewer than 2^31, as the features are; what nobody has by this algorithm has a weight of 0.
         ranks = np.cumsum(had, dtype=np.int32) - np.int32(1)
-        index = invert(
-            int(np.count_nonzero(had)), [(rows, ranks[features], weights) for rows, features, weights in entries]
-        )
-        kept = np.flatnonzero((self.counts > 0) & had[self.features])
-        queries = np.searchsorted(kept, self.offsets), ranks[self.features[kept]], self.counts[kept]
+        entries = [(rows, ranks[features], weights[which]) for rows, features, weights in known]
+        index = invert(int(np.count_nonzero(had)), entries)
+        kept = np.flatnonzero((counts > 0) & had[self.features])
+        queries = np.searchsorted(kept, self.offsets), ranks[self.features[kept]], counts[kept]
         return Problem(self.users, candidates, constants, index, queries)
 
 
@@ -151,14 +180,17 @@ class Known:
         self._table: KeyTable | None = table
         self._rows = _Gathered()
 
-    def add(self, rows: KeyCounts, weights: AnyArray) -> None:
+    def add(self, rows: KeyCounts, weights: Sequence[AnyArray]) -> None:
         """Add the users who come next."""
         assert self._table is not None
-        features = self._table.find(rows.keys)
-        kept = np.flatnonzero((features >= 0) & (weights > 0))
-        self._rows.add(np.diff(np.searchsorted(kept, rows.offsets)), features[kept], weights[kept])
+        features, counting = self._table.find(rows.keys), weights[0] > 0
+        for others in weights[1:]:
+            counting |= others > 0
+        kept = np.flatnonzero((features >= 0) & counting)
+        chosen = [one[kept] for one in weights]
+        self._rows.add(np.diff(np.searchsorted(kept, rows.offsets)), features[kept], chosen)
 
-    def joined(self) -> tuple[IntArray, AnyArray, AnyArray]:
+    def joined(self) -> Entries:
         """Return ``(users + 1,)`` offsets, features and weights of all of them; none can be added afterwards."""
         self._table = None
         return self._rows.joined()
@@ -172,15 +204,15 @@ class _Gathered:
     features: list[AnyArray] = field(default_factory=list)
     weights: list[AnyArray] = field(default_factory=list)
 
-    def add(self, lengths: IntArray, features: AnyArray, weights: AnyArray) -> None:
+    def add(self, lengths: IntArray, features: AnyArray, weights: Sequence[AnyArray]) -> None:
         self.lengths.append(lengths)
         self.features.append(features)
-        self.weights.append(weights.astype(np.int32))
+        self.weights.append(np.stack([one.astype(np.int32) for one in weights]))
 
-    def joined(self) -> tuple[IntArray, AnyArray, AnyArray]:
-        """Return ``(rows + 1,)`` offsets, features and weights, and forget them."""
-        joined = []
-        for pieces, dtype in ((self.lengths, np.int64), (self.features, np.int32), (self.weights, np.int32)):
-            joined.append(np.concatenate([np.zeros(0, dtype), *pieces]))
-            pieces.clear()
-        return np.append(0, np.cumsum(joined[0])), joined[1], joined[2]
+    def joined(self) -> Entries:
+        """Return ``(rows + 1,)`` offsets, features and ``(algorithms, m)`` weights, and forget them."""
+        lengths, features = np.concatenate(self.lengths), np.concatenate(self.features)
+        self.features.clear()
+        weights = np.concatenate(self.weights, axis=1)
+        self.weights.clear()
+        return np.append(0, np.cumsum(lengths)), features, weights

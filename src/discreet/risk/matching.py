@@ -32,9 +32,9 @@ def match(
     problem = matcher.problem
     genuine = kernels.scores_of_pairs(problem, np.arange(matcher.probes), problem.users, threads=threads)
     thresholds = np.unique(genuine)
-    greater, ties, counts = kernels.rank(problem, genuine, thresholds, threads=threads)
     pairs = draw_pairs(problem.users, matcher.candidates, sample, random)
-    kept = kernels.scores_of_pairs(problem, pairs.probes, pairs.owners, threads=threads)
+    asked = pairs.probes, pairs.owners
+    greater, ties, counts, kept = kernels.rank(problem, genuine, thresholds, asked, threads=threads)
     ranked: dict[str, Any] = {"greater": greater, "ties": ties, "users": matcher.users}
     return Scores(
         genuine,

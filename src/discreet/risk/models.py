@@ -8,15 +8,16 @@ in integers: numbers are rounded once, to multiples of a unit, and sums are exac
 stay equal, in whatever order they are added up, and users who share no feature with a trace tie exactly.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.errors import ParameterError
-from discreet.risk.features import UNIT, KeyCounts, Known, Probes, events_of, first_and_steps, parts, steps
+from discreet.risk.features import UNIT, KeyCounts, Known, Probes, Visited, events_of, first_and_steps, steps
+from discreet.risk.smoothing import foretelling_share
 from discreet.risk.traces import Split, Traces
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Matcher:
         return self.problem.users
 
 
-def markov(split: Split, *, zero: float = SMALLEST) -> Matcher:
+def markov(split: Split, *, zero: float = SMALLEST, visited: Visited | None = None) -> Matcher:
     """Score a trace by its likelihood under each user's Markov chain, in nats [PIE, section 5].
 
     ln pi(Y_1) + sum_t ln Lambda(Y_t, Y_t+1), where pi and Lambda are the shares of a user's visits, and of her steps
@@ -66,20 +67,39 @@ def markov(split: Split, *, zero: float = SMALLEST) -> Matcher:
     Args:
         split: training and target.
         zero: what probabilities of 0 become; in (0, 1).
+        visited: the training's events, if they were counted before.
     """
     from discreet.kernels.traces import step_totals
 
     floor, size = _floor(zero), split.training.event_count
-    probes, table = Probes.of(split.target, first_and_steps, lambda rows: rows.counts)
-    visited, moved = Known(table), Known(table)
+    probes, table = Probes.of(split.target, first_and_steps, lambda rows: [rows.counts])
+    been, moved = Known(table), Known(table)
     # They let go of it when they have all that it is for.
     del table
-    for part in parts(split.training):
-        visited.add(*_visit_weights(part, floor))
+    for part, known in visited or Visited(split.training):
+        been.add(known, [_visit_weights(part, known, floor)])
         rows = KeyCounts.of(part, steps)
         totals = step_totals(rows.offsets, rows.keys, rows.counts, size)
-        moved.add(rows, _rounded_logs(rows.counts / totals) - floor)
-    return _likelihood(split, probes, floor, [visited, moved])
+        moved.add(rows, [_rounded_logs(rows.counts / totals) - floor])
+    constants = split.target.lengths[probes.users] * floor
+    return Matcher(probes.problem(split.training.users, constants, [been.joined(), moved.joined()]), UNIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A matching algorithm whose features are the events themselves.
+
+    Attributes:
+        asked: the weights of what a probe has.
+        known: the weights of what each user of a part has, given that part and its counts.
+        floor: what every event of a probe scores if the user was never there, in units.
+        unit: of the scores.
+    """
+
+    asked: Callable[[KeyCounts], AnyArray]
+    known: Callable[[Traces, KeyCounts], AnyArray]
+    floor: int
+    unit: float
 
 
 def visits(split: Split, *, zero: float = SMALLEST) -> Matcher:
@@ -89,27 +109,93 @@ def visits(split: Split, *, zero: float = SMALLEST) -> Matcher:
         split: training and target.
         zero: what probabilities of 0 become; in (0, 1).
     """
-    floor = _floor(zero)
-    probes, table = Probes.of(split.target, events_of, lambda rows: rows.counts)
-    known = Known(table)
-    del table
-    for part in parts(split.training):
-        known.add(*_visit_weights(part, floor))
-    return _likelihood(split, probes, floor, [known])
+    return next(matchers(split, [rule_of_visits(zero)]))
+
+
+def smoothed(split: Split, *, share: float | None = None) -> Matcher:
+    """Score a trace by visits of which a share is anybody's: sum_t ln((1 - lambda) pi(Y_t) / p(Y_t) + lambda), in nats.
+
+    p is how often anybody went there in training. So this is the likelihood of a trace if its user goes where she has
+    been with probability 1 - lambda and otherwise where anybody may go, over its likelihood if it is anybody's: for
+    each trace the order of the users is that of the likelihood, and traces of rare and of popular places can be
+    compared.
+
+    Args:
+        split: training and target.
+        share: lambda, in (0, 1); None for that which best foretells each event of training from the others (see
+            `discreet.risk.smoothing`).
+    """
+    visited = Visited(split.training)
+    return next(matchers(split, [rule_of_smoothed(visited, share)], visited))
 
 
 def cosine(split: Split) -> Matcher:
     """Score a trace by the cosine of the sets of events: |both| / sqrt(|one| |other|), such as of rated items."""
-    return _similarity(split, lambda rows: np.ones(len(rows.keys)))
+    return next(matchers(split, [rule_of_cosine()]))
 
 
 def tf_idf(split: Split) -> Matcher:
     """Score a trace by the cosine of counts times ln(n / users who have the event), over training."""
-    having = np.zeros(split.training.event_count, dtype=np.int64)
-    for part in parts(split.training):
-        np.add.at(having, counted_visits(part).keys, 1)
-    rarity = np.log(split.training.users / np.maximum(having, 1))
-    return _similarity(split, lambda rows: rows.counts * rarity[rows.keys])
+    visited = Visited(split.training)
+    return next(matchers(split, [rule_of_tf_idf(visited)], visited))
+
+
+def rule_of_visits(zero: float = SMALLEST) -> Rule:
+    """Return how `visits` weighs events."""
+    floor = _floor(zero)
+    return Rule(_counts, lambda part, rows: _visit_weights(part, rows, floor), floor, UNIT)
+
+
+def rule_of_smoothed(visited: Visited, share: float | None = None) -> Rule:
+    """Return how `smoothed` weighs events."""
+    chosen = foretelling_share(visited) if share is None else checked_zero(share, "share")
+    popularity = visited.of_anybody() / max(len(visited.traces), 1)
+
+    def known(part: Traces, rows: KeyCounts) -> IntArray:
+        ratio = _shares(part, rows) / popularity[rows.keys]
+        weights: IntArray = np.rint(np.log1p((1 - chosen) / chosen * ratio) / UNIT).astype(np.int64)
+        return weights
+
+    return Rule(_counts, known, int(_rounded_logs(np.array([chosen]))[0]), UNIT)
+
+
+def rule_of_cosine() -> Rule:
+    """Return how `cosine` weighs events."""
+    return _similarity(lambda rows: np.ones(len(rows.keys)))
+
+
+def rule_of_tf_idf(visited: Visited) -> Rule:
+    """Return how `tf_idf` weighs events."""
+    having = np.zeros(visited.traces.event_count, dtype=np.int64)
+    for _, rows in visited:
+        np.add.at(having, rows.keys, 1)
+    rarity = np.log(visited.traces.users / np.maximum(having, 1))
+    return _similarity(lambda rows: rows.counts * rarity[rows.keys])
+
+
+def matchers(split: Split, rules: Sequence[Rule], visited: Visited | None = None) -> Iterator[Matcher]:
+    """Prepare several matching algorithms, counting the events only once.
+
+    Args:
+        split: training and target.
+        rules: of the algorithms.
+        visited: the training's events, if they were counted before.
+
+    Yields:
+        a matcher for each, in order.
+
+    Raises:
+        DataError: if no user has an event in the target.
+    """
+    probes, table = Probes.of(split.target, events_of, lambda rows: [rule.asked(rows) for rule in rules])
+    gathered = Known(table)
+    # It lets go of it when it has all that it is for.
+    del table
+    for part, rows in visited or Visited(split.training):
+        gathered.add(rows, [rule.known(part, rows) for rule in rules])
+    known, lengths = [gathered.joined()], split.target.lengths[probes.users]
+    for which, rule in enumerate(rules):
+        yield Matcher(probes.problem(split.training.users, lengths * rule.floor, known, which), rule.unit)
 
 
 def counted_visits(training: Traces) -> KeyCounts:
@@ -119,39 +205,34 @@ def counted_visits(training: Traces) -> KeyCounts:
 
 def visit_weights(training: Traces, zero: float) -> tuple[KeyCounts, IntArray, int]:
     """Return how often each user was where, ln(share / zero) of each in units, and ln(zero) in units."""
-    floor = _floor(zero)
-    return *_visit_weights(training, floor), floor
+    floor, known = _floor(zero), counted_visits(training)
+    return known, _visit_weights(training, known, floor), floor
 
 
-def _visit_weights(training: Traces, floor: int) -> tuple[KeyCounts, IntArray]:
-    known = counted_visits(training)
-    totals = np.repeat(training.lengths, np.diff(known.offsets))
-    return known, np.maximum(_rounded_logs(known.counts / totals) - floor, 0)
+def _visit_weights(training: Traces, known: KeyCounts, floor: int) -> IntArray:
+    return np.maximum(_rounded_logs(_shares(training, known)) - floor, 0)
+
+
+def _shares(training: Traces, known: KeyCounts) -> FloatArray:
+    shares: FloatArray = known.counts / np.repeat(training.lengths, np.diff(known.offsets))
+    return shares
+
+
+def _counts(rows: KeyCounts) -> AnyArray:
+    return rows.counts
 
 
 def _floor(zero: float) -> int:
     return int(_rounded_logs(np.array([checked_zero(zero)]))[0])
 
 
-def _likelihood(split: Split, probes: Probes, floor: int, known: list[Known]) -> Matcher:
-    constants = split.target.lengths[probes.users] * floor
-    return Matcher(probes.problem(split.training.users, constants, known), UNIT)
-
-
-def _similarity(split: Split, weigh: Callable[[KeyCounts], FloatArray]) -> Matcher:
+def _similarity(weigh: Callable[[KeyCounts], FloatArray]) -> Rule:
     """Score by the cosine of two weighed vectors; both sides are rounded, so the unit is squared."""
 
     def weights(rows: KeyCounts) -> IntArray:
         return rows.normalised(weigh(rows))
 
-    probes, table = Probes.of(split.target, events_of, weights)
-    known = Known(table)
-    del table
-    for part in parts(split.training):
-        rows = counted_visits(part)
-        known.add(rows, weights(rows))
-    constants = np.zeros(len(probes.users), dtype=np.int64)
-    return Matcher(probes.problem(split.training.users, constants, [known]), UNIT**2)
+    return Rule(weights, lambda _, rows: weights(rows), 0, UNIT**2)
 
 
 def _rounded_logs(probabilities: FloatArray) -> IntArray:
@@ -159,8 +240,8 @@ def _rounded_logs(probabilities: FloatArray) -> IntArray:
     return rounded
 
 
-def checked_zero(zero: float) -> float:
-    """Return what probabilities of 0 become, if it is one between 0 and 1."""
+def checked_zero(zero: float, name: str = "zero") -> float:
+    """Return a probability, such as what those of 0 become, if it is one between 0 and 1."""
     if not 0 < zero < 1:
-        raise ParameterError(f"zero must be a probability in (0, 1), got zero={zero!r}.")
+        raise ParameterError(f"{name} must be a probability in (0, 1), got {name}={zero!r}.")
     return float(zero)

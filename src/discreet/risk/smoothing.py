@@ -1,0 +1,51 @@
+"""How much of what a user does is what anybody does: chosen by what the attacker knows, never by what she attributes.
+
+If a user goes where she has been with probability 1 - lambda, and otherwise where anybody may go, each event x of what
+is known of user i can be foretold from all the others,
+
+    (1 - lambda) (c_i(x) - 1) / (N_i - 1)  +  lambda (C(x) - 1) / (N - 1),
+
+with c_i(x) of her N_i events and C(x) of everybody's N events at x. lambda is that of a small grid for which the sum of
+the logarithms of these is largest (leave-one-out likelihood). Events at places where nobody else, and she herself no
+other time, has been say nothing on lambda, and are left out of the sum.
+"""
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.risk.features import KeyCounts, Visited
+from discreet.risk.traces import Traces
+
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
+_NOTHING_KNOWN = 0.5
+
+
+def foretelling_share(visited: Visited) -> float:
+    """Return lambda, one of `SHARES`, that best foretells each event from all the others; 1/2 if none can be foretold.
+
+    Args:
+        visited: what is known of each user.
+    """
+    grid, totals = np.array(SHARES), visited.of_anybody()
+    sums, foretold = np.zeros(len(grid)), 0
+    for part, rows in visited:
+        more, events = _log_likelihoods(part, rows, totals)
+        sums, foretold = sums + more, foretold + events
+    return float(grid[np.argmax(sums)]) if foretold else _NOTHING_KNOWN
+
+
+def _log_likelihoods(part: Traces, rows: KeyCounts, totals: IntArray) -> tuple[FloatArray, int]:
+    """Return the sums over the events of some users, for all `SHARES`, and how many events these are.
+
+    Each is relative to the likelihood where anybody may go, which no share changes.
+    """
+    others = totals[rows.keys] - 1
+    # Whoever was there once: her other events say nothing of it, and only lambda is left.
+    alone = int(np.count_nonzero((rows.counts == 1) & (others > 0)))
+    again = np.flatnonzero(rows.counts > 1)
+    lengths = np.repeat(part.lengths, np.diff(rows.offsets))[again]
+    counts = rows.counts[again].astype(np.float64)
+    ratios = (counts - 1) / (lengths - 1) / (others[again] / (totals.sum() - 1))
+    sums = np.array([float(counts @ np.log1p((1 - share) / share * ratios)) for share in SHARES])
+    events = alone + int(counts.sum())
+    return sums + events * np.log(SHARES), events

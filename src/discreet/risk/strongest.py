@@ -1,0 +1,106 @@
+"""The strongest of several attacks, and what may be said of it after it was chosen by what it achieved.
+
+Whoever reports the best of k attacks reports the luckiest one too. So the interval of each is one of level 1 - a/k:
+then all of them hold together with probability 1 - a at least (Bonferroni), and with them that of whichever is chosen.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.risk import models
+from discreet.risk.checks import checked_level
+from discreet.risk.features import Visited
+from discreet.risk.models import Matcher
+from discreet.risk.rates import Rate, rate
+from discreet.risk.traces import Split
+
+ATTACKS: dict[str, Callable[[Split], Matcher]] = {
+    "markov": models.markov,
+    "visits": models.visits,
+    "smoothed": models.smoothed,
+    "tf-idf": models.tf_idf,
+    "cosine": models.cosine,
+}
+"""Matching algorithms by name; obfuscated reports are always attacked by their likelihood."""
+
+ALL = "all"
+
+_RULES: dict[str, Callable[[Visited], models.Rule]] = {
+    "visits": lambda _: models.rule_of_visits(),
+    "smoothed": models.rule_of_smoothed,
+    "tf-idf": models.rule_of_tf_idf,
+    "cosine": lambda _: models.rule_of_cosine(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What one of the attacks achieved.
+
+    Attributes:
+        attack: its name.
+        success: how often it names the right user in one guess; the intervals of all attempts hold at once.
+    """
+
+    attack: str
+    success: Rate
+
+
+def level_of_each(level: float, attempts: int) -> float:
+    """Return the level that each of so many intervals needs for all of them to hold at once.
+
+    Raises:
+        ParameterError: if the level is not in (0, 1).
+    """
+    return 1 - (1 - checked_level(level)) / attempts
+
+
+def strongest(
+    split: Split, names: Sequence[str] = tuple(ATTACKS), *, level: float = 0.95, threads: int | None = None
+) -> tuple[Matcher, tuple[Attempt, ...]]:
+    """Try attacks, and return the one that names the right user most often; the first of equals.
+
+    Args:
+        split: what the attacker knows, and what she attributes.
+        names: some of `ATTACKS`.
+        level: with which the intervals of all attempts hold together.
+        threads: how many to use; None for as many as there are processors.
+
+    Returns:
+        The matcher of the strongest attack, and all attempts, the strongest one first.
+
+    Raises:
+        ParameterError: if no attack is named, or one that there is not.
+        DataError: if no user has an event in the target.
+    """
+    from discreet.kernels.matching import scores_of_pairs
+    from discreet.kernels.naming import chances_of_own
+
+    unknown = [name for name in names if name not in ATTACKS]
+    if unknown or not names:
+        raise ParameterError(f"attack must be {ALL} or one of {', '.join(ATTACKS)}, got attack={''.join(unknown)!r}.")
+    each, attempts = level_of_each(level, len(names)), []
+    best: tuple[float, Matcher] | None = None
+    for name, matcher in _prepared(split, names):
+        problem = matcher.problem
+        genuine = scores_of_pairs(problem, np.arange(matcher.probes), problem.users, threads=threads)
+        found = float(chances_of_own(problem, genuine, threads=threads).sum())
+        attempts.append(Attempt(name, rate(found, matcher.probes, level=each)))
+        if best is None or found > best[0]:
+            best = found, matcher
+    assert best is not None
+    # Sorting keeps the order of equals.
+    return best[1], tuple(sorted(attempts, key=lambda one: -one.success.value))
+
+
+def _prepared(split: Split, names: Sequence[str]) -> Iterator[tuple[str, Matcher]]:
+    """Yield the matchers by name; events are counted once for all of them."""
+    visited, alike = Visited(split.training), [name for name in names if name in _RULES]
+    if "markov" in names:
+        yield "markov", models.markov(split, visited=visited)
+    if alike:
+        rules = [_RULES[name](visited) for name in alike]
+        yield from zip(alike, models.matchers(split, rules, visited), strict=True)
