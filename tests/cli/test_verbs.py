@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyarrow import csv
 from running import LABELS, VALUES, VERBS, Files, done, refusal, run, told
 
 import discreet
@@ -17,6 +16,7 @@ from discreet.cli import main
 from discreet.core.reports import Reports
 from discreet.estimators import estimate
 from discreet.io.files import read_reports, read_tally, write_tally
+from discreet.io.tables import read_table
 
 
 @pytest.fixture
@@ -211,7 +211,7 @@ def test_estimate_takes_several_files_of_reports_and_tallies(files: Files) -> No
     np.testing.assert_allclose(both["columns"]["frequency"], mle.frequencies, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow", "feather", "ipc", "json"])
 def test_estimate_writes_tables(files: Files, suffix: str) -> None:
     files.obfuscated()
     output = files.folder / f"estimate.{suffix}"
@@ -219,8 +219,7 @@ def test_estimate_writes_tables(files: Files, suffix: str) -> None:
     if suffix == "json":
         assert json.loads(output.read_text()) == facts
         return
-    found = csv.read_csv(output) if suffix == "csv" else pq.read_table(output)
-    assert found.to_pydict() == facts["columns"]
+    assert read_table(output).to_pydict() == facts["columns"]
 
 
 def test_estimate_draws(files: Files) -> None:
@@ -252,7 +251,7 @@ def test_estimate_passes_options_on(files: Files) -> None:
         (["--method", "mle", "--tolerance", "0"], "tolerance must be"),
         (["--method", "threshold", "--significance", "2"], "significance must be"),
         (["--level", "95"], "level must be"),
-        (["-o", "estimate.xlsx"], "kept as .csv, .parquet, .json"),
+        (["-o", "estimate.xlsx"], "kept as .csv, .parquet, .arrow, .feather, .ipc or .json"),
     ],
 )
 def test_estimate_refuses(files: Files, options: list[str], told_: str) -> None:

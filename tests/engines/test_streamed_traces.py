@@ -380,7 +380,7 @@ def test_folders_hold_tables_only(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("secret")
     with pytest.raises(DataError, match=r"must hold tables \(.*\) only, got 1 other files \(notes\.txt first\)"):
         read_traces(tmp_path, **UNTIMED)
-    with pytest.raises(ParameterError, match=r"tables are read from .*, got 'notes\.txt'"):
+    with pytest.raises(ParameterError, match=r"tables are kept as .*, got 'notes\.txt'"):
         read_traces(tmp_path / "notes.txt", **UNTIMED)
     assert "does not exist" in refused(DataError, lambda: read_traces(tmp_path / "none.parquet", **UNTIMED))
 

@@ -1,13 +1,17 @@
 """One report as JSON, edited by hand."""
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, MismatchError
-from discreet.io import json_form
+from discreet.io import json_form, wire
+from discreet.io.wire import UNREADABLE, FlawedRowsError
 from discreet.mechanisms import (
     BlockMechanism,
     Channel,
@@ -165,3 +169,76 @@ def test_truncated_lines() -> None:
 def test_an_entry_said_twice() -> None:
     text = line(RR, clear=SECRET).replace('"clear"', '"clear": 1, "clear"')
     refused(DataError, lambda: json_form.from_json(RR, [text]), SECRET)
+
+
+# Some bad lines among good ones
+
+
+def as_a_loop_would(lines: list[str]) -> tuple[list[tuple[bool, int]], bool, Counter[str]]:
+    """The specification: every line by itself; reports in order, whether one is simulated, and what is left out."""
+    found, simulated, left_out = [], False, Counter[str]()
+    for text in lines:
+        try:
+            one = json_form.from_json(RR, [text])
+        except FlawedRowsError as error:
+            left_out[error.what] += 1
+        except DataError:
+            left_out[UNREADABLE] += 1
+        else:
+            told = bool(one.in_clear[0])
+            found.append((told, int(one.clear[0] if told else one.blocks["symbol"][0])))
+            simulated |= one.simulated
+    return found, simulated, left_out
+
+
+LINES = [
+    line(RR, symbol=3),
+    line(RR, clear=SECRET),
+    line(RR, clear=5, simulated=True),
+    line(RR, clear=86_001),
+    line(RR, clear=86_001, simulated=True),
+    line(RR, symbol=12),
+    line(RR),
+    line(RR, symbol=3, clear=4),
+    line(RR, symbol=True),
+    line(RR, clear=7, symbol="x"),
+    "{",
+    "",
+    "[]",
+]
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(LINES), max_size=12))
+def test_lines_are_sifted_as_a_loop_would(lines: list[str]) -> None:
+    reports, left_out = json_form.sift_json(RR, lines)
+    told, clear = reports.in_clear.tolist(), iter(reports.clear.tolist())
+    blocks = iter(reports.blocks["symbol"].tolist())
+    found = [(in_clear, next(clear) if in_clear else next(blocks)) for in_clear in told]
+    assert (found, reports.simulated, left_out) == as_a_loop_would(lines)
+
+
+def test_a_bad_line_costs_no_more_than_a_good_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line is parsed once, and what is parsed is checked together, as often as there are kinds of flaws."""
+    lines, calls = LINES[:2] * 500, Counter[str]()
+    lines[700:700] = LINES
+
+    def counting(name: str, real: Any) -> Any:
+        def counted(*given: Any, **named: Any) -> Any:
+            calls[name] += 1
+            return real(*given, **named)
+
+        return counted
+
+    monkeypatch.setattr(json_form.json, "loads", counting("parsed", json.loads))
+    monkeypatch.setattr(wire, "checked_reports", counting("checked", wire.checked_reports))
+    reports, left_out = json_form.sift_json(RR, lines)
+    assert reports.n == 1003
+    assert left_out.total() == 10
+    assert calls["parsed"] == len(lines)
+    assert calls["checked"] <= len(left_out) + 1
+
+
+def test_a_line_of_another_plan_is_no_bad_row() -> None:
+    stranger = json.dumps({"plan": "0" * 32, "clear": 1})
+    refused(MismatchError, lambda: json_form.sift_json(RR, ["{", LINES[0], stranger]))

@@ -139,7 +139,7 @@ def test_labels_in_a_file(tmp_path: Path) -> None:
         ({"file": {"path": "labels.csv", "label": "what", "sensitive": "note"}}, "true or false"),
         ({"file": {"path": "labels.csv", "label": "what", "sensitive": "holes"}}, "true or false"),
         ({"file": {"path": "nowhere.csv"}}, "does not exist"),
-        ({"file": {"path": "labels.txt"}}, "read from"),
+        ({"file": {"path": "labels.txt"}}, "kept as"),
         ({"file": {"path": "labels.csv", "label": "same"}}, "repeated"),
         ({"file": {"path": "labels.csv", "label": "half"}}, "integers"),
     ],

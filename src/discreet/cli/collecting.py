@@ -20,7 +20,8 @@ from discreet.estimators import estimate
 from discreet.estimators.evidence import Observed
 from discreet.estimators.methods import NO_INTERVALS
 from discreet.estimators.tags import TagEstimate, estimate_personalized
-from discreet.io.files import check_free, replacing, write_reports, write_tally
+from discreet.io.endings import ending
+from discreet.io.files import put_tally, replacing_all, write_columns, write_reports
 from discreet.io.json_text import json_text
 from discreet.io.plan import Plan
 from discreet.mechanisms import BlockMechanism
@@ -66,17 +67,14 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
     document = Plan.load(plan)
     mechanism, known = document.mechanism(), backgrounds(document, options["background"])
     method = options["method"]
-    _check_outputs(options)
     _check_intervals(options)
     with progress_bar("reading") as progress, _engine(options) as engine:
         with said_of_files() as said:
             data, left_out = _gathered(engine, mechanism, sources, options, partial(progress, "reading"))
         given = {"method": method, **_given(options, progress)}
         found, tagged = _estimated(document, data, known, given)
+    _write(mechanism, data, found, options)
     level, together = options["level"], options["simultaneous"]
-    if options["tally_file"] is not None:
-        write_tally(options["tally_file"], _tally_of(mechanism, data), force=options["force"])
-    _write(found, options)
     if options["as_json"]:
         bots = {} if tagged is None else bot_facts(tagged)
         show_json({**_as_json(found, level, simultaneous=together), **bots, **_reading_facts(options, left_out, said)})
@@ -88,16 +86,6 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
         console().print(f"Note: {note}")
     if tagged is not None:
         show_bots(tagged, options["largest"])
-
-
-def _write(found: Estimate, options: dict[str, Any]) -> None:
-    """Write the estimate and its picture where they are wanted."""
-    force, level, together = options["force"], options["level"], options["simultaneous"]
-    if options["output"] is not None:
-        _write_estimate(options["output"], found, level, simultaneous=together, force=force)
-    if options["plot"] is not None:
-        with replacing(options["plot"], force=force) as beside:
-            found.plot(level, simultaneous=together).save(str(beside), **picture_options(beside))
 
 
 def _reading_facts(options: dict[str, Any], left_out: Mapping[str, int], said: Sequence[str]) -> dict[str, Any]:
@@ -116,20 +104,21 @@ def _estimated(
     return tagged.estimate, tagged
 
 
-def _check_outputs(options: dict[str, Any]) -> None:
-    """Refuse what could not be written before anything is read, so that all is written or nothing."""
-    kinds = {
-        "output": ("estimates", (".csv", ".parquet", ".json")),
-        "plot": ("pictures", (".png", ".svg", ".html")),
-        "tally_file": ("tallies", (".tally.parquet",)),
-    }
-    for name, (what, endings) in kinds.items():
-        path = options[name]
-        if path is None:
-            continue
-        if not path.name.endswith(endings):
-            raise ParameterError(f"{what} are kept as {', '.join(endings)}, got {path.name!r}.")
-        check_free(path, force=options["force"])
+def _write(
+    mechanism: BlockMechanism, data: Reports | Tally | Observed, found: Estimate, options: dict[str, Any]
+) -> None:
+    """Write what was asked for: all of it, or nothing."""
+    names = [name for name in ("output", "plot", "tally_file") if options[name] is not None]
+    with replacing_all([options[name] for name in names], force=options["force"]) as besides:
+        for name, beside in zip(names, besides, strict=True):
+            if name == "output":
+                _write_estimate(beside, found, options["level"], simultaneous=options["simultaneous"])
+            elif name == "plot":
+                found.plot(options["level"], simultaneous=options["simultaneous"]).save(
+                    str(beside), **picture_options(beside)
+                )
+            else:
+                put_tally(beside, _tally_of(mechanism, data))
 
 
 def _check_intervals(options: dict[str, Any]) -> None:
@@ -199,17 +188,14 @@ def _tally_of(mechanism: BlockMechanism, data: Reports | Tally | Observed) -> Ta
     return data.tally if isinstance(data, Observed) else data
 
 
-def _write_estimate(path: Path, found: Estimate, level: float | None, *, simultaneous: bool, force: bool) -> None:
-    with replacing(path, force=force) as beside:
-        if path.suffix == ".csv":
-            found.to_csv(beside, level, simultaneous=simultaneous)
-        elif path.suffix == ".parquet":
-            import pyarrow.parquet as pq
-
-            pq.write_table(found.to_arrow(level, simultaneous=simultaneous), beside)
-        else:
-            text = json_text(_as_json(found, level, simultaneous=simultaneous))
-            beside.write_text(text + "\n", encoding="utf-8")
+def _write_estimate(path: Path, found: Estimate, level: float | None, *, simultaneous: bool) -> None:
+    if ending(path) == ".csv":
+        found.to_csv(path, level, simultaneous=simultaneous)
+    elif ending(path) == ".json":
+        text = json_text(_as_json(found, level, simultaneous=simultaneous))
+        path.write_text(text + "\n", encoding="utf-8")
+    else:
+        write_columns(path, found.to_arrow(level, simultaneous=simultaneous))
 
 
 def _as_json(found: Estimate, level: float | None, *, simultaneous: bool) -> dict[str, Any]:

@@ -10,9 +10,12 @@ from typing import Any
 import click
 
 from discreet import __version__
-from discreet.cli.lazily import Verbs, input_file, output_file
+from discreet.cli.lazily import Verbs
+from discreet.cli.outputs import InputFile, OutputFile, OutputFolder
+from discreet.io.suffixes import ESTIMATES, PICTURES, REPORTS, TALLIES, spelled
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+_PICTURE = OutputFile("pictures", PICTURES)
 _FORCE = click.option("--force", is_flag=True, help="Replace output files that exist.")
 _SEED = click.option("--seed", type=int, help="Seed for a simulation; such reports are marked and protect nobody.")
 
@@ -24,10 +27,8 @@ def main() -> None:
 
 
 @main.command()
-@click.argument("study", type=input_file)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Folder for page, picture and numbers [out/STUDY]."
-)
+@click.argument("study", type=InputFile())
+@click.option("-o", "--output", type=OutputFolder(), help="Folder for page, picture and numbers [out/STUDY].")
 @_SEED
 @_JSON
 def simulate(study: Path, output: Path | None, seed: int | None, as_json: bool) -> None:
@@ -42,13 +43,15 @@ def simulate(study: Path, output: Path | None, seed: int | None, as_json: bool) 
 
 
 @main.command()
-@click.argument("plan", type=input_file)
-@click.argument("values", type=input_file)
-@click.option("-o", "--output", required=True, type=output_file, help="Reports: .parquet, .arrow, .jsonl or .jsonl.gz.")
+@click.argument("plan", type=InputFile())
+@click.argument("values", type=InputFile())
+@click.option(
+    "-o", "--output", required=True, type=OutputFile("reports", REPORTS), help=f"Reports: {spelled(REPORTS)}."
+)
 @click.option("--column", help="Column that holds the values, if there are several.")
 @click.option("--user", help="For personalized plans: column that says whose value it is.")
 @click.option(
-    "--tags", type=input_file, help="For personalized plans: table of users' secret values (user, value, tag)."
+    "--tags", type=InputFile(), help="For personalized plans: table of users' secret values (user, value, tag)."
 )
 @_SEED
 @_FORCE
@@ -64,8 +67,8 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
 
 
 @main.command()
-@click.argument("plan", type=input_file)
-@click.argument("reports", nargs=-1, required=True, type=input_file)
+@click.argument("plan", type=InputFile())
+@click.argument("reports", nargs=-1, required=True, type=InputFile())
 @click.option(
     "--method", default="linear", show_default=True, help="linear, threshold, norm-sub, projected, mle or em."
 )
@@ -74,9 +77,14 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
 @click.option("--remainder", type=click.Choice(["uniform", "zero"]), help="For threshold: what becomes of the rest.")
 @click.option("--level", type=float, help="Confidence of the intervals; threshold and norm-sub have none. [0.95]")
 @click.option("--simultaneous", is_flag=True, help="Let all intervals hold at once; threshold and norm-sub have none.")
-@click.option("-o", "--output", type=output_file, help="Estimate: .csv, .parquet or .json.")
-@click.option("--plot", type=output_file, help="Picture: .png, .svg or .html.")
-@click.option("--tally", "tally_file", type=output_file, help="Keep the tally of the reports: .tally.parquet.")
+@click.option("-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Estimate: {spelled(ESTIMATES)}.")
+@click.option("--plot", type=_PICTURE, help=f"Picture: {spelled(PICTURES)}.")
+@click.option(
+    "--tally",
+    "tally_file",
+    type=OutputFile("tallies", TALLIES),
+    help=f"Keep the tally of the reports: {spelled(TALLIES)}.",
+)
 @click.option("--largest", type=int, default=15, show_default=True, help="How many values to show.")
 @click.option(
     "--background",
@@ -119,8 +127,8 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
 def estimate(plan: Path, reports: tuple[Path, ...], **options: Any) -> None:
     """Estimate the distribution behind REPORTS made under PLAN.
 
-    REPORTS are files of reports (.parquet, .arrow, .jsonl, .jsonl.gz) or tallies (.tally.parquet), and folders of such
-    files.
+    REPORTS are files of reports (.parquet, .arrow, .feather, .ipc, .jsonl, .jsonl.gz) or tallies (.tally.parquet and so
+    on), and folders of such files.
     """
     from discreet.cli.collecting import estimate_files
 
@@ -128,7 +136,7 @@ def estimate(plan: Path, reports: tuple[Path, ...], **options: Any) -> None:
 
 
 @main.command()
-@click.argument("plan", type=input_file)
+@click.argument("plan", type=InputFile())
 @_JSON
 def verify(plan: Path, as_json: bool) -> None:
     """Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is broken."""
@@ -138,7 +146,7 @@ def verify(plan: Path, as_json: bool) -> None:
 
 
 @main.command()
-@click.argument("plan", type=input_file)
+@click.argument("plan", type=InputFile())
 @click.option("--draws", type=int, default=1_000_000, show_default=True, help="How many reports to draw.")
 @click.option("--confidence", type=float, default=0.999, show_default=True, help="Of the lower bound on epsilon.")
 @_SEED
@@ -151,7 +159,7 @@ def audit(plan: Path, draws: int, confidence: float, seed: int | None, as_json: 
 
 
 @main.command("plan")
-@click.argument("domain", type=input_file)
+@click.argument("domain", type=InputFile())
 @click.option("--epsilon", type=float, help="Privacy promise, in nats; with --identification-error the most of it.")
 @click.option("--users", required=True, type=int, help="Number of people.")
 @click.option(
@@ -161,7 +169,7 @@ def audit(plan: Path, draws: int, confidence: float, seed: int | None, as_json: 
 )
 @click.option("--sensitive-mass", type=float, help="Share of people whose value is sensitive, if roughly known.")
 @click.option(
-    "--distribution", type=input_file, help="Distribution that is known or assumed: columns label, probability."
+    "--distribution", type=InputFile(), help="Distribution that is known or assumed: columns label, probability."
 )
 @click.option(
     "--target",
@@ -177,7 +185,7 @@ def audit(plan: Path, draws: int, confidence: float, seed: int | None, as_json: 
     help="Reports of each user, with an equal part of epsilon each.",
 )
 @click.option("--standard-error", type=float, help="Say how many users give every value this standard error or less.")
-@click.option("--plot", type=output_file, help="Picture of the errors against epsilon and users: .png, .svg or .html.")
+@click.option("--plot", type=_PICTURE, help=f"Picture of the errors against epsilon and users: {spelled(PICTURES)}.")
 @_FORCE
 @_JSON
 def compare_mechanisms(domain: Path, epsilon: float | None, users: int, **options: Any) -> None:
@@ -205,11 +213,9 @@ def compare_mechanisms(domain: Path, epsilon: float | None, users: int, **option
 @click.option("--quick", is_flag=True, help="Fewer points and runs, to see that all works.")
 @click.option("--seed", type=int, default=20190814, show_default=True, help="The same seed gives the same numbers.")
 @click.option("--jobs", type=int, default=1, show_default=True, help="How many processes measure.")
-@click.option("--data", type=input_file, help="Folder of the data sets. [DISCREET_DATA]")
+@click.option("--data", type=InputFile(), help="Folder of the data sets. [DISCREET_DATA]")
 @click.option("--only", "only", multiple=True, metavar="DATASET", help="Use only this data set; may be repeated.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), default=Path("out/reproduce"), show_default=True, help="Folder."
-)
+@click.option("-o", "--output", type=OutputFolder(), default=Path("out/reproduce"), show_default=True, help="Folder.")
 @_JSON
 def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
     """Make figures and tables of the papers again, and check the papers' findings.
@@ -225,7 +231,7 @@ def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
 
 
 @main.command()
-@click.argument("tables", type=input_file, nargs=-1, required=True, metavar="TABLE... | compare PLAN...")
+@click.argument("tables", type=InputFile(), nargs=-1, required=True, metavar="TABLE... | compare PLAN...")
 @click.option("--user", default="user", show_default=True, help="Column that says whose event it is.")
 @click.option("--event", default="event", show_default=True, help="Column of events.")
 @click.option("--time", help="Column by which each user's events are ordered; else the order of the rows.")
@@ -242,7 +248,7 @@ def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
     show_default=True,
     help="all: the strongest of all attacks on traces; or one of them: markov, visits, smoothed, tf-idf, cosine.",
 )
-@click.option("--plan", type=input_file, help="Plan by which events are obfuscated before they are published.")
+@click.option("--plan", type=InputFile(), help="Plan by which events are obfuscated before they are published.")
 @click.option("--epsilon", type=float, help="Instead of a plan: epsilon of a mechanism over the events of the table.")
 @click.option("--mechanism", default="rr", show_default=True, help="Which one, with --epsilon.")
 @click.option("--reports", type=int, default=1, show_default=True, help="Reports of each user, with a mechanism.")
@@ -254,7 +260,7 @@ def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
 @click.option("--failed", type=float, help="With --score: what stands for no score, such as -1.")
 @click.option("--users", type=int, help="To compare plans: among how many people.")
 @click.option("--fail-above", type=float, help="Exit with 1 if the identification risk may be above this.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for risk.html and risk.json.")
+@click.option("-o", "--output", type=OutputFolder(), help="Folder for risk.html and risk.json.")
 @_SEED
 @_JSON
 def risk(tables: tuple[Path, ...], **options: Any) -> None:

@@ -1,19 +1,16 @@
 """What the verbs share before anything heavy is imported."""
 
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import click
 
 from discreet.cli.defects import debug_option, keep_traceback, place_of
 from discreet.cli.endings import INTERRUPTED, ended_by_signals, flushed, pipe_closed
+from discreet.cli.outputs import check_outputs
 from discreet.errors import DiscreetError
 
 _DEFECT = 70
-
-input_file = click.Path(path_type=Path)
-output_file = click.Path(path_type=Path, dir_okay=False)
 
 
 class Refused(click.ClickException):
@@ -28,6 +25,11 @@ class Verb(click.Command):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self.params.append(debug_option())
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Look at the outputs, then run the verb."""
+        check_outputs(self.params, ctx.params)
+        return super().invoke(ctx)
 
 
 class Verbs(click.Group):

@@ -9,7 +9,7 @@ from discreet.cli.identifying import plan_for
 from discreet.cli.terminal import console, show_json, show_table
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.io.files import check_free, replacing
+from discreet.io.files import replacing
 from discreet.io.plan import DomainDocument, Plan, read_document
 from discreet.io.tables import read_distribution
 from discreet.planning.compare import Comparison, compare
@@ -21,13 +21,11 @@ from discreet.plots.pictures import picture_options
 from discreet.risk.inverse import Wanted
 
 _LOSSES = ("MSE", "/ bound", "l1", "max s.e.")
-_PICTURES = (".png", ".svg", ".html")
 
 
 def compare_on(path: Path, epsilon: float, users: int, **options: Any) -> None:
     """Compare all mechanisms on a domain, say which is best, and draw the errors if that is asked for."""
     picture, force, as_json = options.pop("plot"), options.pop("force"), options.pop("as_json")
-    _check_picture(picture, force=force)
     domain, known = _known(path, options.pop("distribution"), options.pop("sensitive_mass"))
     target = options.pop("target") or _likely_target(known)
     found = compare(domain, epsilon, users, target=target, **known, **options)
@@ -48,15 +46,6 @@ def identify_on(path: Path, epsilon: float | None, users: int, **options: Any) -
         raise ParameterError(f"--{given[0].replace('_', '-')} says nothing with --identification-error; leave it out.")
     domain, _ = _domain_of(path)
     plan_for(domain, Wanted(users, error=error, reports=reports), epsilon, as_json=as_json)
-
-
-def _check_picture(path: Path | None, *, force: bool) -> None:
-    """Refuse a picture that could not be written before anything is computed."""
-    if path is None:
-        return
-    if not path.name.endswith(_PICTURES):
-        raise ParameterError(f"pictures are kept as {', '.join(_PICTURES)}, got {path.name!r}.")
-    check_free(path, force=force)
 
 
 def _known(path: Path, distribution: Path | None, sensitive_mass: float | None) -> tuple[Domain, dict[str, Any]]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from discreet.cli.outputs import OutputFolder, check_output
 from discreet.cli.terminal import console, progress_bar, show_json, show_table
 from discreet.errors import ParameterError
 from discreet.experiments.data import sources
@@ -21,8 +22,10 @@ def run(names: tuple[str, ...], options: dict[str, Any]) -> None:
             raise ParameterError("--list goes alone; leave out the artefacts, or leave out --list.")
         list_artefacts(data, as_json=as_json)
         return
+    output = options["output"] or Path("out/reproduce")
+    check_output(OutputFolder(), output, force=True)
     settings = Settings(**{name: options[name] for name in ("runs", "quick", "seed")})
-    workshop = Workshop(options["output"], options["jobs"], data, options["only"])
+    workshop = Workshop(output, options["jobs"], data, options["only"])
     reproduce_artefacts(names, settings, workshop, everything=options["everything"], as_json=as_json)
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from discreet.cli.outputs import OutputFolder, check_output
 from discreet.cli.terminal import console, progress_bar, show_json, show_table
 from discreet.core.random import SeededRandom
 from discreet.experiments.findings import Findings, table
@@ -11,6 +12,7 @@ from discreet.experiments.study import Study, rows, run_study
 
 def run(path: Path, folder: Path, seed: int | None, *, as_json: bool) -> None:
     """Run a study, write what it found into ``folder``, and show it."""
+    check_output(OutputFolder(), folder, force=True)
     study = Study.load(path)
     random = None if seed is None else SeededRandom(seed)
     with progress_bar("starting") as progress:

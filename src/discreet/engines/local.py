@@ -11,8 +11,9 @@ from discreet.arrays import IntArray
 from discreet.engines.fold import Counted, Fold, TallyFold
 from discreet.errors import ParameterError
 from discreet.io.files import read_tally, readable
-from discreet.io.parts import Batch, Part, is_tally, parts_of, read_part, report_files
+from discreet.io.parts import Batch, Part, parts_of, read_part, report_files
 from discreet.io.rewritten import warn_of
+from discreet.io.suffixes import is_tally
 from discreet.kernels.parallel import thread_count
 from discreet.mechanisms import Mechanism
 
@@ -38,7 +39,7 @@ def tally(
 
     Args:
         mechanism: what made the reports.
-        sources: files of reports or tallies (``.tally.parquet``), and folders of such files.
+        sources: files of reports or tallies (``.tally.parquet``, say), and folders of such files.
         bad_share: the share of rows, in 0..1, that may be nothing a device can have sent: they are left out and
             counted. By default the first one is refused.
         trust_plan: whether you vouch that files which do not say their plan, because another tool rewrote them, hold

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import ParameterError
-from discreet.io.files import replacing
+from discreet.io.files import replacing_all
 from discreet.io.json_text import json_text
 from discreet.plots.curves import Curves, curve_chart
 from discreet.plots.det import det_chart, rank_chart
@@ -52,8 +52,8 @@ def write_page(
         raise ParameterError(f"{folder} cannot be made ({type(error).__name__}); choose another folder.") from None
     files = [folder / "risk.html", folder / "risk.json"]
     texts = page(found, knowledge, sweep), json_text(facts, indent=2) + "\n"
-    for file, text in zip(files, texts, strict=True):
-        with replacing(file, force=True) as beside:
+    with replacing_all(files, force=True) as besides:
+        for beside, text in zip(besides, texts, strict=True):
             beside.write_text(text, encoding="utf-8")
     return files
 

@@ -14,16 +14,13 @@ import pyarrow.parquet as pq
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError
-from discreet.io import arrow, json_form
+from discreet.io import arrow, json_form, suffixes
 from discreet.io.endings import BROKEN, ending, lines_of, opened_text, written_text
 from discreet.io.rewritten import Form, Rewritten, form_of, rewritten_reports, warn_of
 from discreet.io.seals import SealingFile
-from discreet.io.stored import ARROW_SUFFIXES, FileState, look, no_rows, read_groups
+from discreet.io.stored import FileState, look, no_rows, read_groups
 from discreet.mechanisms import Mechanism
 
-LINE_SUFFIXES = (".jsonl", ".jsonl.gz")
-REPORT_SUFFIXES = (".parquet", *ARROW_SUFFIXES, *LINE_SUFFIXES)
-TALLY_SUFFIX = ".tally.parquet"
 _BATCH = 1 << 18
 # What a row group or a batch holds at most: readers check and keep it as a whole.
 _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 1 << 28
@@ -35,7 +32,8 @@ def check_free(target: Path, *, force: bool) -> None:
 
     Raises:
         OutputExistsError: if it exists and ``force`` is not set.
-        ParameterError: if its folder does not exist, it is a folder itself, or its name is too long.
+        ParameterError: if its folder does not exist or cannot be written to, it is a folder itself, or its name is
+            too long.
     """
     if len(os.fsencode(target.name)) > _LONGEST_NAME:
         raise ParameterError(f"the name of an output file must have at most {_LONGEST_NAME} bytes.")
@@ -45,6 +43,26 @@ def check_free(target: Path, *, force: bool) -> None:
         raise OutputExistsError(f"{target} exists already; choose another name or pass --force (force=True).")
     if not target.parent.is_dir():
         raise ParameterError(f"the folder of {target} does not exist; make it first.")
+    _check_writable(target.parent)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that nothing can be written into; it need not exist yet.
+
+    Raises:
+        ParameterError: if it is no folder, cannot be made, or cannot be written to.
+    """
+    if any(len(os.fsencode(name)) > _LONGEST_NAME for name in folder.parts):
+        raise ParameterError(f"the name of a folder must have at most {_LONGEST_NAME} bytes.")
+    there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
+    if not there.is_dir():
+        raise ParameterError(f"{there} is no folder; choose another output folder.")
+    _check_writable(there)
+
+
+def _check_writable(folder: Path) -> None:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ParameterError(f"{folder} cannot be written to; choose another place.")
 
 
 @contextmanager
@@ -68,6 +86,20 @@ def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
         beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_all(paths: Iterable[str | Path], *, force: bool = False) -> Iterator[list[Path]]:
+    """Write beside several files, then rename: all of them appear, or none.
+
+    Yields:
+        the paths to write to, in order.
+
+    Raises:
+        OutputExistsError: if one of the files exists and ``force`` is not set.
+    """
+    with ExitStack() as files:
+        yield [files.enter_context(replacing(path, force=force)) for path in paths]
 
 
 def _beside(target: Path) -> Path:
@@ -98,17 +130,18 @@ def readable(path: Path) -> Iterator[None]:
 def write_reports(
     path: str | Path, mechanism: Mechanism, batches: Reports | Iterable[Reports], *, force: bool = False
 ) -> int:
-    """Write reports as Parquet (``.parquet``), Arrow (``.arrow``) or JSON lines (``.jsonl``, ``.jsonl.gz``).
+    """Write reports as Parquet, Arrow IPC or JSON lines (see `suffixes`), batch by batch.
 
     Returns:
         How many were written.
 
     Raises:
         OutputExistsError: if the file exists and ``force`` is not set.
+        ParameterError: if reports are not kept under such a name.
     """
     target, written, simulated = Path(path), 0, False
     parts = [batches] if isinstance(batches, Reports) else batches
-    kind = checked_suffix(target)
+    kind = suffixes.checked_output(target, suffixes.REPORTS, "reports")
     with replacing(target, force=force) as beside:
         sink: Any = None
         try:
@@ -133,9 +166,7 @@ def checked_suffix(path: Path) -> str:
     Raises:
         ParameterError: if reports are not kept so.
     """
-    if ending(path) not in REPORT_SUFFIXES:
-        raise ParameterError(f"reports are kept as .parquet, .arrow, .jsonl or .jsonl.gz, got {path.name!r}.")
-    return ending(path)
+    return suffixes.checked(path, suffixes.REPORTS, "reports")
 
 
 class _TableSink:
@@ -179,8 +210,8 @@ class _LineSink:
 
 
 def _open(path: Path, kind: str, schema: pa.Schema) -> _TableSink | _LineSink:
-    if kind in LINE_SUFFIXES:
-        return _LineSink(path, compressed=kind != LINE_SUFFIXES[0])
+    if kind in suffixes.LINES:
+        return _LineSink(path, compressed=kind != suffixes.LINES[0])
     return _TableSink(path, schema)
 
 
@@ -207,7 +238,7 @@ def iterate_reports(
     """Read reports batch by batch, at least one (which may be empty); see `read_reports`."""
     source = Path(path)
     with readable(source):
-        if checked_suffix(source) in LINE_SUFFIXES:
+        if checked_suffix(source) in suffixes.LINES:
             yield from _from_lines(source, mechanism, trust_plan=trust_plan)
             return
         stored, empty = look(source), True
@@ -242,17 +273,39 @@ def _checked(mechanism: Mechanism, rows: pa.RecordBatch, form: Form | None) -> R
     return rewritten_reports(mechanism, Rewritten(rows, form), sift=False)[0]
 
 
+def write_columns(path: Path, table: Any) -> None:
+    """Write a table into a file that is there already, as Parquet or Arrow IPC, whichever its name says."""
+    if ending(path) == ".parquet":
+        pq.write_table(table, path)
+        return
+    with pa.ipc.new_file(str(path), table.schema) as sink:
+        sink.write_table(table)
+
+
 def write_tally(path: str | Path, tally: Tally, *, force: bool = False) -> None:
-    """Write a tally as Parquet: one column of counts, those of the support first."""
+    """Write a tally as Parquet or Arrow IPC: one column of counts, those of the support first.
+
+    Among reports it is known by its name, which then has to end in one of `suffixes.TALLIES`.
+
+    Raises:
+        OutputExistsError: if the file exists and ``force`` is not set.
+        ParameterError: if tallies are not kept under such a name.
+    """
+    suffixes.checked(Path(path), suffixes.COLUMNS, "tallies")
+    with replacing(path, force=force) as beside:
+        put_tally(beside, tally)
+
+
+def put_tally(path: Path, tally: Tally) -> None:
+    """Write a tally into a file that is there already."""
     facts = {"n": tally.n, "support": len(tally.support), "simulated": tally.simulated}
     counts = pa.array(np.concatenate([tally.support, tally.clear]))
     schema = pa.schema([pa.field("count", pa.int64())], metadata=arrow.stamp("tally", tally.fingerprint, **facts))
-    with replacing(path, force=force) as beside:
-        sink = _TableSink(beside, schema)
-        try:
-            sink.write_table(pa.Table.from_arrays([counts], schema=schema))
-        finally:
-            sink.close()
+    sink = _TableSink(path, schema)
+    try:
+        sink.write_table(pa.Table.from_arrays([counts], schema=schema))
+    finally:
+        sink.close()
 
 
 def read_tally(path: str | Path, mechanism: Mechanism) -> Tally:
@@ -264,6 +317,7 @@ def read_tally(path: str | Path, mechanism: Mechanism) -> Tally:
     """
     source = Path(path)
     with readable(source):
+        suffixes.checked(source, suffixes.COLUMNS, "tallies")
         stored = look(source)
         facts = arrow.read_stamp(stored.schema, "tally", mechanism.fingerprint)
         batches = read_groups(stored, range(len(stored.rows)), _BATCH)

@@ -13,7 +13,7 @@ A simulated report says so: ``"simulated": true``. Nothing else may be there.
 import base64
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -24,7 +24,7 @@ from discreet.arrays import AnyArray
 from discreet.core.reports import CLEAR, Column, Reports, refuse_strangers
 from discreet.errors import DataError, MismatchError
 from discreet.io.rewritten import PLAN, SIMULATED, Form, refuse_clear
-from discreet.io.wire import UNREADABLE, FlawedRowsError, Nullable, checked_reports
+from discreet.io.wire import UNREADABLE, Nullable, checked_reports, sifted_reports
 from discreet.mechanisms import Mechanism
 
 _NOTHING = object()
@@ -56,7 +56,7 @@ def to_json(mechanism: Mechanism, reports: Reports) -> Iterator[str]:
         yield json.dumps({"plan": reports.fingerprint, **parts, **marks})
 
 
-def sift_json(mechanism: Mechanism, lines: Sequence[str], *, form: Form | None = None) -> tuple[Reports, Counter[str]]:
+def sift_json(mechanism: Mechanism, lines: Iterable[str], *, form: Form | None = None) -> tuple[Reports, Counter[str]]:
     """Return those reports of JSON texts that a device can have sent, and how many others have which flaw.
 
     Arguments as for `from_json`.
@@ -64,23 +64,17 @@ def sift_json(mechanism: Mechanism, lines: Sequence[str], *, form: Form | None =
     Raises:
         MismatchError: if one belongs to another plan.
     """
-    try:
-        return from_json(mechanism, lines, form=form), Counter()
-    except MismatchError:
-        raise
-    except DataError:
-        pass
-    good, left_out = [from_json(mechanism, [])], Counter[str]()
-    for line in lines:
+    rows, unreadable = _Rows(mechanism, form), Counter[str]()
+    for row, line in enumerate(lines):
         try:
-            good.append(from_json(mechanism, [line], form=form))
+            rows.add(line, row)
         except MismatchError:
             raise
-        except FlawedRowsError as error:
-            left_out[error.what] += 1
         except DataError:
-            left_out[UNREADABLE] += 1
-    return Reports.concatenate(good), left_out
+            unreadable[UNREADABLE] += 1
+    simulated = np.array(rows.simulated, dtype=np.bool_)
+    reports, left_out = sifted_reports(mechanism, len(simulated), rows.columns(), simulated=simulated)
+    return reports, +(unreadable + left_out)
 
 
 def from_json(mechanism: Mechanism, lines: Iterable[str], *, first: int = 0, form: Form | None = None) -> Reports:
@@ -96,20 +90,38 @@ def from_json(mechanism: Mechanism, lines: Iterable[str], *, first: int = 0, for
         DataError: if one is not a report of this form; it says which and never what it holds.
         MismatchError: if one belongs to another plan.
     """
-    columns = {column.name: column for column in mechanism.columns}
-    found: dict[str, list[Any]] = {name: [] for name in columns}
-    present: dict[str, list[bool]] = {name: [] for name in columns}
-    simulated, n = False, 0
-    for n, line in enumerate(lines, start=1):
-        row = first + n - 1
-        report = _parsed(line, mechanism.fingerprint, columns, row, form)
-        simulated |= report.get("simulated", False)
-        for name, column in columns.items():
-            present[name].append(name in report)
-            if name in report:
-                found[name].append(_entry(column, report[name], row))
-    whole = {name: Nullable(np.array(present[name], bool), _stacked(columns[name], found[name])) for name in columns}
-    return checked_reports(mechanism, n, whole, simulated=simulated)
+    rows = _Rows(mechanism, form)
+    for row, line in enumerate(lines, start=first):
+        rows.add(line, row)
+    return checked_reports(mechanism, len(rows.simulated), rows.columns(), simulated=any(rows.simulated))
+
+
+class _Rows:
+    """Reports as they are parsed, a row at a time; of one that is refused nothing is kept."""
+
+    def __init__(self, mechanism: Mechanism, form: Form | None) -> None:
+        self._fingerprint, self._form = mechanism.fingerprint, form
+        self._columns = {column.name: column for column in mechanism.columns}
+        self._entries: dict[str, list[Any]] = {name: [] for name in self._columns}
+        self._present: dict[str, list[bool]] = {name: [] for name in self._columns}
+        self.simulated: list[bool] = []
+
+    def add(self, line: str, row: int) -> None:
+        """Add a report; errors as for `from_json`."""
+        report = _parsed(line, self._fingerprint, self._columns, row, self._form)
+        entries = {name: _entry(one, report[name], row) for name, one in self._columns.items() if name in report}
+        self.simulated.append(report.get("simulated", False))
+        for name, present in self._present.items():
+            present.append(name in entries)
+        for name, entry in entries.items():
+            self._entries[name].append(entry)
+
+    def columns(self) -> dict[str, Nullable]:
+        """Return the columns."""
+        return {
+            name: Nullable(np.array(self._present[name], bool), _stacked(one, self._entries[name]))
+            for name, one in self._columns.items()
+        }
 
 
 def check_first(mechanism: Mechanism, lines: Iterable[str], *, form: Form | None = None) -> None:

@@ -14,9 +14,10 @@ import pyarrow as pa
 from discreet.errors import DataError, ParameterError
 from discreet.io import json_form
 from discreet.io.endings import ending, lines_of, opened_text
-from discreet.io.files import LINE_SUFFIXES, REPORT_SUFFIXES, TALLY_SUFFIX, checked_suffix, readable
+from discreet.io.files import checked_suffix, readable
 from discreet.io.rewritten import Form, Rewritten, form_of
 from discreet.io.stored import FileState, StoredTable, look, no_rows, read_groups
+from discreet.io.suffixes import LINES, REPORTS
 from discreet.mechanisms import Mechanism
 
 # Rows per part: enough work to be worth handing out. Rows and bytes per batch: what stays in the cache while it is
@@ -62,7 +63,7 @@ def report_files(sources: Iterable[str | Path]) -> list[Path]:
         DataError: if a folder holds no reports, or anything that is neither reports nor a tally.
         ParameterError: if a file is meant twice: by its name, by its folder's, or by a link to either.
     """
-    return files_in(sources, REPORT_SUFFIXES, "reports")
+    return files_in(sources, REPORTS, "reports")
 
 
 def files_in(sources: Iterable[str | Path], suffixes: Sequence[str], wanted: str) -> list[Path]:
@@ -121,7 +122,7 @@ def parts_of(path: Path, mechanism: Mechanism, *, trust_plan: bool = False) -> l
         MismatchError: if it belongs to another plan.
     """
     with readable(path):
-        if checked_suffix(path) in LINE_SUFFIXES:
+        if checked_suffix(path) in LINES:
             state = FileState.of(path)
             with opened_text(path) as text:
                 lines = lines_of(text, json_form.longest_line(mechanism))
@@ -215,8 +216,3 @@ def _from_lines(part: Part, longest: int) -> Iterator[Lines]:
     if texts or not first:
         yield Lines(first, texts, part.form)
     part.state.check(part.path)
-
-
-def is_tally(path: Path) -> bool:
-    """Return whether a file is kept as a tally."""
-    return path.name.lower().endswith(TALLY_SUFFIX)

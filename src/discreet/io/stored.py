@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 from discreet.errors import DataError
 from discreet.io.endings import ending
 from discreet.io.seals import Seal, read_seal
+from discreet.io.suffixes import ARROW
 
-ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
 # Of a large row group a column is read piece by piece; of a small one at once, which is faster.
 _BUFFER_BYTES, _LARGE_GROUP = 1 << 20, 1 << 26
 
@@ -99,7 +99,7 @@ def look(path: Path) -> StoredTable:
     state = FileState.of(path)
     with path.open("rb") as file:
         seal, footer = read_seal(file)
-    found = _look_at_arrow if ending(path) in ARROW_SUFFIXES else _look_at_parquet
+    found = _look_at_arrow if ending(path) in ARROW else _look_at_parquet
     schema, rows, metadata = found(path, seal)
     if seal is not None:
         if seal.rows != rows:
@@ -146,7 +146,7 @@ def read_groups(
         DataError: if a group is damaged, holds other rows than promised, or the file is not what it was.
     """
     table.state.check(table.path)
-    opened = _arrow_batches if ending(table.path) in ARROW_SUFFIXES else _parquet_batches
+    opened = _arrow_batches if ending(table.path) in ARROW else _parquet_batches
     with opened(table, max((table.bytes_of(group) for group in groups), default=0), size, columns) as batches:
         for group in groups:
             if table.seal is not None:

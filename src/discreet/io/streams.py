@@ -11,10 +11,12 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import csv
 
+from discreet.io.endings import ending
 from discreet.io.files import readable
 from discreet.io.parts import files_in
 from discreet.io.stored import FileState, StoredTable, look, read_groups
-from discreet.io.tables import TABLE_SUFFIXES, checked_table, read_table
+from discreet.io.suffixes import COLUMNS, TABLES
+from discreet.io.tables import checked_table, read_table
 
 _BATCH_ROWS = 1 << 16
 
@@ -47,7 +49,7 @@ def table_files(sources: Iterable[str | Path]) -> list[Path]:
         DataError: if a folder holds no tables, or anything else.
         ParameterError: if a file is named from which tables are not read.
     """
-    found = files_in(sources, TABLE_SUFFIXES, "tables")
+    found = files_in(sources, TABLES, "tables")
     for path in found:
         checked_table(path)
     return found
@@ -60,11 +62,11 @@ def survey(path: Path, names: Sequence[str]) -> Stored:
         DataError: if the file is missing or broken; it names the file.
     """
     with readable(path):
-        if path.suffix in (".parquet", ".arrow"):
+        if ending(path) in COLUMNS:
             found = look(path)
             return Stored(path, _types(found.schema, names), sum(found.rows), found.state, found)
         state = FileState.of(path)
-        if path.suffix == ".csv":
+        if ending(path) == ".csv":
             return _survey_csv(path, names, state)
     table = read_table(path)
     return Stored(path, _types(table.schema, names), table.num_rows, state)
@@ -101,7 +103,7 @@ def stream(stored: Stored, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
 def _batches(stored: Stored, names: list[str]) -> Iterator[pa.RecordBatch]:
     if stored.table is not None:
         return read_groups(stored.table, range(len(stored.table.rows)), _BATCH_ROWS, names)
-    return _from_csv(stored, names) if stored.path.suffix == ".csv" else _from_lines(stored, names)
+    return _from_csv(stored, names) if ending(stored.path) == ".csv" else _from_lines(stored, names)
 
 
 def _from_csv(stored: Stored, names: list[str]) -> Iterator[pa.RecordBatch]:

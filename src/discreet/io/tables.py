@@ -12,14 +12,14 @@ from discreet.core.domain import Domain
 from discreet.core.labels import Grid, Product
 from discreet.errors import DataError, ParameterError
 from discreet.io.files import readable
+from discreet.io.suffixes import ARROW, TABLES, checked
 
 _READERS = {
     ".parquet": pq.read_table,
-    ".arrow": lambda path: pa.ipc.open_file(str(path)).read_all(),
+    **dict.fromkeys(ARROW, lambda path: pa.ipc.open_file(str(path)).read_all()),
     ".csv": csv.read_csv,
     ".jsonl": json.read_json,
 }
-TABLE_SUFFIXES = tuple(_READERS)
 
 
 def read_table(path: str | Path) -> Any:
@@ -40,9 +40,7 @@ def checked_table(path: Path) -> str:
     Raises:
         ParameterError: if tables are not read from such files.
     """
-    if path.suffix not in TABLE_SUFFIXES:
-        raise ParameterError(f"tables are read from {', '.join(TABLE_SUFFIXES)}, got {path.name!r}.")
-    return path.suffix
+    return checked(path, TABLES, "tables")
 
 
 def read_values(path: str | Path, domain: Domain, column: str | None = None) -> Any:

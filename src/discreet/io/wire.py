@@ -56,9 +56,15 @@ def reasons(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def sifted_reports(
-    mechanism: Mechanism, n: int, columns: dict[str, Nullable], *, simulated: bool
+    mechanism: Mechanism, n: int, columns: dict[str, Nullable], *, simulated: bool | BoolArray
 ) -> tuple[Reports, Counter[str]]:
     """Make a batch of reports out of those rows that a device can have sent; see `checked_reports`.
+
+    Args:
+        mechanism: what they claim to come from.
+        n: number of rows.
+        columns: one for each of the mechanism's columns.
+        simulated: whether all of them say that they are simulated, or ``(n,)`` which do.
 
     Returns:
         The reports, and how many of the other rows have each of the `reasons`; the first one counts.
@@ -66,12 +72,13 @@ def sifted_reports(
     left_out: Counter[str] = Counter()
     while True:
         try:
-            return checked_reports(mechanism, n, columns, simulated=simulated), left_out
+            return checked_reports(mechanism, n, columns, simulated=bool(np.any(simulated))), left_out
         except FlawedRowsError as error:
             keep = np.ones(n, dtype=np.bool_)
             keep[error.rows] = False
             left_out[error.what] += n - int(np.count_nonzero(keep))
         columns = {name: _kept(column, keep) for name, column in columns.items()}
+        simulated = simulated[keep] if isinstance(simulated, np.ndarray) else simulated
         n = int(np.count_nonzero(keep))
 
 

@@ -11,6 +11,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, ParamSpec
 
+from discreet.extras import optional
+
 # Nothing is loaded, and the menu does not offer to send the chart to a public editor.
 _WHOLE = {"inline": True, "embed_options": {"actions": {"export": True, "source": True, "editor": False}}}
 
@@ -22,7 +24,18 @@ _Arguments = ParamSpec("_Arguments")
 
 def picture_options(path: Path) -> dict[str, Any]:
     """Return what saving a chart to a file of this kind needs."""
-    return {"inline": True} if path.suffix == ".html" else {"ppi": 144} if path.suffix == ".png" else {}
+    kind = path.suffix.lower().removeprefix(".")
+    options: dict[str, dict[str, Any]] = {"html": {"inline": True}, "png": {"ppi": 144}}
+    return {"format": kind, **options.get(kind, {})}
+
+
+def check_drawing() -> None:
+    """Refuse to draw where that cannot be done.
+
+    Raises:
+        MissingExtraError: if the ``plot`` extra is not installed.
+    """
+    optional("altair"), optional("vl_convert")
 
 
 def self_contained(draw: Callable[_Arguments, Any]) -> Callable[_Arguments, Any]:

@@ -15,9 +15,9 @@ from discreet.experiments.reproduce.registry import ARTEFACTS
 from discreet.experiments.reproduce.report import Section, page
 from discreet.experiments.reproduce.results import Results
 from discreet.experiments.reproduce.runner import Progress, finished, run_cells
-from discreet.extras import optional
 from discreet.io.files import replacing
 from discreet.io.json_text import json_text
+from discreet.plots.pictures import check_drawing
 
 _PIXELS_PER_INCH = 144
 
@@ -100,7 +100,7 @@ def make(artefact: Artefact, settings: Settings, workshop: Workshop, progress: P
         MissingExtraError: if the ``plot`` extra is not installed.
         ParameterError: if the output folder cannot be made.
     """
-    optional("altair"), optional("vl_convert")
+    check_drawing()
     _make_folder(workshop)
     populations, lacking = at_hand(artefact, workshop)
     cells = list(artefact.plan(populations, settings))

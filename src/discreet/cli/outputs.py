@@ -1,0 +1,100 @@
+"""Files that verbs write, looked at before any work: all of them can be written, or the verb is refused."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.errors import ParameterError
+from discreet.io.suffixes import PICTURES, checked_output
+
+
+class InputFile(click.Path):
+    """A file or a folder that is read."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+
+class OutputFile(click.Path):
+    """A file that is written.
+
+    Args:
+        what: what it holds, in the plural.
+        endings: how its name may end.
+    """
+
+    def __init__(self, what: str, endings: tuple[str, ...]) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+        self.what, self.endings = what, endings
+
+
+class OutputFolder(click.Path):
+    """A folder that files are written into, pictures among them; made if need be."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+
+def check_outputs(parameters: Sequence[click.Parameter], given: dict[str, Any]) -> None:
+    """Refuse outputs that cannot be written, are named twice, or would replace what is read.
+
+    Raises:
+        OutputExistsError: if one exists and ``force`` was not given.
+        ParameterError: if one cannot be written for another reason.
+        MissingExtraError: if there is to be a picture, and what draws it is not installed.
+    """
+    values = [(one, given[one.name]) for one in parameters if one.name is not None and given.get(one.name) is not None]
+    outputs = [(one, path) for one, path in values if isinstance(one.type, OutputFile | OutputFolder)]
+    for one, path in outputs:
+        check_output(one.type, path, force=given.get("force", False))
+    inputs = [(one, path) for one, value in values if isinstance(one.type, InputFile) for path in _several(value)]
+    refuse_replacing([path for _, path in outputs], [path for _, path in inputs])
+    for _, path in outputs:
+        _refuse_inside(path, [folder for one, folder in inputs if one.nargs == -1])
+
+
+def _several(value: Any) -> tuple[Path, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def check_output(kind: Any, path: Path, *, force: bool) -> None:
+    """Refuse a file or a folder that cannot be written; errors as for `check_outputs`."""
+    from discreet.io.files import check_folder, check_free
+    from discreet.plots.pictures import check_drawing
+
+    if isinstance(kind, OutputFolder):
+        check_folder(path)
+        check_drawing()
+        return
+    checked_output(path, kind.endings, kind.what)
+    check_free(path, force=force)
+    if kind.endings == PICTURES:
+        check_drawing()
+
+
+def refuse_replacing(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
+    """Refuse an output that is also another output or an input.
+
+    Raises:
+        ParameterError: if there is one.
+    """
+    for place, path in enumerate(outputs):
+        if any(_same(path, other) for other in outputs[:place]):
+            raise ParameterError(f"{path} is named for two outputs; give each a name of its own.")
+        if any(_same(path, other) for other in inputs):
+            raise ParameterError(f"{path} is read and would be replaced; choose another name for the output.")
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
+
+
+def _refuse_inside(output: Path, folders: Sequence[Path]) -> None:
+    """Refuse an output among what a folder is read for: the next run would read it too."""
+    for folder in folders:
+        if folder.is_dir() and output.resolve().is_relative_to(folder.resolve()):
+            inside = output.resolve().relative_to(folder.resolve())
+            if not any(name.startswith((".", "_")) for name in inside.parts):
+                raise ParameterError(f"{output} is in {folder}, all of which is read; choose another place for it.")

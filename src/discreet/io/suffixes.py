@@ -1,0 +1,50 @@
+"""How files may end: one list for each thing that is kept, with the same formats everywhere."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from discreet.errors import ParameterError
+
+ARROW = (".arrow", ".feather", ".ipc")
+COLUMNS = (".parquet", *ARROW)
+LINES = (".jsonl", ".jsonl.gz")
+REPORTS = (*COLUMNS, *LINES)
+TABLES = (*COLUMNS, ".csv", ".jsonl")
+TALLIES = tuple(f".tally{ending}" for ending in COLUMNS)
+ESTIMATES = (".csv", *COLUMNS, ".json")
+PICTURES = (".png", ".svg", ".html")
+
+
+def spelled(endings: Sequence[str]) -> str:
+    """Return endings as one reads them out."""
+    *others, last = endings
+    return f"{', '.join(others)} or {last}"
+
+
+def checked(path: Path, endings: Sequence[str], what: str) -> str:
+    """Return how a file ends, in lower case.
+
+    Args:
+        path: the file.
+        endings: those that there are.
+        what: what it holds, in the plural, for the message.
+
+    Raises:
+        ParameterError: if it ends otherwise; it names all endings.
+    """
+    for one in endings:
+        if path.name.lower().endswith(one):
+            return one
+    raise ParameterError(f"{what} are kept as {spelled(endings)}, got {path.name!r}.")
+
+
+def checked_output(path: Path, endings: Sequence[str], what: str) -> str:
+    """Return how a file that is to be written ends, as `checked` does; names of tallies are for tallies alone."""
+    if is_tally(path) and endings != TALLIES:
+        raise ParameterError(f"{what} must not be named as tallies are, got {path.name!r}; leave out .tally.")
+    return checked(path, endings, what)
+
+
+def is_tally(path: Path) -> bool:
+    """Return whether a file is kept as a tally."""
+    return path.name.lower().endswith(TALLIES)

@@ -1,0 +1,138 @@
+"""One list of endings: what is accepted in one place is accepted in all, and messages name all of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import csv
+
+import discreet as dc
+from discreet.core.random import SeededRandom
+from discreet.engines import gather, read_traces, tally
+from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.io import suffixes
+from discreet.io.files import read_reports, read_tally, write_reports, write_tally
+from discreet.io.tables import read_distribution, read_labels, read_owned, read_table, read_values
+from refusals import refused
+
+DOMAIN = dc.Domain(["a", "b", "c"], sensitive=["c"])
+MECHANISM = dc.UnaryEncoding(DOMAIN, 1.0)
+REPORTS = MECHANISM.obfuscate(["a", "b", "c", "c"] * 50, random=SeededRandom(3))
+
+
+def written(path: Path, columns: dict[str, list[object]]) -> Path:
+    table = pa.table(columns)
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    elif path.suffix == ".csv":
+        csv.write_csv(table, path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(f"{row}\n".replace("'", '"').replace("True", "true") for row in table.to_pylist()))
+    else:
+        with pa.ipc.new_file(str(path), table.schema) as sink:
+            sink.write_table(table)
+    return path
+
+
+def test_every_list_has_all_formats_of_columns() -> None:
+    assert suffixes.COLUMNS == (".parquet", ".arrow", ".feather", ".ipc")
+    for endings in (suffixes.REPORTS, suffixes.TABLES, suffixes.ESTIMATES):
+        assert set(suffixes.COLUMNS) < set(endings)
+    assert suffixes.TALLIES == (".tally.parquet", ".tally.arrow", ".tally.feather", ".tally.ipc")
+
+
+@pytest.mark.parametrize("ending", suffixes.TABLES)
+def test_tables_of_every_ending(tmp_path: Path, ending: str) -> None:
+    """Values, distributions, labels, owned values and events."""
+    values = written(tmp_path / f"v{ending}", {"x": ["a", "c", "c"]})
+    assert read_table(values).num_rows == 3
+    assert DOMAIN.encode(read_values(values, DOMAIN)).tolist() == [0, 2, 2]
+    known = written(tmp_path / f"p{ending}", {"label": ["a", "c"], "probability": [0.25, 0.75]})
+    assert read_distribution(known, DOMAIN).tolist() == [0.25, 0, 0.75]
+    labels = written(tmp_path / f"l{ending}", {"what": ["a", "b"], "secret": ["x", "y"]})
+    assert read_labels(labels, "what", None)[0].to_pylist() == ["a", "b"]
+    owned = written(tmp_path / f"o{ending}", {"x": ["a", "b"], "who": ["u", "v"]})
+    assert read_owned(owned, DOMAIN, "who")[1].to_pylist() == ["u", "v"]
+    events = written(tmp_path / f"e{ending}", {"user": ["u", "v", "u"], "event": ["a", "b", "b"]})
+    assert read_traces(events, user="user", event="event").users == 2
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    written(folder / f"e{ending}", {"user": ["u", "v", "u"], "event": ["a", "b", "b"]})
+    assert len(read_traces(folder, user="user", event="event")) == 3
+
+
+@pytest.mark.parametrize("ending", suffixes.REPORTS)
+def test_reports_of_every_ending(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"r{ending}"
+    assert write_reports(path, MECHANISM, REPORTS) == 200
+    assert MECHANISM.tally(read_reports(path, MECHANISM)) == MECHANISM.tally(REPORTS)
+    assert tally(MECHANISM, tmp_path).tally == MECHANISM.tally(REPORTS)
+    assert gather(MECHANISM, tmp_path)[0].n == 200
+
+
+@pytest.mark.parametrize("ending", suffixes.TALLIES)
+def test_tallies_of_every_ending(tmp_path: Path, ending: str) -> None:
+    path, whole = tmp_path / f"t{ending}", MECHANISM.tally(REPORTS)
+    write_tally(path, whole)
+    assert read_tally(path, MECHANISM) == whole
+    write_reports(tmp_path / f"r{Path(ending).suffix}", MECHANISM, REPORTS)
+    assert tally(MECHANISM, tmp_path).tally == whole + whole
+    other = dc.UnaryEncoding(DOMAIN, 2.0)
+    refused(MismatchError, lambda: read_tally(path, other))
+    raw = path.read_bytes()
+    path.write_bytes(raw[: len(raw) // 2])
+    assert str(path) in refused(DataError, lambda: read_tally(path, MECHANISM))
+    # Reports under the name of a tally are refused as such.
+    path.write_bytes((tmp_path / f"r{Path(ending).suffix}").read_bytes())
+    assert "does not hold tally" in refused(DataError, lambda: read_tally(path, MECHANISM))
+
+
+@pytest.mark.parametrize("ending", suffixes.COLUMNS[1:])
+def test_a_damaged_arrow_tally_is_refused_or_the_same(tmp_path: Path, ending: str) -> None:
+    path, whole = tmp_path / f"t.tally{ending}", MECHANISM.tally(REPORTS)
+    write_tally(path, whole)
+    raw = bytearray(path.read_bytes())
+    draw = np.random.default_rng(4)
+    outcomes = set()
+    for _ in range(300):
+        damaged = bytearray(raw)
+        damaged[draw.integers(len(raw))] ^= 1 << int(draw.integers(8))
+        path.write_bytes(damaged)
+        try:
+            outcomes.add("same" if read_tally(path, MECHANISM) == whole else "other counts")
+        except DataError as error:
+            outcomes.add("refused" if str(path) in str(error) else "refused without its name")
+    # Counts carry no checksum: those that could be a tally's are taken.
+    assert "refused" in outcomes <= {"refused", "same", "other counts"}
+
+
+@pytest.mark.parametrize(
+    ("attempt", "endings"),
+    [
+        (lambda path: write_reports(path, MECHANISM, REPORTS), suffixes.REPORTS),
+        (lambda path: read_reports(path, MECHANISM), suffixes.REPORTS),
+        (lambda path: tally(MECHANISM, path), suffixes.REPORTS),
+        (lambda path: write_tally(path, MECHANISM.tally(REPORTS)), suffixes.COLUMNS),
+        (lambda path: read_tally(path, MECHANISM), suffixes.COLUMNS),
+        (read_table, suffixes.TABLES),
+        (lambda path: read_values(path, DOMAIN), suffixes.TABLES),
+        (lambda path: read_distribution(path, DOMAIN), suffixes.TABLES),
+        (lambda path: read_traces(path, user="user", event="event"), suffixes.TABLES),
+    ],
+)
+def test_a_refused_ending_names_all_that_there_are(tmp_path: Path, attempt, endings: tuple[str, ...]) -> None:
+    path = tmp_path / "some.xlsx"
+    path.write_bytes(b"PK")
+    message = refused(ParameterError, lambda: attempt(path))
+    assert all(ending in message for ending in endings)
+    assert "'some.xlsx'" in message
+
+
+@pytest.mark.parametrize("ending", suffixes.TALLIES)
+def test_reports_are_not_named_as_tallies_are(tmp_path: Path, ending: str) -> None:
+    """They would be read as a tally."""
+    path = tmp_path / f"r{ending}"
+    assert "leave out .tally" in refused(ParameterError, lambda: write_reports(path, MECHANISM, REPORTS))
+    assert not path.exists()
