@@ -30,8 +30,11 @@ def test_a_folder_is_its_files(files: Files, method: str) -> None:
     files.obfuscated()
     folder = copies(files)
     one, other = folder / "a.parquet", folder / "more" / "b.parquet"
-    expected = told("estimate", files.plan, one, other, "--method", method)
-    assert told("estimate", files.plan, folder, "--method", method, "--engine", "local") == expected
+    copied = ("--method", method, "--allow-copies")
+    expected = told("estimate", files.plan, one, other, *copied)
+    assert expected["n"] == 1200
+    assert told("estimate", files.plan, folder, *copied, "--engine", "local") == expected
+    assert "b.parquet holds the same bytes as " in refusal("estimate", files.plan, folder, "--method", method)
     assert "b.parquet is named twice" in refusal("estimate", files.plan, folder, other, "--method", method)
     (folder / "notes.txt").write_text("x")
     assert "notes.txt first" in refusal("estimate", files.plan, folder, "--method", method)
@@ -112,3 +115,18 @@ def test_files_that_other_tools_rewrote(files: Files) -> None:
     other = files.folder / "other.toml"
     other.write_text(files.plan.read_text().replace("1.5", "1.6"))
     assert "must belong to one plan" in refusal("estimate", other, files.reports, "--trust-plan")
+
+
+def test_a_manifest_is_written_and_checked(files: Files) -> None:
+    files.obfuscated()
+    folder = files.folder / "reports"
+    folder.mkdir()
+    shutil.copy(files.reports, folder / "a.parquet")
+    assert "does not exist" in refusal("estimate", files.plan, folder, "--manifest")
+    facts = told("manifest", folder)
+    assert facts == {"manifest": str(folder / "_manifest.json"), "files": 1, "rows": 600}
+    assert "600 reports in 1 files" in done("manifest", folder, "--force")
+    assert "exists already" in refusal("manifest", folder)
+    assert told("estimate", files.plan, folder, "--manifest") == told("estimate", files.plan, folder)
+    (folder / "a.parquet").rename(folder / "b.parquet")
+    assert "a.parquet first" in refusal("estimate", files.plan, folder, "--manifest", "--method", "mle")

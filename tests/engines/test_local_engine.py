@@ -148,8 +148,8 @@ def test_truncated_files_are_refused(suffix: str, tmp_path: Path) -> None:
 
 
 def test_damaged_pages_are_refused_wherever_they_are(tmp_path: Path) -> None:
-    for name in "abcd":
-        write_reports(tmp_path / f"{name}.parquet", UNARY, reports_of(UNARY, 4000))
+    for place, name in enumerate("abcd"):
+        write_reports(tmp_path / f"{name}.parquet", UNARY, reports_of(UNARY, 4000 + place))
     for name in "bd":
         path = tmp_path / f"{name}.parquet"
         whole = bytearray(path.read_bytes())
@@ -241,7 +241,7 @@ def test_a_share_is_a_share(share: Any, tmp_path: Path) -> None:
 
 def test_an_interruption_ends_all_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in range(20):
-        write_reports(tmp_path / f"{name}.parquet", UNARY, reports_of(UNARY))
+        write_reports(tmp_path / f"{name}.parquet", UNARY, reports_of(UNARY, 400 + name))
     monkeypatch.setattr("discreet.engines.local._SECONDS_BETWEEN", 0.0)
 
     def interrupted(done: int, total: int | None) -> None:

@@ -174,7 +174,8 @@ def _gathered(
     engine: _Engine, mechanism: BlockMechanism, sources: Sequence[Path], options: dict[str, Any], told: Progress
 ) -> tuple[Reports | Tally | Observed, Mapping[str, int]]:
     """Return what the method needs of the reports, and how many rows were left out for which reason."""
-    given = {"bad_share": options["bad_rows"], "trust_plan": options["trust_plan"], "progress": told}
+    given = {"bad_share": options["bad_rows"], "progress": told}
+    given |= {name: options[name] for name in ("trust_plan", "allow_copies", "manifest")}
     if options["method"] in _NEEDS_REPORTS and not mechanism.tally_suffices:
         return engine.gather(mechanism, sources, **given)
     _refuse_given(options, ["memory", "temporary"], "this method needs no more than a tally")

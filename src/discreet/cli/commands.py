@@ -122,6 +122,10 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
 @click.option(
     "--temporary", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Folder for these. [TMPDIR]"
 )
+@click.option("--allow-copies", is_flag=True, help="Count files that are named twice, or are copies of others, again.")
+@click.option(
+    "--manifest", is_flag=True, help="Refuse folders that hold other files or bytes than their manifests say."
+)
 @_FORCE
 @_JSON
 def estimate(plan: Path, reports: tuple[Path, ...], **options: Any) -> None:
@@ -133,6 +137,20 @@ def estimate(plan: Path, reports: tuple[Path, ...], **options: Any) -> None:
     from discreet.cli.collecting import estimate_files
 
     estimate_files(plan, reports, **options)
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@_FORCE
+@_JSON
+def manifest(folder: Path, force: bool, as_json: bool) -> None:
+    """List the files of reports in FOLDER, with rows and digests, in FOLDER/_manifest.json.
+
+    `discreet estimate --manifest` refuses the folder if a file is missing, new or has other bytes.
+    """
+    from discreet.cli.listing import list_folder
+
+    list_folder(folder, force=force, as_json=as_json)
 
 
 @main.command()

@@ -38,6 +38,8 @@ def gather(
     memory: int | None = None,
     bad_share: float = 0.0,
     trust_plan: bool = False,
+    allow_copies: bool = False,
+    manifest: bool = False,
     folder: str | Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Reports | Tally | Observed, Mapping[str, int]]:
@@ -49,6 +51,8 @@ def gather(
         memory: how many bytes the reports may take in memory; None for half of what there is. 0: none at all.
         bad_share: as for `discreet.engines.tally`.
         trust_plan: as for `discreet.engines.tally`.
+        allow_copies: as for `discreet.engines.tally`.
+        manifest: as for `discreet.engines.tally`.
         folder: as for `observe`.
         progress: called now and then.
 
@@ -58,7 +62,7 @@ def gather(
     Raises:
         DataError, MismatchError, ParameterError: as for `observe`.
     """
-    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan)
+    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
     if not parts:
         return sum(tallies, start=mechanism.empty_tally()), {}
     limit = memory_limit() if memory is None else memory
@@ -76,6 +80,8 @@ def observe(
     *,
     bad_share: float = 0.0,
     trust_plan: bool = False,
+    allow_copies: bool = False,
+    manifest: bool = False,
     folder: str | Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Observed, Mapping[str, int]]:
@@ -86,6 +92,8 @@ def observe(
         sources: files of reports, and folders of them.
         bad_share: as for `discreet.engines.tally`.
         trust_plan: as for `discreet.engines.tally`.
+        allow_copies: as for `discreet.engines.tally`.
+        manifest: as for `discreet.engines.tally`.
         folder: where temporary files go, as large as the blocks of all reports, and for ``mle`` 16 bytes more for each;
             None for the system's place for them. They have no names: whatever ends this process, they are gone.
         progress: called now and then.
@@ -100,7 +108,7 @@ def observe(
         ParameterError: if there is a tally among the sources, from which blocks cannot be told, or a file is named
             twice.
     """
-    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan)
+    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
     if tallies:
         raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
     return _Through(mechanism, parts, bad_share, progress).onto_disk(folder)

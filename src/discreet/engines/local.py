@@ -1,16 +1,19 @@
 """Reports in files, on one machine: all cores, a few megabytes of reports at a time, the same answer in any order."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from discreet.arrays import IntArray
 from discreet.engines.fold import Counted, Fold, TallyFold
-from discreet.errors import ParameterError
+from discreet.errors import DataError, ParameterError
 from discreet.io.files import read_tally, readable
+from discreet.io.folders import refuse_copies
+from discreet.io.manifest import promised_rows
 from discreet.io.parts import Batch, Part, parts_of, read_part, report_files
 from discreet.io.rewritten import warn_of
 from discreet.io.suffixes import is_tally
@@ -32,6 +35,8 @@ def tally(
     *,
     bad_share: float = 0.0,
     trust_plan: bool = False,
+    allow_copies: bool = False,
+    manifest: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Counted:
@@ -44,6 +49,9 @@ def tally(
             counted. By default the first one is refused.
         trust_plan: whether you vouch that files which do not say their plan, because another tool rewrote them, hold
             reports of this one; what they say of another plan is refused all the same (`discreet.io.rewritten`).
+        allow_copies: whether a file may be named twice, or hold the same bytes as another; each counts.
+        manifest: whether the sources are folders, each with a manifest (``discreet manifest``) that says which files
+            with which bytes it holds.
         threads: how many threads; by default the environment variable DISCREET_THREADS, or all processors. They
             change nothing but the time.
         progress: called now and then.
@@ -52,13 +60,14 @@ def tally(
         The tally, and how many rows were left out for which reason.
 
     Raises:
-        DataError: if a file is missing, truncated, or not of this plan's reports, or too many rows are bad; it names
-            the file.
+        DataError: if a file is missing, truncated, damaged, changed or not of this plan's reports, or too many rows
+            are bad; it names the file.
         MismatchError: if a file belongs to another plan. All files are looked at before any is counted.
-        ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder.
+        ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder, or is a
+            copy of another.
     """
     fold = TallyFold(mechanism, sift=checked_share(bad_share) > 0)
-    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan)
+    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
     found = fold_parts(fold, parts, mechanism, threads=threads, progress=progress)
     whole = Counted(sum(tallies, start=found.tally), found.left_out)
     whole.refuse_above(bad_share)
@@ -77,20 +86,42 @@ def checked_share(share: float) -> float:
 
 
 def surveyed(
-    mechanism: Mechanism, sources: str | Path | Sequence[str | Path], *, trust_plan: bool = False
+    mechanism: Mechanism,
+    sources: str | Path | Sequence[str | Path],
+    *,
+    trust_plan: bool = False,
+    allow_copies: bool = False,
+    manifest: bool = False,
 ) -> tuple[list[Any], list[Part]]:
     """Return the tallies among the sources, and the parts of all reports, in order; errors as for `tally`.
 
     Warns of what is taken on the caller's word, and of columns that are not read.
     """
     named = [sources] if isinstance(sources, str | Path) else sources
-    files = report_files(named)
-    tallies = [read_tally(path, mechanism) for path in files if is_tally(path)]
-    reports = [path for path in files if not is_tally(path)]
+    files = report_files(named, allow_copies=allow_copies)
+    tallies = {path: read_tally(path, mechanism) for path in files if is_tally(path)}
+    reports = [path for path in files if path not in tallies]
     parts = [part for path in reports for part in parts_of(path, mechanism, trust_plan=trust_plan)]
+    if manifest:
+        parts = _promised(promised_rows(named, files), tallies, parts)
+    if not allow_copies:
+        # Files without reports are alike, and count for nothing.
+        counting = [part.path for part in parts if part.rows != 0]
+        refuse_copies(dict.fromkeys([*(path for path, one in tallies.items() if one.n), *counting]))
     forms = {part.path: part.form for part in parts if part.form is not None}
     warn_of(forms, len(reports), mechanism.fingerprint)
-    return tallies, parts
+    return [tallies[path] for path in files if path in tallies], parts
+
+
+def _promised(rows: Mapping[Path, int], tallies: Mapping[Path, Any], parts: list[Part]) -> list[Part]:
+    """Return parts that hold as many rows as manifests promise: of lines, who reads them will see."""
+    found = Counter({path: one.n for path, one in tallies.items()})
+    for part in parts:
+        found[part.path] += rows[part.path] if part.rows is None else part.rows
+    for path, count in found.items():
+        if count != rows[path]:
+            raise DataError(f"{path} holds {count} reports where its manifest says {rows[path]}.")
+    return [replace(part, rows=rows[part.path]) if part.rows is None else part for part in parts]
 
 
 def rows_in(parts: Sequence[Part]) -> int | None:

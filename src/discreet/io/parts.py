@@ -11,10 +11,11 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
 from discreet.io import json_form
-from discreet.io.endings import ending, lines_of, opened_text
+from discreet.io.endings import lines_of, opened_text
 from discreet.io.files import checked_suffix, readable
+from discreet.io.folders import files_in
 from discreet.io.rewritten import Form, Rewritten, form_of
 from discreet.io.stored import FileState, StoredTable, look, no_rows, read_groups
 from discreet.io.suffixes import LINES, REPORTS
@@ -54,57 +55,9 @@ class Part:
         return self.state.size, 0 if self.table is None else self.table.footer
 
 
-def report_files(sources: Iterable[str | Path]) -> list[Path]:
-    """Return the files that are meant: those named, and those in the folders named, in order of their names.
-
-    In a folder, names that begin with a dot or an underscore are passed over, and folders are searched too.
-
-    Raises:
-        DataError: if a folder holds no reports, or anything that is neither reports nor a tally.
-        ParameterError: if a file is meant twice: by its name, by its folder's, or by a link to either.
-    """
-    return files_in(sources, REPORTS, "reports")
-
-
-def files_in(sources: Iterable[str | Path], suffixes: Sequence[str], wanted: str) -> list[Path]:
-    """Return the files that are meant, as `report_files` does for reports.
-
-    Args:
-        sources: files and folders.
-        suffixes: how files in folders may end.
-        wanted: what they hold, for messages.
-
-    Raises:
-        DataError: if a folder holds none of them, or anything else.
-        ParameterError: as for `report_files`.
-    """
-    found: list[Path] = []
-    for source in map(Path, sources):
-        found += _inside(source, suffixes, wanted) if source.is_dir() else [source]
-    seen = set()
-    for path in found:
-        place = path.resolve()
-        if place in seen:
-            raise ParameterError(f"{path} is named twice, by itself or with its folder; name it once.")
-        seen.add(place)
-    return found
-
-
-def _inside(folder: Path, suffixes: Sequence[str], wanted: str) -> list[Path]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and not _hidden(path.relative_to(folder)))
-    if not files:
-        raise DataError(f"{folder} holds no {wanted}.")
-    others = [path for path in files if ending(path) not in suffixes]
-    if others:
-        kinds = ", ".join(suffixes)
-        raise DataError(
-            f"{folder} must hold {wanted} ({kinds}) only, got {len(others)} other files ({others[0].name} first)."
-        )
-    return files
-
-
-def _hidden(path: Path) -> bool:
-    return any(name.startswith((".", "_")) for name in path.parts)
+def report_files(sources: Iterable[str | Path], *, allow_copies: bool = False) -> list[Path]:
+    """Return the files of reports and tallies that are meant; arguments and errors as for `files_in`."""
+    return files_in(sources, REPORTS, "reports", allow_copies=allow_copies)
 
 
 def parts_of(path: Path, mechanism: Mechanism, *, trust_plan: bool = False) -> list[Part]:
@@ -127,7 +80,8 @@ def parts_of(path: Path, mechanism: Mechanism, *, trust_plan: bool = False) -> l
             with opened_text(path) as text:
                 lines = lines_of(text, json_form.longest_line(mechanism))
                 form = json_form.form_of_lines(mechanism, lines, trust_plan=trust_plan)
-            return [Part(path, (), None, state, None, form)]
+            with opened_text(path) as text:
+                return [Part(path, (), None if text.read(1) else 0, state, None, form)]
         table = look(path)
         return _runs(table, form_of(mechanism, table.schema, trust_plan=trust_plan))
 
@@ -215,4 +169,7 @@ def _from_lines(part: Part, longest: int) -> Iterator[Lines]:
                 first, letters, texts = first + len(texts), 0, []
     if texts or not first:
         yield Lines(first, texts, part.form)
+    found = first + len(texts)
+    if part.rows is not None and found != part.rows:
+        raise DataError(f"the file holds {found} lines where its manifest says {part.rows}.")
     part.state.check(part.path)

@@ -85,6 +85,15 @@ class StoredTable:
     seal: Seal | None
     metadata: Any = None
 
+    def check(self, group: int) -> None:
+        """Compare the bytes of a row group or batch with the seal, if there is one.
+
+        Raises:
+            DataError: if they are damaged.
+        """
+        if self.seal is not None:
+            self.seal.check(self.path, group)
+
     def bytes_of(self, group: int) -> int:
         """Return about how many bytes a row group takes when it is read; 0 for a batch."""
         return 0 if self.metadata is None else int(self.metadata.row_group(group).total_byte_size)
@@ -149,8 +158,7 @@ def read_groups(
     opened = _arrow_batches if ending(table.path) in ARROW else _parquet_batches
     with opened(table, max((table.bytes_of(group) for group in groups), default=0), size, columns) as batches:
         for group in groups:
-            if table.seal is not None:
-                table.seal.check(table.path, group)
+            table.check(group)
             done = 0
             for batch in batches(group):
                 done += batch.num_rows

@@ -13,7 +13,7 @@ from pyarrow import csv
 
 from discreet.io.endings import ending
 from discreet.io.files import readable
-from discreet.io.parts import files_in
+from discreet.io.folders import files_in
 from discreet.io.stored import FileState, StoredTable, look, read_groups
 from discreet.io.suffixes import COLUMNS, TABLES
 from discreet.io.tables import checked_table, read_table

@@ -71,6 +71,8 @@ def gather_files(
     *,
     bad_share: float = 0.0,
     trust_plan: bool = False,
+    allow_copies: bool = False,
+    manifest: bool = False,
     progress: Progress | None = None,
 ) -> tuple[Tally | Observed, Mapping[str, int]]:
     """Go through files of reports once; as `gather`, from files as for `tally_files`.
@@ -83,7 +85,7 @@ def gather_files(
         DataError, MismatchError, EngineError: as `tally_files`.
     """
     checked_share(bad_share)
-    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan)
+    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
     if not parts:
         return sum(tallies, start=mechanism.empty_tally()), {}
     if any(one.n for one in tallies):

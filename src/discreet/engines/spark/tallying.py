@@ -53,6 +53,8 @@ def tally_files(
     *,
     bad_share: float = 0.0,
     trust_plan: bool = False,
+    allow_copies: bool = False,
+    manifest: bool = False,
     progress: Progress | None = None,
 ) -> Counted:
     """Tally files of reports, and folders of them, that every executor sees under the same names.
@@ -63,6 +65,8 @@ def tally_files(
         sources: as for `discreet.engines.tally`.
         bad_share: as for `tally`.
         trust_plan: as for `discreet.engines.tally`.
+        allow_copies: as for `discreet.engines.tally`.
+        manifest: as for `discreet.engines.tally`.
         progress: as for `tally`.
 
     Returns:
@@ -73,7 +77,7 @@ def tally_files(
         EngineError: if Spark gives up.
     """
     checked_share(bad_share)
-    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan)
+    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
     fold = TallyFold(mechanism, sift=True)
     found = _counted(spark, from_files(spark, fold, parts), fold, progress)
     whole = Counted(sum(tallies, start=found.tally), found.left_out)
@@ -82,7 +86,13 @@ def tally_files(
 
 
 def read_reports(
-    spark: Any, mechanism: Mechanism, sources: str | Path | Sequence[str | Path], *, trust_plan: bool = False
+    spark: Any,
+    mechanism: Mechanism,
+    sources: str | Path | Sequence[str | Path],
+    *,
+    trust_plan: bool = False,
+    allow_copies: bool = False,
+    manifest: bool = False,
 ) -> Any:
     """Return a Spark frame of the reports in files and folders, read by the executors.
 
@@ -91,12 +101,14 @@ def read_reports(
         mechanism: what made the reports.
         sources: as for `tally_files`; no tallies.
         trust_plan: as for `discreet.engines.tally`.
+        allow_copies: as for `discreet.engines.tally`.
+        manifest: as for `discreet.engines.tally`.
 
     Raises:
         DataError, MismatchError: as for `tally_files`, of what files say of themselves; bad rows are refused when the
             frame is worked out.
     """
-    _, parts = surveyed(mechanism, sources, trust_plan=trust_plan)
+    _, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
     source = from_files(spark, TallyFold(mechanism), parts)
     read = source.read
 

@@ -1,0 +1,158 @@
+"""Files that are meant by the files and folders that are named: each one once, and nothing passed over in silence."""
+
+import os
+import stat
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import file_digest
+from pathlib import Path
+from zlib import crc32
+
+from discreet.errors import DataError, ParameterError
+from discreet.io.endings import ending
+
+# What says which files of a folder hold: Delta Lake, Spark's streams and Hudi.
+_LOGS = ("_delta_log", "_spark_metadata", ".hoodie")
+_SAMPLE = 1 << 16
+
+
+def files_in(
+    sources: Iterable[str | Path], suffixes: Sequence[str], wanted: str, *, allow_copies: bool = False
+) -> list[Path]:
+    """Return the files that are meant: those named, and those in the folders named, in order of their names.
+
+    In a folder, names that begin with a dot or an underscore are passed over, and folders are searched too.
+
+    Args:
+        sources: files and folders.
+        suffixes: how files in folders may end.
+        wanted: what they hold, for messages.
+        allow_copies: whether a file may be meant twice.
+
+    Raises:
+        DataError: if a folder holds none of them, or anything else: other files, a link to a folder or to nothing, a
+            pipe, a folder that cannot be searched, a log that says which of its files hold.
+        ParameterError: if a file is named that is none, or is meant twice: by its name, by its folder's, or by a link
+            to either.
+    """
+    found: list[Path] = []
+    for source in map(Path, sources):
+        if source.is_dir():
+            found += _inside(source, suffixes, wanted)
+        elif source.exists() and not stat.S_ISREG(source.stat().st_mode):
+            raise ParameterError(f"{source} is a pipe, a socket or a device; write what it gives to a file first.")
+        else:
+            found.append(source)
+    if not allow_copies:
+        _refuse_repeated(found)
+    return found
+
+
+def _refuse_repeated(paths: Sequence[Path]) -> None:
+    seen: dict[tuple[int, int], Path] = {}
+    for path in paths:
+        if not path.exists():
+            continue
+        facts = path.stat()
+        first = seen.setdefault((facts.st_dev, facts.st_ino), path)
+        if first is not path:
+            how = "by itself or with its folder" if first.resolve() == path.resolve() else f"also as {first}"
+            raise ParameterError(
+                f"{path} is named twice, {how}; name it once, or pass --allow-copies (allow_copies=True)."
+            )
+
+
+def _inside(folder: Path, suffixes: Sequence[str], wanted: str) -> list[Path]:
+    for place in (folder, *folder.resolve().parents):
+        _refuse_log(place)
+    files = sorted(_walk(folder))
+    if not files:
+        raise DataError(f"{folder} holds no {wanted}.")
+    others = [path for path in files if ending(path) not in suffixes]
+    if others:
+        kinds = ", ".join(suffixes)
+        raise DataError(
+            f"{folder} must hold {wanted} ({kinds}) only, got {len(others)} other files ({others[0].name} first)."
+        )
+    return files
+
+
+def _refuse_log(folder: Path) -> None:
+    for name in _LOGS:
+        if os.path.lexists(folder / name):
+            raise DataError(
+                f"{folder} has a log, {name}, that says which of its files hold, and discreet does not read it; write "
+                "the reports that hold into a folder of their own."
+            )
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            found = [entry for entry in entries if not entry.name.startswith((".", "_"))]
+    except OSError as error:
+        raise DataError(f"{folder} cannot be searched ({type(error).__name__}); see who may read it.") from None
+    for entry in found:
+        path = folder / entry.name
+        if entry.is_dir(follow_symlinks=False):
+            _refuse_log(path)
+            yield from _walk(path)
+        elif _is_file(path):
+            yield path
+        else:
+            raise DataError(
+                f"{path} is a link to a folder or to nothing, a pipe, a socket or a device; folders of data hold files "
+                "and folders only."
+            )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+def refuse_copies(paths: Iterable[Path]) -> None:
+    """Refuse files that hold the same bytes as others.
+
+    Files of one size are compared by how they begin and end; only what is alike then is read as a whole.
+
+    Raises:
+        ParameterError: if there are any; it names the first.
+    """
+    alike = [list(paths)]
+    for key in (_size, _ends, digest):
+        alike = [same for group in alike for same in _grouped(group, key)]
+    if alike:
+        first, second, *_ = alike[0]
+        copies = sum(len(group) - 1 for group in alike)
+        raise ParameterError(
+            f"{second} holds the same bytes as {first}, and {copies} files in all are copies of others; leave them "
+            "out, or pass --allow-copies (allow_copies=True) if they count as well."
+        )
+
+
+def _grouped(paths: Sequence[Path], key: Callable[[Path], object]) -> list[list[Path]]:
+    """Return those files that share a key with another, in order."""
+    found: defaultdict[object, list[Path]] = defaultdict(list)
+    for path in paths:
+        found[key(path)].append(path)
+    return [group for group in found.values() if len(group) > 1]
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size
+
+
+def _ends(path: Path) -> tuple[int, int]:
+    with path.open("rb") as file:
+        first = crc32(file.read(_SAMPLE))
+        file.seek(max(path.stat().st_size - _SAMPLE, 0))
+        return first, crc32(file.read(_SAMPLE))
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,153 @@
+"""Manifests: which files a folder of reports holds, how many reports each has, and the digests of their bytes.
+
+A manifest lies in its folder and is passed over there, as all names are that begin with an underscore. It says what no
+file can say of itself: that no file is missing, and none was cut where a line ends.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from discreet.errors import DataError, ParameterError
+from discreet.io.endings import is_lines, lines_of, opened_text
+from discreet.io.files import readable, replacing
+from discreet.io.folders import digest
+from discreet.io.parts import report_files
+from discreet.io.stored import StoredTable, look
+from discreet.io.suffixes import is_tally
+
+NAME = "_manifest.json"
+_LONGEST_LINE = 1 << 20
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a manifest says of a file.
+
+    Attributes:
+        path: where it is, from the folder, with slashes.
+        bytes: its size.
+        rows: how many reports it holds; of a tally, how many were counted.
+        sha256: digest of its bytes, in hexadecimal.
+    """
+
+    path: str
+    bytes: int
+    rows: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a manifest says.
+
+    Attributes:
+        files: all files of reports and tallies in the folder, in order.
+        kind: what it is.
+        format: of manifests.
+    """
+
+    files: tuple[Entry, ...]
+    kind: Literal["discreet manifest"] = "discreet manifest"
+    format: Literal[1] = 1
+
+    @property
+    def rows(self) -> int:
+        """How many reports there are."""
+        return sum(entry.rows for entry in self.files)
+
+
+def write_manifest(folder: str | Path, *, force: bool = False) -> Manifest:
+    """Write the manifest of a folder of reports into the folder.
+
+    Args:
+        folder: with files of reports and tallies, and folders of them.
+        force: whether a manifest that is there is replaced.
+
+    Raises:
+        DataError: if the folder holds anything else, or a file is damaged; it names the file.
+        ParameterError: if this is no folder.
+        OutputExistsError: if there is a manifest and ``force`` is not set.
+    """
+    place = _checked_folder(folder)
+    with replacing(place / NAME, force=force) as beside:
+        found = Manifest(tuple(_entry(place, path) for path in report_files([place], allow_copies=True)))
+        text = msgspec.json.format(msgspec.json.encode(found), indent=1)
+        beside.write_bytes(text + b"\n")
+    return found
+
+
+def _checked_folder(source: str | Path) -> Path:
+    place = Path(source)
+    if not place.is_dir():
+        raise ParameterError(f"a manifest belongs to a folder, got {place}.")
+    return place
+
+
+def _entry(folder: Path, path: Path) -> Entry:
+    with readable(path):
+        rows = _lines_in(path) if is_lines(path) else _rows_in(path, look(path))
+        return Entry(path.relative_to(folder).as_posix(), path.stat().st_size, rows, digest(path))
+
+
+def _lines_in(path: Path) -> int:
+    with opened_text(path) as text:
+        return sum(1 for _ in lines_of(text, _LONGEST_LINE))
+
+
+def _rows_in(path: Path, table: StoredTable) -> int:
+    for place in range(len(table.rows)):
+        table.check(place)
+    if not is_tally(path):
+        return sum(table.rows)
+    try:
+        counted = json.loads(table.schema.metadata[b"discreet"])["n"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        counted = None
+    if type(counted) is not int or counted < 0:
+        raise DataError("this is not a tally of discreet.")
+    return counted
+
+
+def read_manifest(folder: str | Path) -> Manifest:
+    """Read the manifest of a folder.
+
+    Raises:
+        DataError: if there is none, or it is not of this form.
+        ParameterError: if this is no folder.
+    """
+    path = _checked_folder(folder) / NAME
+    with readable(path):
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Manifest)
+        except (msgspec.DecodeError, RecursionError):
+            raise DataError("this is no manifest of discreet; write it anew with discreet manifest.") from None
+
+
+def promised_rows(folders: Iterable[str | Path], files: Sequence[Path]) -> Mapping[Path, int]:
+    """Compare files with the manifests of their folders, and return how many reports each file must hold.
+
+    Args:
+        folders: each with a manifest.
+        files: all that were found in them.
+
+    Raises:
+        DataError: if a file is missing, not in a manifest, or has other bytes; it says how many and names the first.
+        ParameterError: if a source is no folder.
+    """
+    expected = {folder / entry.path: entry for folder in map(Path, folders) for entry in read_manifest(folder).files}
+    _refuse([path for path in expected if path not in set(files)], "in the manifest are not there")
+    _refuse([path for path in files if path not in expected], "are not in the manifest")
+    _refuse([path for path in files if not _is(path, expected[path])], "have other bytes than the manifest says")
+    return {path: entry.rows for path, entry in expected.items()}
+
+
+def _refuse(wrong: Sequence[Path], why: str) -> None:
+    if wrong:
+        raise DataError(f"{len(wrong)} files {why} ({wrong[0]} first); see what became of them.")
+
+
+def _is(path: Path, entry: Entry) -> bool:
+    with readable(path):
+        return path.stat().st_size == entry.bytes and digest(path) == entry.sha256

@@ -1,0 +1,145 @@
+"""Everything in a folder is counted once or named in a refusal."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from damage import MECHANISM, written
+
+from discreet.core.random import SeededRandom
+from discreet.engines import gather, observe, tally
+from discreet.errors import DataError, ParameterError
+from discreet.io.files import write_reports
+from discreet.io.streams import table_files
+from refusals import refused
+
+SUFFIXES = ["parquet", "arrow", "jsonl", "jsonl.gz"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "reports"
+    (place / "more").mkdir(parents=True)
+    written(place / "a.parquet")
+    other = MECHANISM.obfuscate_codes(range(50), random=SeededRandom(99))
+    write_reports(place / "more" / "b.parquet", MECHANISM, other)
+    return place
+
+
+def test_what_a_folder_holds_is_counted_once(folder: Path) -> None:
+    assert tally(MECHANISM, folder).tally.n == 2150
+    (folder / "_temporary").mkdir()
+    (folder / "_SUCCESS").touch()
+    shutil.copy(folder / "a.parquet", folder / ".a.parquet.crc")
+    assert tally(MECHANISM, folder).tally.n == 2150
+
+
+def linked_folder(folder: Path, outside: Path) -> None:
+    outside.mkdir()
+    written(outside / "c.parquet")
+    (folder / "linked").symlink_to(outside)
+
+
+def dead_link(folder: Path, outside: Path) -> None:
+    (folder / "c.parquet").symlink_to(outside)
+
+
+def circle(folder: Path, _: Path) -> None:
+    (folder / "more" / "again").symlink_to(folder)
+
+
+def pipe(folder: Path, _: Path) -> None:
+    os.mkfifo(folder / "c.jsonl")
+
+
+@pytest.mark.parametrize("add", [linked_folder, dead_link, circle, pipe], ids=lambda add: add.__name__)
+def test_what_cannot_be_counted_is_refused(add, folder: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    add(folder, tmp_path / "outside")
+    told = refused(DataError, lambda: tally(MECHANISM, folder))
+    assert "is a link to a folder or to nothing, a pipe" in told
+
+
+def test_a_link_to_a_file_is_that_file(folder: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "c.parquet"
+    write_reports(outside, MECHANISM, MECHANISM.obfuscate_codes(range(7), random=SeededRandom(7)))
+    (folder / "c.parquet").symlink_to(outside)
+    assert tally(MECHANISM, folder).tally.n == 2157
+    assert "named twice" in refused(ParameterError, lambda: tally(MECHANISM, [folder, outside]))
+
+
+def test_a_folder_that_cannot_be_searched_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even who may read everything meets it so."""
+    scan = os.scandir
+
+    def guarded(place: Path):  # type: ignore[no-untyped-def]
+        if Path(place).name == "more":
+            raise PermissionError(13, "Permission denied")
+        return scan(place)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+    told = refused(DataError, lambda: tally(MECHANISM, folder))
+    assert told == f"{folder / 'more'} cannot be searched (PermissionError); see who may read it."
+
+
+@pytest.mark.parametrize("log", ["_delta_log", "_spark_metadata", ".hoodie"])
+def test_a_folder_whose_log_says_what_holds_is_refused(log: str, folder: Path) -> None:
+    (folder / log).mkdir()
+    for named in (folder, folder / "more", folder.parent):
+        assert f"has a log, {log}, that says which" in refused(DataError, lambda named=named: tally(MECHANISM, named))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("go_through", [tally, gather, observe], ids=lambda through: through.__name__)
+def test_copies_are_refused_unless_they_are_meant(go_through, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    shutil.copy(folder / "a.parquet", folder / "c.parquet")
+    told = refused(ParameterError, lambda: go_through(MECHANISM, folder))
+    assert "c.parquet holds the same bytes as " in told
+    assert "a.parquet, and 1 files in all" in told
+    go_through(MECHANISM, folder, allow_copies=True)
+    assert tally(MECHANISM, folder, allow_copies=True).tally.n == 2150 + 2100
+    with pytest.raises(ParameterError, match="same bytes"):
+        tally(MECHANISM, [folder / "a.parquet", folder / "c.parquet"])
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_copies_are_known_in_every_format(suffix: str, tmp_path: Path) -> None:
+    written(tmp_path / f"a.{suffix}")
+    shutil.copy(tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}")
+    refused(ParameterError, lambda: tally(MECHANISM, tmp_path))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files_of_one_size_are_no_copies(suffix: str, tmp_path: Path) -> None:
+    """Also where they begin and end alike."""
+    whole, _ = written(tmp_path / f"a.{suffix}")
+    if suffix == "jsonl":
+        lines = whole.splitlines(keepends=True)
+        (tmp_path / f"b.{suffix}").write_bytes(b"".join([lines[0], *lines[2:-1], lines[1], lines[-1]]))
+    else:
+        codes = [1] * 2100
+        write_reports(tmp_path / f"b.{suffix}", MECHANISM, MECHANISM.obfuscate_codes(codes, random=SeededRandom(9)))
+    assert tally(MECHANISM, tmp_path).tally.n == 4200
+
+
+def test_one_file_named_twice(folder: Path) -> None:
+    one = folder / "a.parquet"
+    hard = folder / "more" / "hard.parquet"
+    for named in ([one, one], [folder, one], [str(one), folder / "more" / ".." / "a.parquet"]):
+        assert "named twice" in refused(ParameterError, lambda named=named: tally(MECHANISM, named))  # type: ignore[misc]
+        assert tally(MECHANISM, named, allow_copies=True).tally.n >= 4200
+    os.link(one, hard)
+    assert f"{hard} is named twice, also as {one}" in refused(ParameterError, lambda: tally(MECHANISM, folder))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files_without_reports_may_be_alike(suffix: str, tmp_path: Path) -> None:
+    for name in "ab":
+        write_reports(tmp_path / f"{name}.{suffix}", MECHANISM, [])
+    assert tally(MECHANISM, tmp_path).tally == MECHANISM.empty_tally()
+
+
+def test_a_pipe_is_refused_unopened(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    os.mkfifo(path)
+    for read in (lambda: tally(MECHANISM, path), lambda: table_files([path])):
+        assert "is a pipe" in refused(ParameterError, read)

@@ -1,0 +1,113 @@
+"""A folder whose manifest is checked holds the files, the rows and the bytes that it held."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from damage import MECHANISM, flipped, written
+
+from discreet.engines import gather, tally
+from discreet.errors import DataError, OutputExistsError, ParameterError
+from discreet.io.files import write_tally
+from discreet.io.manifest import NAME, read_manifest, write_manifest
+from refusals import refused
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "more").mkdir()
+    for name in ("a.parquet", "b.arrow", "c.jsonl", "more/d.jsonl.gz"):
+        _, counts = written(tmp_path / name)
+    write_tally(tmp_path / "e.tally.parquet", counts)
+    return tmp_path
+
+
+def test_a_manifest_lists_files_rows_and_digests(folder: Path) -> None:
+    found = write_manifest(folder)
+    assert read_manifest(folder) == found
+    assert [entry.path for entry in found.files] == [
+        "a.parquet",
+        "b.arrow",
+        "c.jsonl",
+        "e.tally.parquet",
+        "more/d.jsonl.gz",
+    ]
+    assert [entry.rows for entry in found.files] == [2100] * 5
+    assert found.rows == 10_500
+    assert found.files[2].bytes == (folder / "c.jsonl").stat().st_size
+    assert tally(MECHANISM, folder, manifest=True).tally == tally(MECHANISM, folder).tally
+    refused(OutputExistsError, lambda: write_manifest(folder))
+    assert write_manifest(folder, force=True) == found
+
+
+def lose(folder: Path) -> None:
+    (folder / "c.jsonl").unlink()
+
+
+def add(folder: Path) -> None:
+    shutil.copy(folder / "c.jsonl", folder / "f.jsonl")
+
+
+def rename(folder: Path) -> None:
+    (folder / "c.jsonl").rename(folder / "z.jsonl")
+
+
+def cut(folder: Path) -> None:
+    """End where a line ends."""
+    lines = (folder / "c.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "c.jsonl").write_bytes(b"".join(lines[:-1]))
+
+
+def flip(folder: Path) -> None:
+    path = folder / "c.jsonl"
+    path.write_bytes(flipped(path.read_bytes(), 8 * path.stat().st_size - 30))
+
+
+CHANGES: dict[Callable[[Path], None], str] = {
+    lose: "1 files in the manifest are not there",
+    add: "1 files are not in the manifest",
+    rename: "1 files in the manifest are not there",
+    cut: "1 files have other bytes than the manifest says",
+    flip: "1 files have other bytes than the manifest says",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_a_folder_that_changed_is_refused(change: Callable[[Path], None], folder: Path) -> None:
+    write_manifest(folder)
+    change(folder)
+    for through in (tally, gather):
+        told = refused(DataError, lambda through=through: through(MECHANISM, folder, manifest=True))  # type: ignore[misc]
+        assert CHANGES[change] in told
+        assert ".jsonl first" in told
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_the_rows_are_compared(place: int, folder: Path) -> None:
+    write_manifest(folder)
+    facts = json.loads((folder / NAME).read_text())
+    facts["files"][place]["rows"] += 1
+    (folder / NAME).write_text(json.dumps(facts))
+    assert "where its manifest says 2101" in refused(DataError, lambda: tally(MECHANISM, folder, manifest=True))
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "[" * 100_000, '{"files": [], "kind": "other"}', "\xff"])
+def test_what_is_no_manifest_is_refused(text: str, folder: Path) -> None:
+    (folder / NAME).write_text(text, encoding="latin-1")
+    assert "no manifest of discreet" in refused(DataError, lambda: tally(MECHANISM, folder, manifest=True))
+
+
+def test_every_source_needs_a_manifest(folder: Path) -> None:
+    assert "does not exist" in refused(DataError, lambda: tally(MECHANISM, folder, manifest=True))
+    file = folder / "a.parquet"
+    assert "belongs to a folder" in refused(ParameterError, lambda: tally(MECHANISM, file, manifest=True))
+    refused(ParameterError, lambda: write_manifest(file))
+
+
+def test_a_damaged_file_gets_no_manifest(folder: Path) -> None:
+    whole = (folder / "a.parquet").read_bytes()
+    (folder / "a.parquet").write_bytes(flipped(whole, 8 * 300))
+    assert "is damaged" in refused(DataError, lambda: write_manifest(folder))
+    assert not (folder / NAME).exists()
