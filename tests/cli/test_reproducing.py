@@ -53,8 +53,14 @@ def test_a_family_is_made_as_far_as_there_are_data(tmp_path: Path) -> None:
     assert "artefacts are" in refusal("reproduce", "vldp", "-o", tmp_path / "out")
 
 
-def test_all_makes_what_it_can(tmp_path: Path) -> None:
-    result = run("reproduce", "--all", "--quick", "--only", "foursquare-nyc", "-o", tmp_path, "--json")
-    assert result.exit_code == 0
-    assert result.stdout.strip() == "[]"
-    assert result.stderr.startswith("Note: no data at hand for uldp/fig5, uldp/fig6,")
+@pytest.mark.parametrize("more", [["uldp/fig5"], ["uldp"], ["--all"], ["--all", "--only", "sizes"]])
+def test_a_chosen_data_set_that_is_not_at_hand_is_named(tmp_path: Path, more: list[str]) -> None:
+    text = refusal("reproduce", *more, "--quick", "--only", "foursquare-nyc", "-o", tmp_path / "out")
+    assert "--only names foursquare-nyc, whose files are not at hand (foursquare_nyc.parquet)" in text
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_chosen_data_set_that_nothing_uses_is_named(tmp_path: Path) -> None:
+    write_census(tmp_path)
+    given = ("--only", "us-census-1990", "--only", "sizes", "-o", tmp_path / "out")
+    assert "names sizes, which none of these artefacts uses" in refusal("reproduce", "uldp/fig5", "--quick", *given)

@@ -12,9 +12,9 @@ import pytest
 from running import LABELS, VALUES, VERBS, Files, done, refusal, run, told
 
 import discreet
-from discreet.cli import main
+from discreet.cli import commands, main
 from discreet.core.reports import Reports
-from discreet.estimators import estimate
+from discreet.estimators import METHODS, estimate
 from discreet.io.files import read_reports, read_tally, write_tally
 from discreet.io.tables import read_table
 
@@ -245,7 +245,6 @@ def test_estimate_passes_options_on(files: Files) -> None:
 @pytest.mark.parametrize(
     ("options", "told_"),
     [
-        (["--method", "magic"], "method must be one of"),
         (["--tolerance", "0.1"], "tolerance does nothing for method 'linear'"),
         (["--method", "mle", "--remainder", "zero"], "remainder does nothing"),
         (["--method", "mle", "--tolerance", "0"], "tolerance must be"),
@@ -258,6 +257,13 @@ def test_estimate_refuses(files: Files, options: list[str], told_: str) -> None:
     files.obfuscated()
     assert told_ in refusal("estimate", files.plan, files.reports, *options)
     assert sorted(path.name for path in files.folder.iterdir()) == ["plan.toml", "reports.parquet", "values.csv"]
+
+
+def test_unknown_methods_name_the_known_ones(files: Files) -> None:
+    result = run("estimate", files.plan, files.reports, "--method", "magic")
+    assert result.exit_code == 2
+    assert tuple(METHODS) == commands.METHODS
+    assert all(f"'{name}'" in result.stderr for name in METHODS)
 
 
 def test_pictures_of_an_unknown_kind(files: Files) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 import click
 
 from discreet import __version__
+from discreet.cli.counts import Count
 from discreet.cli.lazily import Verbs
 from discreet.cli.outputs import InputFile, OutputFile, OutputFolder
 from discreet.io.suffixes import ESTIMATES, PICTURES, REPORTS, TALLIES, spelled
 
+METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 _PICTURE = OutputFile("pictures", PICTURES)
 _FORCE = click.option("--force", is_flag=True, help="Replace output files that exist.")
@@ -69,9 +71,7 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
 @main.command()
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile())
-@click.option(
-    "--method", default="linear", show_default=True, help="linear, threshold, norm-sub, projected, mle or em."
-)
+@click.option("--method", type=click.Choice(METHODS), default="linear", show_default=True, help="Estimator.")
 @click.option("--tolerance", type=float, help="For mle: certified gap, in nats per report.")
 @click.option("--significance", type=float, help="For threshold and em: level of all tests together.")
 @click.option("--remainder", type=click.Choice(["uniform", "zero"]), help="For threshold: what becomes of the rest.")
@@ -85,7 +85,7 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
     type=OutputFile("tallies", TALLIES),
     help=f"Keep the tally of the reports: {spelled(TALLIES)}.",
 )
-@click.option("--largest", type=int, default=15, show_default=True, help="How many values to show.")
+@click.option("--largest", type=Count(1), default=15, show_default=True, help="How many values to show.")
 @click.option(
     "--background",
     multiple=True,
@@ -115,7 +115,7 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
 )
 @click.option(
     "--memory",
-    type=click.IntRange(min=0),
+    type=Count(0),
     metavar="MB",
     help="For mle and em: keep reports that need more in temporary files. [half of what there is]",
 )
@@ -165,7 +165,7 @@ def verify(plan: Path, as_json: bool) -> None:
 
 @main.command()
 @click.argument("plan", type=InputFile())
-@click.option("--draws", type=int, default=1_000_000, show_default=True, help="How many reports to draw.")
+@click.option("--draws", type=Count(), default=1_000_000, show_default=True, help="How many reports to draw.")
 @click.option("--confidence", type=float, default=0.999, show_default=True, help="Of the lower bound on epsilon.")
 @_SEED
 @_JSON
@@ -179,7 +179,7 @@ def audit(plan: Path, draws: int, confidence: float, seed: int | None, as_json: 
 @main.command("plan")
 @click.argument("domain", type=InputFile())
 @click.option("--epsilon", type=float, help="Privacy promise, in nats; with --identification-error the most of it.")
-@click.option("--users", required=True, type=int, help="Number of people.")
+@click.option("--users", required=True, type=Count(), help="Number of people.")
 @click.option(
     "--identification-error",
     type=float,
@@ -197,7 +197,7 @@ def audit(plan: Path, draws: int, confidence: float, seed: int | None, as_json: 
 @click.option("--largest-report", type=float, metavar="BYTES", help="Most bytes that a report may take.")
 @click.option(
     "--reports-per-user",
-    type=int,
+    type=Count(),
     default=1,
     show_default=True,
     help="Reports of each user, with an equal part of epsilon each.",
@@ -227,10 +227,10 @@ def compare_mechanisms(domain: Path, epsilon: float | None, users: int, **option
 @click.argument("artefacts", nargs=-1)
 @click.option("--list", "listed", is_flag=True, help="Show every artefact and which data sets are at hand.")
 @click.option("--all", "everything", is_flag=True, help="Make every artefact.")
-@click.option("--runs", type=int, help="Runs per point. [as many as in the paper]")
+@click.option("--runs", type=Count(), help="Runs per point. [as many as in the paper]")
 @click.option("--quick", is_flag=True, help="Fewer points and runs, to see that all works.")
 @click.option("--seed", type=int, default=20190814, show_default=True, help="The same seed gives the same numbers.")
-@click.option("--jobs", type=int, default=1, show_default=True, help="How many processes measure.")
+@click.option("--jobs", type=Count(), default=1, show_default=True, help="How many processes measure.")
 @click.option("--data", type=InputFile(), help="Folder of the data sets. [DISCREET_DATA]")
 @click.option("--only", "only", multiple=True, metavar="DATASET", help="Use only this data set; may be repeated.")
 @click.option("-o", "--output", type=OutputFolder(), default=Path("out/reproduce"), show_default=True, help="Folder.")
@@ -259,7 +259,7 @@ def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
     show_default=True,
     help="What the attacker knows of each user: half (the first half of the events), all, first:N, rest:N.",
 )
-@click.option("--least", type=int, default=2, show_default=True, help="Leave out users with fewer events.")
+@click.option("--least", type=Count(1), default=2, show_default=True, help="Leave out users with fewer events.")
 @click.option(
     "--attack",
     default="all",
@@ -269,14 +269,14 @@ def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
 @click.option("--plan", type=InputFile(), help="Plan by which events are obfuscated before they are published.")
 @click.option("--epsilon", type=float, help="Instead of a plan: epsilon of a mechanism over the events of the table.")
 @click.option("--mechanism", default="rr", show_default=True, help="Which one, with --epsilon.")
-@click.option("--reports", type=int, default=1, show_default=True, help="Reports of each user, with a mechanism.")
-@click.option("--list", "largest_list", type=int, default=10, show_default=True, help="Longest list of guesses.")
+@click.option("--reports", type=Count(), default=1, show_default=True, help="Reports of each user, with a mechanism.")
+@click.option("--list", "largest_list", type=Count(1), default=10, show_default=True, help="Longest list of guesses.")
 @click.option("--score", help="For a table of a matcher's scores instead of events: column of scores.")
 @click.option("--probe", default="row", show_default=True, help="With --score: column that says whose probe it is.")
 @click.option("--template", default="col", show_default=True, help="With --score: column that says whose template.")
 @click.option("--distance", is_flag=True, help="With --score: a lower number means more alike.")
 @click.option("--failed", type=float, help="With --score: what stands for no score, such as -1.")
-@click.option("--users", type=int, help="To compare plans: among how many people.")
+@click.option("--users", type=Count(), help="To compare plans: among how many people.")
 @click.option("--fail-above", type=float, help="Exit with 1 if the identification risk may be above this.")
 @click.option("-o", "--output", type=OutputFolder(), help="Folder for risk.html and risk.json.")
 @_SEED

@@ -4,6 +4,7 @@ from difflib import get_close_matches
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from discreet.cli.defects import debug_option, keep_traceback, place_of
 from discreet.cli.endings import INTERRUPTED, ended_by_signals, flushed, pipe_closed
@@ -11,6 +12,13 @@ from discreet.cli.outputs import check_outputs
 from discreet.errors import DiscreetError
 
 _DEFECT = 70
+
+
+def given_options() -> set[str]:
+    """Return the names of the options that the running verb was given, whether or not they are the defaults."""
+    ctx = click.get_current_context()
+    given = {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
+    return {name for name in ctx.params if ctx.get_parameter_source(name) in given}
 
 
 class Refused(click.ClickException):

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from discreet.cli.lazily import given_options
 from discreet.cli.outputs import OutputFolder, check_output
 from discreet.cli.terminal import console, progress_bar, show_json, show_table
 from discreet.errors import ParameterError
@@ -18,15 +19,32 @@ def run(names: tuple[str, ...], options: dict[str, Any]) -> None:
     """List artefacts or make them."""
     data, as_json = options["data"], options["as_json"]
     if options["listed"]:
-        if names or options["everything"]:
-            raise ParameterError("--list goes alone; leave out the artefacts, or leave out --list.")
+        if names or given_options() - {"listed", "data", "as_json"}:
+            raise ParameterError(
+                "--list goes alone, or with --data and --json; leave out the artefacts and other options, or --list."
+            )
         list_artefacts(data, as_json=as_json)
         return
+    check_only(options["only"], data)
     output = options["output"] or Path("out/reproduce")
     check_output(OutputFolder(), output, force=True)
     settings = Settings(**{name: options[name] for name in ("runs", "quick", "seed")})
     workshop = Workshop(output, options["jobs"], data, options["only"])
     reproduce_artefacts(names, settings, workshop, everything=options["everything"], as_json=as_json)
+
+
+def check_only(names: tuple[str, ...], data: Path | None) -> None:
+    """Refuse data sets that there are not, or not here.
+
+    Raises:
+        ParameterError: if one is unknown, or its files are not at hand; it names them.
+    """
+    for name in names:
+        if missing := sources.missing_files(name, data):
+            raise ParameterError(
+                f"--only names {name}, whose files are not at hand ({', '.join(missing)}); say with --data or "
+                "DISCREET_DATA which folder holds them, or leave it out."
+            )
 
 
 def list_artefacts(data: Path | None, *, as_json: bool) -> None:
@@ -68,6 +86,9 @@ def reproduce_artefacts(
         wanted = chosen or list(ARTEFACTS.values())
         chosen = [one for one in wanted if one.name in names or usable(one, workshop)]
         _say_idle([one.name for one in wanted if one not in chosen])
+    used = {name for one in chosen for name in (*one.paper, *one.instead)}
+    if idle := [name for name in workshop.names if name not in used]:
+        raise ParameterError(f"--only names {idle[0]}, which none of these artefacts uses; leave it out.")
     made = []
     for one in chosen:
         with progress_bar(one.name) as progress:

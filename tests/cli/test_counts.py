@@ -1,0 +1,77 @@
+"""Numbers of people and reports, as one writes large ones."""
+
+import click
+import pytest
+from running import Files, told
+
+from discreet.cli import main
+from discreet.cli.counts import Count
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", 0),
+        ("100000", 100_000),
+        ("100_000", 100_000),
+        ("1e5", 100_000),
+        ("1E5", 100_000),
+        ("1e+5", 100_000),
+        ("2.5e5", 250_000),
+        ("1e18", 10**18),
+        ("-3", -3),
+    ],
+)
+def test_counts(text: str, number: int) -> None:
+    found = Count().convert(text, None, None)
+    assert (found, type(found)) == (number, int)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1.5",
+        "1.0",
+        "1.5e0",
+        "1e-1",
+        "1e",
+        "e5",
+        "1,000",
+        "100k",
+        "1__0",
+        "_1",
+        "1_",
+        "0x10",
+        "inf",
+        "nan",
+        "１",
+        "1e999",
+        "1e19",
+        " 1",
+        "1 ",
+    ],
+)
+def test_what_is_no_count(text: str) -> None:
+    with pytest.raises(click.BadParameter) as refused:
+        Count().convert(text, None, None)
+    assert "1e5" in refused.value.message or "1e18" in refused.value.message
+
+
+def test_counts_have_a_least() -> None:
+    assert Count(1).convert("1", None, None) == 1
+    with pytest.raises(click.BadParameter, match="at least 1"):
+        Count(1).convert("0", None, None)
+
+
+def test_all_numbers_of_things_are_counts() -> None:
+    """Only a seed is a number that counts nothing."""
+    for verb, command in main.commands.items():
+        for one in command.params:
+            assert not isinstance(one.type, click.types.IntParamType) or one.name == "seed", (verb, one.name)
+
+
+def test_verbs_take_them(tmp_path) -> None:
+    files = Files(tmp_path)
+    assert told("plan", files.plan, "--epsilon", 1, "--users", "1e5")["users"] == 100_000
+    assert told("audit", files.plan, "--draws", "2e3", "--seed", 1)["draws"] == 2000
