@@ -1,5 +1,7 @@
 """Hypothesis runs the same examples everywhere; a failure prints what failed. One worker runs all tests of Spark."""
 
+import os
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -15,6 +17,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
 )
 settings.load_profile("fixed")
+
+# Real data sets, where somebody has put them beside the sources.
+_BESIDE = Path(__file__).parents[2] / "shared" / "data"
+if _BESIDE.is_dir():
+    os.environ.setdefault("DISCREET_DATA", str(_BESIDE))
 
 
 # Handed out one by one, twenty thousand short tests would wait for each other.

@@ -303,3 +303,14 @@ def risk(tables: tuple[Path, ...], **options: Any) -> None:
     if len(tables) > 1:
         raise click.UsageError("One TABLE of scores at a time.")
     assess_scores(tables[0], **options)
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@_FORCE
+@_JSON
+def examples(folder: Path, force: bool, as_json: bool) -> None:
+    """Copy the examples of the documentation into FOLDER: plans, a study of real people, and small tables."""
+    from discreet.cli.showing import copy
+
+    copy(folder, force=force, as_json=as_json)

@@ -19,7 +19,8 @@ from discreet.experiments.tallies import checked_counts
 VARIABLE = "DISCREET_DATA"
 """The environment variable that says where data sets are."""
 
-REPOSITORY = Path(__file__).parents[4]
+HERE = Path("data")
+"""Where data sets are unless the variable says otherwise: in the working folder."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,11 +91,11 @@ class Population:
 
 
 def data_folder(given: Path | None = None) -> Path:
-    """Return the folder of data sets: the one given, the one DISCREET_DATA names, or the repository's neighbour."""
+    """Return the folder of data sets: the one given, the one DISCREET_DATA names, or ``data``."""
     if given is not None:
         return given
     named = os.environ.get(VARIABLE, "").strip()
-    return Path(named) if named else REPOSITORY.parent / "shared" / "data"
+    return Path(named) if named else HERE
 
 
 def column_of(table: Any, name: str, source: Path) -> Any:

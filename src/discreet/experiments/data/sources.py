@@ -8,15 +8,15 @@ from typing import Any
 
 from discreet.errors import DataError, ParameterError
 from discreet.experiments.data import biometrics, censuses, places, trails
-from discreet.experiments.data.population import REPOSITORY, VARIABLE, Population, data_folder
+from discreet.experiments.data.population import VARIABLE, Population, data_folder
+from discreet.experiments.data.shipped import shipped
 
 Loader = Callable[[Path], Any]
 
 
 def _acs_path(folder: Path) -> Path:
-    """Return the repository's own table, unless it is not there (an installed package has no examples)."""
-    shipped = REPOSITORY / "examples" / censuses.ACS_FILE
-    return shipped if shipped.is_file() else folder / censuses.ACS_FILE
+    """Return the package's own table, unless it was installed without its examples."""
+    return shipped(censuses.ACS_FILE) or folder / censuses.ACS_FILE
 
 
 def _us_census(folder: Path, added: int) -> Population:

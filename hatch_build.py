@@ -1,0 +1,29 @@
+"""What a package index shows: the README with links that lead somewhere from there.
+
+An index shows the README alone, so that links to files beside it lead nowhere. Where pyproject.toml says where the
+files can be read (``pages``), they become absolute; as long as it does not, they become plain text.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+_LINK = re.compile(r"\[([^\]]+)\]\((?!https?://|#)([^)\s]+)\)")
+
+
+def for_an_index(text: str, pages: str) -> str:
+    """Return a README whose links to files beside it are absolute, or plain text where ``pages`` is empty."""
+    if pages:
+        return _LINK.sub(lambda link: f"[{link[1]}]({pages.rstrip('/')}/{link[2]})", text)
+    return _LINK.sub(lambda link: link[1] if link[1] == link[2] else f"{link[1]} ({link[2]})", text)
+
+
+class ReadmeForAnIndex(MetadataHookInterface):
+    """Writes the README into the metadata."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the readme."""
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        metadata["readme"] = {"content-type": "text/markdown", "text": for_an_index(text, self.config.get("pages", ""))}

@@ -1,0 +1,164 @@
+"""What is given away is whole: the sdist passes its tests, the wheel runs the README without the repository."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
+
+
+def run(*command: object, folder: Path, **variables: str) -> str:
+    kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "DISCREET_DATA"}}
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=folder,
+        env=kept | {"PYTHONPATH": ""} | variables,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.args}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist of this tree, unpacked somewhere else."""
+    folder = tmp_path_factory.mktemp("sdist")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder, folder=ROOT)
+    (archive,) = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as file:
+        file.extractall(folder, filter="data")
+    archive.unlink()
+    (inside,) = folder.iterdir()
+    return inside
+
+
+@pytest.fixture(scope="module")
+def wheel(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, made from the sdist."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, folder=unpacked)
+    (file,) = folder.iterdir()
+    return file
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package from its wheel, and nothing of the repository."""
+    place = tmp_path_factory.mktemp("site")
+    install = ("-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile", "--target", place, wheel)
+    run(sys.executable, *install, folder=place)
+    return place
+
+
+def blocks(text: str, language: str) -> list[str]:
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    return [block for named, block in fences if named == language]
+
+
+def test_the_sdist_has_every_file_of_the_repository(unpacked: Path) -> None:
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("this is not a clone")
+    tracked = run("git", "ls-files", "-z", "--cached", folder=ROOT).split("\0")[:-1]
+    expected = {name for name in tracked if not (ROOT / name).is_symlink() and (ROOT / name).exists()}
+    assert len(expected) > 300
+    there = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
+    assert expected - there == set()
+    # Besides, what installers read, and files that are not committed yet.
+    examples = {f"src/discreet/{name}" for name in expected if name.startswith("examples/")}
+    assert examples <= there
+    ignored = run("git", "ls-files", "-z", "--others", "--exclude-standard", folder=ROOT).split("\0")
+    assert there - expected - examples - set(ignored) == {"PKG-INFO"}
+
+
+def test_the_sdist_passes_tests_of_its_own(unpacked: Path) -> None:
+    """Those that read files of the repository find them."""
+    pytest_ = (sys.executable, "-m", "pytest", "-n0", "-W", "ignore")
+    source = {"PYTHONPATH": str(unpacked / "src")}
+    reading = ["test_documents.py", "io/test_plan.py", "package/test_project.py", "performance/test_page.py"]
+    # Of the pages, the quick tests.
+    some = ("-k", "not numbers and not comparison and not personalized")
+    done = run(*pytest_, *some, *(f"tests/{name}" for name in reading), folder=unpacked, **source)
+    assert re.search(r"\d+ passed", done)
+    assert "failed" not in done
+
+
+def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as file:
+        names = set(file.namelist())
+        (metadata,) = (file.read(name).decode() for name in names if name.endswith("METADATA"))
+    assert {name.split("/")[0] for name in names} == {"discreet", next(n.split("/")[0] for n in names if "-" in n)}
+    ours = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src" / "discreet").rglob("*.py")}
+    assert ours <= names
+    assert "discreet/py.typed" in names
+    examples = {f"discreet/examples/{file.name}" for file in (ROOT / "examples").iterdir()}
+    assert {name for name in names if name.startswith("discreet/") and not name.endswith(".py")} == examples | {
+        "discreet/py.typed",
+        "discreet/engines/spark/log4j2.properties",
+    }
+    assert "Requires-Python: >=3.11\n" in metadata
+    assert "License-File: LICENSE" in metadata
+    assert "Author: The discreet developers" in metadata
+
+
+def test_the_page_of_an_index_has_no_link_that_leads_nowhere(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as file:
+        (metadata,) = (file.read(name).decode() for name in file.namelist() if name.endswith("METADATA"))
+    shown = metadata.partition("\n\n")[2]
+    assert shown.startswith("# discreet")
+    assert "](docs/" in (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)]*)\)", shown)
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+
+
+def test_links_become_absolute_or_plain() -> None:
+    path = ROOT / "hatch_build.py"
+    spec = importlib.util.spec_from_file_location("hatch_build", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = (
+        "See [risk](docs/risk.md#pie), [here](#here), [docs/scale.md](docs/scale.md) and [out](https://example.org/a)."
+    )
+    assert module.for_an_index(text, "https://example.org/tree/") == (
+        "See [risk](https://example.org/tree/docs/risk.md#pie), [here](#here), "
+        "[docs/scale.md](https://example.org/tree/docs/scale.md) and [out](https://example.org/a)."
+    )
+    assert module.for_an_index(text, "") == (
+        "See risk (docs/risk.md#pie), [here](#here), docs/scale.md and [out](https://example.org/a)."
+    )
+
+
+def test_who_installed_from_an_index_can_run_the_readme(installed: Path, tmp_path: Path) -> None:
+    """Every command of the README, in its order, in an empty folder; and the lines of Python."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = (one for one in blocks(text, "") if "discreet verify" in one)
+    commands = [line.split("#")[0].split() for line in block.splitlines()]
+    assert commands[0] == ["discreet", "examples", "examples"]
+    assert len(commands) >= 9
+    place = {"PYTHONPATH": str(installed), "HOME": str(tmp_path / "home"), "COLUMNS": "100"}
+    where = run(sys.executable, "-P", "-c", "import discreet; print(discreet.__file__)", folder=tmp_path, **place)
+    assert Path(where.strip()).is_relative_to(installed)
+    for _, *arguments in commands:
+        run(sys.executable, "-P", installed / "bin" / "discreet", *arguments, folder=tmp_path, **place)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "home") == [
+        "estimate.csv",
+        "estimate.png",
+        "examples",
+        "out",
+        "reports.parquet",
+    ]
+    (example,) = blocks(text, "python")
+    run(sys.executable, "-P", "-c", example, folder=tmp_path, **place)
