@@ -165,10 +165,10 @@ class Spelled:
     def expected(self, mechanism: BlockMechanism, p: Any, n: int) -> Tally:
         """Return the expected tally of ``n`` reports when values are drawn from ``p``, in proportion to integers."""
         outputs = np.array([int(share) for share in p], dtype=object) @ self.numerators
-        whole = self.denominator * int(sum(p))
-        support = outputs @ self.counted(mechanism).astype(object)
-        clear = [sum(outputs[self.clear == rank].tolist()) for rank in range(mechanism.domain.clear_count)]
-        return Tally(mechanism.fingerprint, n, _shares(support, n, whole), _shares(clear, n, whole))
+        came = _shares(outputs, n, self.denominator * int(sum(p)))
+        support = came @ self.counted(mechanism).astype(object)
+        clear = [sum(came[self.clear == rank].tolist()) for rank in range(mechanism.domain.clear_count)]
+        return Tally(mechanism.fingerprint, n, support.astype(np.int64), np.array(clear, dtype=np.int64))
 
 
 def sizes_told_apart(mechanism: BlockMechanism) -> tuple[int, int] | None:
@@ -224,8 +224,11 @@ def counted(mechanism: BlockMechanism, blocks: Any) -> list[int]:
     return [seen[one] for one in zip(*(written[column.name].tolist() for column in law.columns), strict=True)]
 
 
-def _shares(counts: Any, n: int, whole: int) -> Any:
-    return np.array([(2 * n * int(count) + whole) // (2 * whole) for count in counts], dtype=np.int64)
+def _shares(weights: Any, n: int, whole: int) -> Any:
+    """Return n in whole shares, in proportion to weights that add up to ``whole``: what n reports can be."""
+    shares, rests = n * weights // whole, n * weights % whole
+    shares[np.argsort(-rests, kind="stable")[: n - int(shares.sum())]] += 1
+    return shares
 
 
 def in_whole_numbers(weights: Any) -> tuple[Any, int]:

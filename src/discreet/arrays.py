@@ -31,5 +31,5 @@ def sealed(array: AnyArray) -> AnyArray:
 def frozen(array: AnyArray) -> AnyArray:
     """Return a view of ``array`` through which nobody can write."""
     view = array.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view

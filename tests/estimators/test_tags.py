@@ -38,12 +38,14 @@ def personalized(mechanism: str = "rr", epsilon: float = 1.0) -> Personalized:
 def expected(plan: Personalized, r: Any) -> Tally:
     """The expected tally of N reports, from the spelled-out channel."""
     common = plan.common
-    outputs = r @ common.channel().matrix
+    outputs = np.floor(N * (r @ common.channel().matrix)).astype(np.int64)
+    # What rounding left over, so that it is N reports.
+    outputs[0] += N - outputs.sum()
     blocks, _ = common.law.alphabet()
     contained = common.law.contains(blocks)
     counted = np.eye(len(contained)) if common.support_size == len(contained) else contained
-    support = np.rint(N * (outputs[: len(contained)] @ counted)).astype(np.int64)
-    return Tally(common.fingerprint, N, support, np.rint(N * outputs[len(contained) :]).astype(np.int64))
+    support = outputs[: len(contained)] @ counted.astype(np.int64)
+    return Tally(common.fingerprint, N, support, outputs[len(contained) :])
 
 
 MECHANISMS = pytest.mark.parametrize("mechanism", ["rr", "unary", "subset", "hadamard", "hashing"])

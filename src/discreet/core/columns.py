@@ -1,17 +1,19 @@
 """Reads a column of values from whatever holds it: NumPy, pandas, polars, Arrow or a plain sequence.
 
-Two shapes come out, both vectorised: a NumPy array for numbers and an Arrow array for text. Arrow is imported only
-when text comes in. What libraries say of values they cannot take is swallowed, not chained: it may quote them.
+Numbers come out as a NumPy array; text as a list where it came in Python's or NumPy's own hands, so that a device needs
+no more than these, and as an Arrow array where a library of tables holds it. What libraries say of values they cannot
+take is swallowed, not chained: it may quote them.
 """
 
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Mapping, Set, Sized
 from contextlib import suppress
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, IntArray
-from discreet.errors import DataError
+from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.errors import DataError, ParameterError
 
 MISSING = -2
 """Code of a value that is missing."""
@@ -75,6 +77,44 @@ def text(values: Any, wanted: str = "values") -> Any:
     return column.cast(pa.large_string())
 
 
+def listed(values: Any, wanted: str = "values") -> list[Any] | None:
+    """Return a column that Python or NumPy holds as a list, of texts and maybe of other things; None for any other.
+
+    Raises:
+        DataError: if it is no column, or cannot hold text.
+    """
+    if isinstance(values, list):
+        return values
+    if isinstance(values, np.ndarray):
+        column = unmasked(values, wanted)
+        if column.ndim != 1:
+            raise DataError(f"{wanted} must be one column, got an array of shape {column.shape}.")
+        if column.dtype.kind not in "UTO" and len(column):
+            raise DataError(f"{wanted} must be text, as the labels are, got {_described(column)}.")
+        return list(column.tolist())
+    if any(hasattr(values, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "to_numpy")):
+        return None
+    _refuse_single(values, wanted)
+    return list(values)
+
+
+def places_of_other(plain: list[Any], rows: Iterable[int], wanted: str = "values") -> list[int]:
+    """Return which of some rows of a list are missing, where the others are text.
+
+    Raises:
+        DataError: if one is neither; it says how many and where.
+    """
+    other = [row for row in rows if not isinstance(plain[row], str)]
+    missing = [row for row in other if _is_missing(plain[row])]
+    if len(missing) < len(other):
+        wrong = [row for row in other if not _is_missing(plain[row])]
+        raise DataError(
+            f"{wanted} must all be text, as the labels are; {len(wrong)} of {len(plain)} are not "
+            f"(first at row {wrong[0]})."
+        )
+    return missing
+
+
 def marks(values: Any, wanted: str) -> AnyArray:
     """Return a column of true and false as ``(n,)`` booleans; a missing mark is refused, never taken for false.
 
@@ -89,6 +129,23 @@ def marks(values: Any, wanted: str) -> AnyArray:
     if column.dtype.kind != "b":
         raise DataError(f"{wanted} must be true or false, got {_described(column)}.")
     return column
+
+
+def reals(values: Any, wanted: str) -> FloatArray:
+    """Return an array of any shape as float64; text is no number, and what a mask hides is none.
+
+    Raises:
+        ParameterError: if it holds anything but real numbers.
+    """
+    array = None
+    # Swallowed, not chained: the library's error quotes what it cannot take.
+    with suppress(TypeError, ValueError, OverflowError):
+        array = np.asarray(unmasked(values, wanted) if isinstance(values, np.ndarray) else values)
+        if array.dtype.kind == "O" and all(isinstance(one, Real) for one in array.flat):
+            array = array.astype(np.float64)
+    if array is None or array.dtype.kind not in "biuf":
+        raise ParameterError(f"{wanted} must hold real numbers, each of them there, and nothing else.")
+    return array.astype(np.float64)
 
 
 def unmasked(array: AnyArray, wanted: str) -> AnyArray:
@@ -111,6 +168,9 @@ def _is_text(kind: Any) -> bool:
 def _refuse_single(values: Any, wanted: str) -> None:
     if isinstance(values, str | bytes | bytearray | memoryview) or not isinstance(values, Iterable):
         raise DataError(f"{wanted} must be a sequence, got a single {type(values).__name__}.")
+    if isinstance(values, Set | Mapping):
+        # Whose report is in which row would be for the set to say.
+        raise DataError(f"{wanted} must be a sequence, in the order of the rows, got a {type(values).__name__}.")
 
 
 def _arrow_column(values: Any, wanted: str) -> Any:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -11,9 +10,10 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
-from discreet.core import columns, labels
+from discreet.core import columns
 from discreet.core.bots import Extended
 from discreet.core.columns import MISSING, OUTSIDE
+from discreet.core.labels import Grid, LabelSpace, Product, flat, names
 from discreet.core.sensitivity import sensitive_mask
 from discreet.errors import DataError, ParameterError
 
@@ -41,14 +41,14 @@ class Domain:
             sensitive and that was not allowed by name.
     """
 
-    space: labels.LabelSpace
+    space: LabelSpace
     size: int
     _mask: BoolArray | None = field()
 
-    def __init__(self, labels_: Any, *, sensitive: Any = None, allow_unprotected: bool = False) -> None:
-        self._set(labels.flat(labels_), sensitive, allow_unprotected)
+    def __init__(self, labels: Any, *, sensitive: Any = None, allow_unprotected: bool = False) -> None:
+        self._set(flat(labels), sensitive, allow_unprotected)
 
-    def _set(self, space: labels.LabelSpace, sensitive: Any, allow_unprotected: bool) -> None:
+    def _set(self, space: LabelSpace, sensitive: Any, allow_unprotected: bool) -> None:
         if space.size >= _LARGEST:
             raise ParameterError(f"a domain must have fewer than {_LARGEST} values, got {space.size}.")
         mask = sensitive_mask(space, sensitive)
@@ -62,7 +62,7 @@ class Domain:
         object.__setattr__(self, "_mask", None if mask is None else sealed(mask))
 
     @classmethod
-    def _of(cls, space: labels.LabelSpace, sensitive: Any, allow_unprotected: bool) -> Self:
+    def _of(cls, space: LabelSpace, sensitive: Any, allow_unprotected: bool) -> Self:
         domain = cls.__new__(cls)
         domain._set(space, sensitive, allow_unprotected)
         return domain
@@ -81,8 +81,8 @@ class Domain:
             raise ParameterError("attributes must name at least one attribute, got none.")
         if len({str(name) for name in attributes}) < len(attributes):
             raise ParameterError("attributes must have different names.")
-        parts = {str(name): labels.flat(given, f"labels of {name!r}") for name, given in attributes.items()}
-        return cls._of(labels.Product(parts), sensitive, allow_unprotected)
+        parts = {str(name): flat(given, f"labels of {name!r}") for name, given in attributes.items()}
+        return cls._of(Product(parts), sensitive, allow_unprotected)
 
     @classmethod
     def grid(
@@ -109,7 +109,7 @@ class Domain:
             borders = [(float(low), float(high)) for low, high in (lat, lon)]
         except (TypeError, ValueError):
             raise ParameterError(f"lat and lon must be two numbers each, got lat={lat!r}, lon={lon!r}.") from None
-        return cls._of(labels.Grid(borders[0], borders[1], rows, cols), sensitive, allow_unprotected)
+        return cls._of(Grid(borders[0], borders[1], rows, cols), sensitive, allow_unprotected)
 
     def __repr__(self) -> str:
         return f"Domain({self.size} values, {self.sensitive_count} sensitive)"
@@ -208,7 +208,7 @@ class Domain:
 
     def names(self, codes: IntArray | None = None) -> list[str]:
         """Return one readable name per code (every value if None)."""
-        return labels.names(self.space, np.arange(self.size) if codes is None else codes)
+        return names(self.space, np.arange(self.size) if codes is None else codes)
 
     def with_bots(self, tags: Sequence[str]) -> Self:
         """Return the domain extended by one bot per tag, all of them sensitive: Z = X + bots, Z_S = X_S + bots.
@@ -250,10 +250,7 @@ class Domain:
         Raises:
             ParameterError: if it is not one (entries at least 0 that sum to 1 within 1e-6).
         """
-        array = np.empty(0)
-        # Swallowed, not chained: the library's error quotes what it cannot take.
-        with suppress(TypeError, ValueError):
-            array = np.asarray(p, dtype=np.float64)
+        array = columns.reals(p, f"p, {self.size} probabilities,")
         if (
             array.shape != (self.size,)
             or not np.isfinite(array).all()

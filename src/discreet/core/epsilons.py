@@ -1,15 +1,17 @@
 """A promise of its own for each sensitive value: what a user says of it, turned into levels."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf, isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray, sealed
+from discreet.arrays import AnyArray, BoolArray, IntArray, sealed
 from discreet.core.bots import Extended
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.exact import checked_epsilon, real_number
+from discreet.core.exact import checked_epsilon, real_number, shown
+from discreet.core.reports import smallest_unsigned
 from discreet.core.sensitivity import sensitive_mask
 from discreet.errors import DataError, ParameterError
 
@@ -17,6 +19,9 @@ PerValueEpsilons: TypeAlias = Mapping[Any, float] | Sequence[Mapping[str, Any]]
 """A mapping from label to epsilon; or a list of groups, each a mapping with ``values`` and ``epsilon``."""
 
 _GROUP = {"values", "epsilon"}
+_STRETCH = 1 << 16
+# Integers as large as this are too large for an epsilon, and larger ones for a float.
+_LARGE = 1 << 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,42 +56,85 @@ class Levels:
                 "a personalized mechanism must have one epsilon for all values and bots; "
                 "choose a mechanism without epsilons."
             )
-        given = np.zeros(domain.size)
-        for codes, wanted in _said(domain, said):
-            given[codes] = _checked(domain, epsilon, given, codes, wanted)
-        missing = domain.sensitive_codes[given[domain.sensitive_codes] == 0]
-        if len(missing):
+        given, epsilons = _read(domain, epsilon, said)
+        missing = domain.sensitive_count - int(np.count_nonzero(given))
+        if missing:
+            first = int(np.argmax(domain.sensitive & (given == 0)))
             raise ParameterError(
-                f"epsilons must give every sensitive value its epsilon; {len(missing)} of {domain.sensitive_count} "
-                f"have none, the first of them {_name(domain, missing[0])}."
+                f"epsilons must give every sensitive value its epsilon; {missing} of {domain.sensitive_count} "
+                f"have none, the first of them {_name(domain, first)}."
             )
         if domain.sensitive_count == 0:
             return cls((epsilon,), sealed(np.zeros(1, dtype=np.int64)))
-        different, levels = np.unique(given[domain.sensitive_codes], return_inverse=True)
-        return cls(tuple(different.tolist()), sealed(levels.astype(np.int64)))
+        used = [epsilons[place - 1] for place in np.flatnonzero(tallied(given)).tolist() if place]
+        different = sorted(set(used))
+        # One rank for groups of one epsilon, in the narrowest type: domains have millions of values.
+        ranks = np.searchsorted(different, [0.0, *epsilons]).astype(smallest_unsigned(len(different)))
+        levels = picked(ranks, given if domain.clear_count == 0 else given[domain.sensitive])
+        return cls(tuple(different), sealed(levels))
 
     @property
     def counts(self) -> list[int]:
         """How many values have each epsilon."""
-        counts: list[int] = np.bincount(self.levels).tolist()
+        counts: list[int] = tallied(self.levels).tolist()
         return counts
 
 
-def _said(domain: Domain, said: Any) -> Iterable[tuple[IntArray, list[Any]]]:
-    """Yield codes with what each of them is given, which may still be anything."""
+def tallied(levels: AnyArray) -> IntArray:
+    """Return how often each level comes, without a wide copy of them all."""
+    counts = np.zeros(int(levels.max()) + 1, dtype=np.int64)
+    for start in range(0, len(levels), _STRETCH):
+        counts += np.bincount(levels[start : start + _STRETCH], minlength=len(counts))
+    return counts
+
+
+def picked(table: AnyArray, levels: AnyArray) -> AnyArray:
+    """Return ``table[levels]``, without a wide copy of all levels."""
+    found = np.empty(len(levels), dtype=table.dtype)
+    for start in range(0, len(levels), _STRETCH):
+        found[start : start + _STRETCH] = table[levels[start : start + _STRETCH]]
+    return found
+
+
+def _read(domain: Domain, epsilon: float, said: Any) -> tuple[AnyArray, list[float]]:
+    """Return epsilons, and for each of the |X| values the place of its own among them, from 1 on; 0 if it has none."""
     if isinstance(said, Mapping):
-        yield _codes_of_labels(domain, list(said)), list(said.values())
-        return
+        return _of_labels(domain, epsilon, said)
     if not isinstance(said, Sequence) or isinstance(said, str | bytes):
         raise ParameterError(
             f"epsilons must be a mapping from label to epsilon, or a list of groups with values and epsilon, "
             f"got {type(said).__name__}."
         )
+    given, epsilons = np.zeros(domain.size, dtype=smallest_unsigned(len(said) + 1)), []
     for place, group in enumerate(said):
         if not isinstance(group, Mapping) or set(group) != _GROUP:
             raise ParameterError(f"group {place} of epsilons must have values and epsilon, and nothing else.")
-        codes = _codes_of_group(domain, group["values"], place)
-        yield codes, [group["epsilon"]] * len(codes)
+        mask = _mask_of_group(domain, group["values"], place)
+        first = int(np.argmax(mask))
+        name = _name(domain, first) if mask[first] else f"group {place}, which has no values"
+        epsilons.append(_checked(real_number(group["epsilon"]), epsilon, group["epsilon"], name))
+        _refuse_clear(domain, mask)
+        _refuse_twice(domain, np.flatnonzero(mask & (given > 0)))
+        given[mask] = place + 1
+    return given, epsilons
+
+
+def _of_labels(domain: Domain, epsilon: float, said: Mapping[Any, Any]) -> tuple[AnyArray, list[float]]:
+    codes, wanted = _codes_of_labels(domain, list(said)), list(said.values())
+    plain = {type(one) for one in wanted} <= {int, float}
+    numbers = [float(one) if abs(one) < _LARGE else inf for one in wanted] if plain else list(map(real_number, wanted))
+    different = sorted(set(numbers))
+    for one in different:
+        if not 0 < one <= epsilon:
+            # Named by the first value that is given it; nan is not even equal to itself.
+            first = next(place for place, number in enumerate(numbers) if not 0 < number <= epsilon)
+            _checked(numbers[first], epsilon, wanted[first], _name(domain, codes[first]))
+    given = np.zeros(domain.size, dtype=smallest_unsigned(len(different) + 1))
+    given[codes] = np.searchsorted(different, numbers) + 1
+    _refuse_clear(domain, given > 0)
+    if np.count_nonzero(given) < len(codes):
+        _refuse_twice(domain, np.delete(codes, np.unique(codes, return_index=True)[1]))
+    return given, different
 
 
 def _codes_of_labels(domain: Domain, labels: list[Any]) -> IntArray:
@@ -105,44 +153,41 @@ def _codes_of_labels(domain: Domain, labels: list[Any]) -> IntArray:
     return codes
 
 
-def _codes_of_group(domain: Domain, values: Any, place: int) -> IntArray:
+def _mask_of_group(domain: Domain, values: Any, place: int) -> BoolArray:
     if values is None:
         raise ParameterError(f"values of group {place} of epsilons must be named, got None.")
     try:
         mask = sensitive_mask(domain.space, values)
     except ParameterError as error:
         raise ParameterError(f"values of group {place} of epsilons are said like what is sensitive: {error}") from None
-    return np.arange(domain.size) if mask is None else np.flatnonzero(mask)
+    return np.ones(domain.size, dtype=np.bool_) if mask is None else mask
 
 
-def _checked(domain: Domain, epsilon: float, given: FloatArray, codes: IntArray, wanted: list[Any]) -> FloatArray:
-    """Return ``(m,)`` epsilons for codes that have none yet."""
-    numbers = np.array([real_number(one) for one in wanted])
-    wrong = np.flatnonzero(~(np.isfinite(numbers) & (numbers > 0)))
-    if len(wrong):
-        raise ParameterError(
-            f"epsilon of a value must be a finite number > 0, got {wanted[wrong[0]]!r} for "
-            f"{_name(domain, codes[wrong[0]])}."
-        )
-    large = np.flatnonzero(numbers > epsilon)
-    if len(large):
-        raise ParameterError(
-            f"epsilon must be the largest promise, {epsilon!r}, but {_name(domain, codes[large[0]])} is given "
-            f"{wanted[large[0]]!r}."
-        )
-    clear = codes[~domain.sensitive[codes]]
+def _checked(number: float, epsilon: float, wanted: object, name: str) -> float:
+    """Return an epsilon of the values of this name if it is a promise, and none above the largest."""
+    if not (isfinite(number) and number > 0):
+        raise ParameterError(f"epsilon of a value must be a finite number > 0, got {shown(wanted)} for {name}.")
+    if number > epsilon:
+        raise ParameterError(f"epsilon must be the largest promise, {epsilon!r}, but {name} is given {shown(wanted)}.")
+    return number
+
+
+def _refuse_clear(domain: Domain, mask: BoolArray) -> None:
+    if domain.clear_count == 0:
+        return
+    clear = np.flatnonzero(mask & ~domain.sensitive)
     if len(clear):
         raise ParameterError(
             f"epsilons are for sensitive values; {len(clear)} of the values named are not sensitive, "
             f"the first of them {_name(domain, clear[0])}."
         )
-    first = np.unique(codes, return_index=True)[1]
-    twice = np.append(codes[given[codes] > 0], np.delete(codes, first))
+
+
+def _refuse_twice(domain: Domain, twice: IntArray) -> None:
     if len(twice):
         raise ParameterError(
             f"epsilons must name a value once; {len(twice)} have two, the first of them {_name(domain, twice[0])}."
         )
-    return numbers
 
 
 def _name(domain: Domain, code: int) -> str:

@@ -17,6 +17,8 @@ _DIGITS = 120
 # e^-200 is about 2^-289.
 _WEIGHT_BITS = 400
 _LARGEST_EPSILON = 200.0
+# Characters of a text, and bits of an integer, that a refusal quotes.
+_QUOTED = 64
 
 
 def real_number(given: object) -> float:
@@ -29,6 +31,14 @@ def real_number(given: object) -> float:
         return inf
 
 
+def shown(given: object) -> str:
+    """Return how a refusal quotes a parameter: numbers and short texts as they are, anything else by its type."""
+    if isinstance(given, Integral) and int(given).bit_length() > _QUOTED:
+        return f"an integer of {int(given).bit_length()} bits"
+    short = isinstance(given, str) and len(given) <= _QUOTED
+    return repr(given) if short or given is None or isinstance(given, Real) else type(given).__name__
+
+
 def checked_epsilon(epsilon: object) -> float:
     """Return ``epsilon`` as a float, or refuse it.
 
@@ -37,12 +47,24 @@ def checked_epsilon(epsilon: object) -> float:
     """
     number = real_number(epsilon)
     if not isfinite(number) or number <= 0:
-        raise ParameterError(f"epsilon must be a finite number > 0, got epsilon={epsilon!r}.")
+        raise ParameterError(f"epsilon must be a finite number > 0, got epsilon={shown(epsilon)}.")
     if number > _LARGEST_EPSILON:
         raise ParameterError(
-            f"epsilon must be at most {_LARGEST_EPSILON:g}, got epsilon={epsilon!r}: that protects nothing."
+            f"epsilon must be at most {_LARGEST_EPSILON:g}, got epsilon={shown(epsilon)}: that protects nothing."
         )
     return number
+
+
+def refuse_silence(epsilon: float, threshold: float) -> None:
+    """Refuse an epsilon for which S, or what it is about, is below 1: the truth would never be told.
+
+    Raises:
+        ParameterError: if so.
+    """
+    if threshold < 1:
+        raise ParameterError(
+            f"epsilon={epsilon!r} is so small that the truth would never be told; choose a larger one."
+        )
 
 
 def exponential_below(epsilon: float) -> Fraction:
@@ -74,10 +96,7 @@ def truth_threshold(epsilon: float, inclusion: Fraction) -> int:
     """
     odds = inclusion * (exponential_below(epsilon) - 1)
     threshold = int(WORD_RANGE * odds / (1 + odds))
-    if threshold == 0:
-        raise ParameterError(
-            f"epsilon={epsilon!r} is so small that the truth would never be told; choose a larger one."
-        )
+    refuse_silence(epsilon, threshold)
     return min(threshold, WORD_RANGE - 1)
 
 
@@ -104,6 +123,16 @@ def logarithm(ratio: Fraction) -> float:
 
 def checked_n(n: object) -> int:
     """Return ``n`` if it can be a number of reports."""
-    if isinstance(n, bool) or not isinstance(n, Integral) or not 1 <= int(n) < 1 << 63:
-        raise ParameterError("n must be an integer of at least 1 that fits into 64 bits.")
-    return int(n)
+    return checked_whole("n", n)
+
+
+def checked_whole(name: str, given: object, least: int = 1, most: int = (1 << 63) - 1) -> int:
+    """Return a whole number, called by its name where it is none, or not in least..most.
+
+    Raises:
+        ParameterError: if so.
+    """
+    if isinstance(given, bool) or not isinstance(given, Integral) or not least <= int(given) <= most:
+        room = f"of at least {least} that fits into 64 bits" if most == (1 << 63) - 1 else f"in {least}..{most}"
+        raise ParameterError(f"{name} must be an integer {room}, got {name}={shown(given)}.")
+    return int(given)

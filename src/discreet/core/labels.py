@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any, Protocol
 
 import numpy as np
@@ -103,7 +104,25 @@ class Texts:
         return len(self.labels)
 
     def encode(self, values: Any) -> IntArray:
-        """Return ``(n,)`` codes."""
+        """Return ``(n,)`` codes.
+
+        NumPy's texts of fixed width (dtype U) cannot end in NUL: it is taken for what fills them up.
+        """
+        plain = columns.listed(values)
+        if plain is None:
+            return self._encode_arrow(values)
+        if self._ends_in_nul and isinstance(values, np.ndarray) and values.dtype.kind == "U":
+            raise DataError("texts of fixed width lose a NUL at their end, as some labels have; give a list of texts.")
+        try:
+            codes = np.fromiter(map(self._codes.get, plain, repeat(OUTSIDE)), np.int64, len(plain))
+        except TypeError:
+            raise DataError("values must all be text, as the labels are, got lists or the like.") from None
+        outside = np.flatnonzero(codes == OUTSIDE)
+        if len(outside):
+            codes[columns.places_of_other(plain, outside.tolist())] = MISSING
+        return codes
+
+    def _encode_arrow(self, values: Any) -> IntArray:
         import pyarrow as pa
 
         column, known = columns.text(values), self._known
@@ -116,6 +135,14 @@ class Texts:
         if column.null_count:
             codes = np.where(np.asarray(column.is_null()), MISSING, codes)
         return codes
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {label: code for code, label in enumerate(self.labels.tolist())}
+
+    @cached_property
+    def _ends_in_nul(self) -> bool:
+        return any(label.endswith("\0") for label in self.labels.tolist())
 
     @cached_property
     def _known(self) -> Any:
@@ -311,7 +338,7 @@ def flat(labels: Any, wanted: str = "labels") -> LabelSpace:
             f"{wanted} must have an order, so that codes do not change; got a set: sort it into a list."
         )
     try:
-        spelled = columns.text(labels, wanted) if _looks_like_text(labels) else columns.integers(labels, wanted)
+        spelled = _spelled(labels, wanted) if _looks_like_text(labels) else columns.integers(labels, wanted)
     except DataError as error:
         raise ParameterError(str(error)) from None
     _at_least_one(len(spelled), wanted)
@@ -343,10 +370,26 @@ def _integers(labels: IntArray, wanted: str) -> LabelSpace:
     return Integers(labels.copy(), order)
 
 
-def _texts(labels: Any, wanted: str) -> LabelSpace:
-    if labels.null_count:
-        raise ParameterError(f"{wanted} must not hold missing values, got {labels.null_count}.")
-    names = labels.to_pylist()
+def _spelled(labels: Any, wanted: str) -> list[Any]:
+    """Return labels as texts; None where one is missing."""
+    plain = columns.listed(labels, wanted)
+    if plain is None:
+        return list(columns.text(labels, wanted).to_pylist())
+    # Joined, a text of a class of its own, as NumPy's, becomes a plain one as it is; NumPy's own way drops a NUL.
+    found = ["".join((one,)) if isinstance(one, str) else one for one in plain]
+    for row in columns.places_of_other(found, range(len(found)), wanted):
+        found[row] = None
+    return found
+
+
+def _texts(names: list[Any], wanted: str) -> LabelSpace:
+    missing = names.count(None)
+    if missing:
+        raise ParameterError(f"{wanted} must not hold missing values, got {missing}.")
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        raise ParameterError(f"{wanted} must be text that can be written down, got half of a character.") from None
     _refuse_repeated(len(names) - len(set(names)), wanted)
     return Texts(np.array(names, dtype=np.dtypes.StringDType()))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Self, TypeAlias
 
@@ -9,10 +10,14 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, frozen
+from discreet.core.exact import shown
 from discreet.errors import DataError, MismatchError
 
 Blocks: TypeAlias = Mapping[str, AnyArray]
 """The columns of a batch of blocks, each ``(m,)`` or ``(m, width)``; a block law says which."""
+
+_MOST_REPORTS = 1 << 62
+_MASKED: type = np.ma.MaskedArray
 
 CLEAR = "clear"
 """Name of the column that holds the code of a value told in clear."""
@@ -40,6 +45,7 @@ class Column:
         return np.dtype(self.dtype).itemsize * (1 if self.width is None else self.width)
 
 
+@lru_cache(maxsize=256)
 def smallest_unsigned(bound: int) -> np.dtype[Any]:
     """Return the smallest unsigned type that holds 0..bound - 1."""
     return np.min_scalar_type(max(bound - 1, 0))
@@ -66,12 +72,22 @@ class Reports:
     simulated: bool = False
 
     def __post_init__(self) -> None:
-        """Make the columns read-only."""
-        sealed = MappingProxyType({name: frozen(column) for name, column in self.blocks.items()})
-        object.__setattr__(self, "blocks", sealed)
-        object.__setattr__(self, "clear", frozen(self.clear))
+        """Make the columns read-only; what is in them is for the mechanism to judge.
+
+        Raises:
+            DataError: if they are no columns of integers, or do not fit together.
+        """
+        check_header(self.fingerprint, self.n, self.simulated)
+        told, rows = 0, self.n
         if self.in_clear is not None:
+            if not is_plain(self.in_clear, "b") or len(self.in_clear) != rows:
+                raise DataError(f"in_clear must be ({rows},) booleans, one for each report, or None.")
+            told = int(np.count_nonzero(self.in_clear))
             object.__setattr__(self, "in_clear", frozen(self.in_clear))
+        if not is_plain(self.clear) or len(self.clear) != told:
+            raise DataError(f"clear must be ({told},) codes, one for each report in clear.")
+        object.__setattr__(self, "clear", frozen(self.clear))
+        object.__setattr__(self, "blocks", _sealed_blocks(self.blocks, (rows - told, rows)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Sealed columns cannot be pickled as they are; batches travel between processes all the same.
@@ -123,7 +139,11 @@ class Reports:
         if not batches:
             raise DataError("at least one batch of reports is needed, got none.")
         first = batches[0]
+        if not all(isinstance(batch, Reports) for batch in batches):
+            raise DataError("batches of reports are needed to make one of them, got something else.")
         refuse_strangers({batch.fingerprint for batch in batches})
+        if any(set(batch.blocks) != set(first.blocks) for batch in batches):
+            raise MismatchError("batches of one plan must have the same columns.")
         if len(batches) == 1:
             return first
         masks = [np.zeros(batch.n, dtype=np.bool_) if batch.in_clear is None else batch.in_clear for batch in batches]
@@ -135,6 +155,43 @@ class Reports:
             {name: np.concatenate([batch.blocks[name] for batch in batches]) for name in first.blocks},
             any(batch.simulated for batch in batches),
         )
+
+
+def _sealed_blocks(blocks: object, lengths: tuple[int, int]) -> Blocks:
+    """Return read-only columns, all of one of these lengths."""
+    if not isinstance(blocks, Mapping) or not blocks:
+        raise DataError("blocks must be columns by name, at least one.")
+    sealed = {}
+    for name, column in blocks.items():
+        if not is_plain(column, axes=2) or len(column) not in lengths:
+            raise DataError(f"blocks must be columns of integers with a row for each of {lengths[0]} blocks.")
+        lengths = len(column), len(column)
+        sealed[name] = frozen(column)
+    return MappingProxyType(sealed)
+
+
+def is_plain(array: object, kinds: str = "iu", axes: int = 1) -> bool:
+    """Return whether this is an array of these kinds of numbers, none of them masked, of at most so many axes."""
+    return (
+        isinstance(array, np.ndarray)
+        and array.dtype.kind in kinds
+        and 1 <= array.ndim <= axes
+        and not isinstance(array, _MASKED)
+    )
+
+
+def check_header(fingerprint: object, n: object, simulated: object) -> None:
+    """Refuse what cannot be said of a batch of reports.
+
+    Raises:
+        DataError: if there is no fingerprint, n is no number of reports, or it is not said whether they are simulated.
+    """
+    if type(fingerprint) is not str or not fingerprint:
+        raise DataError(f"fingerprint must be the mechanism's own, got {type(fingerprint).__name__}.")
+    if type(n) is not int or not 0 <= n < _MOST_REPORTS:
+        raise DataError(f"n must be a number of reports, an integer in 0..2^62 - 1, got n={shown(n)}.")
+    if type(simulated) is not bool:
+        raise DataError(f"simulated must be True or False, got {type(simulated).__name__}.")
 
 
 def block_count(blocks: Blocks) -> int:

@@ -75,6 +75,12 @@ def _by_labels(space: LabelSpace, labels: Any) -> BoolArray:
     mask = np.zeros(space.size, dtype=np.bool_)
     if not isinstance(labels, Iterable):
         raise ParameterError(f"sensitive must be a list of labels, got {type(labels).__name__}.")
+    if isinstance(labels, range) and isinstance(space, IntegerRange) and labels.step == 1:
+        # Without a code for every label: domains have millions of values.
+        first, last = labels.start - space.start, labels.stop - space.start
+        if 0 <= first <= last <= space.size:
+            mask[first:last] = True
+            return mask
     listed = labels if isinstance(labels, Sized) and not isinstance(labels, set | frozenset) else list(labels)
     if len(listed) == 0:
         return mask

@@ -3,8 +3,13 @@
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
+
 from discreet.arrays import IntArray, frozen
-from discreet.core.reports import refuse_strangers
+from discreet.core.reports import check_header, is_plain, refuse_strangers
+from discreet.errors import DataError, MismatchError
+
+_SAFE = 2.0**62
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -27,9 +32,21 @@ class Tally:
     simulated: bool = False
 
     def __post_init__(self) -> None:
-        """Make the counts read-only."""
-        object.__setattr__(self, "support", frozen(self.support))
-        object.__setattr__(self, "clear", frozen(self.clear))
+        """Make the counts 64-bit integers and read-only; whether a mechanism can have made them, it says itself.
+
+        Raises:
+            DataError: if they are no counts, or exceed the number of reports.
+        """
+        check_header(self.fingerprint, self.n, self.simulated)
+        for name in ("support", "clear"):
+            counts = getattr(self, name)
+            if not is_plain(counts):
+                raise DataError(f"{name} of a tally must be a column of integers.")
+            if len(counts) and (counts.min() < 0 or counts.max() > self.n):
+                raise DataError(f"{name} of a tally must be counts in 0..{self.n}, its number of reports.")
+            object.__setattr__(self, name, frozen(counts.astype(np.int64, copy=False)))
+        if len(self.clear) and total(self.clear) > self.n:
+            raise DataError(f"a tally of {self.n} reports must have no more than that in clear.")
 
     def __repr__(self) -> str:
         marks = ", simulated" if self.simulated else ""
@@ -39,7 +56,8 @@ class Tally:
         return (
             isinstance(other, Tally)
             and (self.fingerprint, self.n, self.simulated) == (other.fingerprint, other.n, other.simulated)
-            and bool((self.support == other.support).all() and (self.clear == other.clear).all())
+            and np.array_equal(self.support, other.support)
+            and np.array_equal(self.clear, other.clear)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -47,7 +65,7 @@ class Tally:
     @property
     def clear_total(self) -> int:
         """F: how many reports were in clear."""
-        return int(self.clear.sum())
+        return total(self.clear)
 
     def __add__(self, other: Self) -> Self:
         """Return the tally of both batches.
@@ -58,6 +76,8 @@ class Tally:
         if not isinstance(other, Tally):
             return NotImplemented
         refuse_strangers({self.fingerprint, other.fingerprint})
+        if len(self.support) != len(other.support) or len(self.clear) != len(other.clear):
+            raise MismatchError("tallies of one plan must have equally many counts.")
         return type(self)(
             self.fingerprint,
             self.n + other.n,
@@ -69,3 +89,10 @@ class Tally:
     def __radd__(self, other: object) -> Self:
         """Let ``sum`` start from its 0."""
         return self if other == 0 and isinstance(other, int) else NotImplemented
+
+
+def total(counts: IntArray) -> int:
+    """Return the sum of counts of at least 0, exactly, however large they are."""
+    # In floats first: a sum of forged counts could wrap.
+    small = float(counts.sum(dtype=np.float64)) < _SAFE
+    return int(counts.sum() if small else counts.sum(dtype=object))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
+from discreet.core.choices import checked_choice, meant
 from discreet.core.estimate import Estimate
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
@@ -52,11 +53,12 @@ def estimate(
         DataError: if there is no report.
         MismatchError: if reports and mechanism belong to different plans.
     """
-    if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}, got method={method!r}.")
-    known = [name for name in signature(METHODS[method]).parameters if name != "evidence"]
+    chosen = METHODS[checked_choice("method", method, METHODS)]
+    known = [name for name in signature(chosen).parameters if name != "evidence"]
     idle = [name for name in options if name not in known]
     if idle:
         takes = ", ".join(known) if known else "no options"
-        raise ParameterError(f"{', '.join(idle)} does nothing for method {method!r}, which takes {takes}.")
-    return METHODS[method](Evidence.of(mechanism, data), **options)
+        raise ParameterError(
+            f"{', '.join(idle)} does nothing for method {method!r}, which takes {takes}{meant(idle[0], known)}."
+        )
+    return chosen(Evidence.of(mechanism, data), **options)

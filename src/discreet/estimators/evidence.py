@@ -7,13 +7,14 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.core.estimate import score_ends
-from discreet.core.reports import Reports, refuse_strangers
+from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.estimators.likelihood import MakeRows, RowsHere
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.block_law import CountedBlocks, Extent, block_size
 from discreet.mechanisms.channel import Channel
+from discreet.mechanisms.consistency import refuse_flaws, refuse_unfit_reports, refuse_unfit_tally
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.singletons import DistinctSymbols
@@ -60,6 +61,8 @@ class Evidence:
             DataError: if there is no report.
             MismatchError: if they belong to another plan.
         """
+        if not isinstance(mechanism, BlockMechanism | Channel | Personalized):
+            raise ParameterError(f"mechanism must be what made the reports, got {type(mechanism).__name__}.")
         if isinstance(mechanism, Personalized):
             raise ParameterError("estimate_personalized takes what a personalized mechanism made; use it, or `common`.")
         if isinstance(data, Observed):
@@ -68,10 +71,10 @@ class Evidence:
             return replace(cls.of(mechanism, data.tally), blocks=data.membership, rows_of=data.rows_of)
         if not isinstance(data, Reports | Tally):
             raise DataError(f"reports or a tally of them are needed, got {type(data).__name__}.")
-        refuse_strangers({mechanism.fingerprint, data.fingerprint})
-        if data.n == 0:
-            raise DataError("at least one report is needed to estimate anything, got none.")
-        return cls(mechanism, data, None) if isinstance(data, Tally) else cls(mechanism, mechanism.tally(data), data)
+        if isinstance(data, Tally):
+            return cls(mechanism, refuse_unfit_tally(mechanism, data), None)
+        refuse_flaws(mechanism, refuse_unfit_reports(mechanism, data))
+        return cls(mechanism, refuse_unfit_tally(mechanism, mechanism.tally(data)), data)
 
     @property
     def n(self) -> int:

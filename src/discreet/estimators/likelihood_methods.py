@@ -6,6 +6,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.core.estimate import Estimate
+from discreet.core.exact import real_number, shown
 from discreet.errors import ParameterError
 from discreet.estimators.closed_form import singleton_gap, singleton_maximum
 from discreet.estimators.dense import dense_ascent
@@ -42,22 +43,34 @@ def maximum_likelihood(
             over all reports together, and at most 1e-4 per report (an explicit channel: 1e-4).
         progress: called with the passes done and the present gap.
     """
-    if tolerance is None:
-        explicit = isinstance(evidence.mechanism, Channel)
-        tolerance = _MISSING_PER_REPORT if explicit else max(min(_MISSING_PER_REPORT, _MISSING / evidence.n), 1e-12)
-    if not 1e-12 <= tolerance < np.inf:
-        raise ParameterError(f"tolerance must be a finite number of at least 1e-12, got tolerance={tolerance!r}.")
+    _check_progress(progress)
+    missing = _checked_tolerance(evidence, tolerance)
     mechanism = evidence.mechanism
     if isinstance(mechanism, Channel):
         frequencies, gap, passes = dense_ascent(
-            mechanism, evidence, _even_start(evidence), tolerance=tolerance, progress=progress
+            mechanism, evidence, _even_start(evidence), tolerance=missing, progress=progress
         )
         return _with_errors(evidence, frequencies, evidence.safe_variance, "mle", gap, passes)
     if mechanism.domain.sensitive_count == 0:
         return _with_errors(evidence, evidence.linear, evidence.safe_variance, "mle", 0.0, None)
     if evidence.has_one_block_per_value:
         return _of_singletons(evidence, mechanism)
-    return _of_blocks(evidence, mechanism, tolerance, progress)
+    return _of_blocks(evidence, mechanism, missing, progress)
+
+
+def _checked_tolerance(evidence: Evidence, tolerance: object) -> float:
+    if tolerance is None:
+        explicit = isinstance(evidence.mechanism, Channel)
+        return _MISSING_PER_REPORT if explicit else max(min(_MISSING_PER_REPORT, _MISSING / evidence.n), 1e-12)
+    number = real_number(tolerance)
+    if not 1e-12 <= number < np.inf:
+        raise ParameterError(f"tolerance must be a finite number of at least 1e-12, got tolerance={shown(tolerance)}.")
+    return number
+
+
+def _check_progress(progress: object) -> None:
+    if progress is not None and not callable(progress):
+        raise ParameterError(f"progress must be called with the passes and the gap, got {type(progress).__name__}.")
 
 
 def _even_start(evidence: Evidence) -> FloatArray:
@@ -141,6 +154,7 @@ def expectation_maximization(
         significance: of the thresholds that it starts from.
         progress: called with the iterations done and the present gap.
     """
+    _check_progress(progress)
     mechanism = evidence.mechanism
     start, _ = thresholded(evidence, checked_significance(significance), uniform=True)
     start = start / start.sum()

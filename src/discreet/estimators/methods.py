@@ -5,7 +5,9 @@ from statistics import NormalDist
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.core.choices import checked_choice
 from discreet.core.estimate import Estimate
+from discreet.core.exact import real_number, shown
 from discreet.errors import ParameterError
 from discreet.estimators.evidence import Evidence
 from discreet.estimators.simplex import norm_sub, project_onto_simplex
@@ -39,8 +41,7 @@ def threshold(evidence: Evidence, *, significance: float = 0.05, remainder: str 
         remainder: what becomes of the mass that is not kept: ``"uniform"`` shares it among the
             values below [ULDP], ``"zero"`` drops it [PIE].
     """
-    if remainder not in ("uniform", "zero"):
-        raise ParameterError(f"remainder must be 'uniform' or 'zero', got {remainder!r}.")
+    checked_choice("remainder", remainder, ("uniform", "zero"))
     frequencies, cut = thresholded(evidence, checked_significance(significance), uniform=remainder == "uniform")
     below = np.where(evidence.linear > cut, 0.0, frequencies)
     deviation = np.sqrt(evidence.variance(np.maximum(frequencies, 0)))
@@ -49,11 +50,14 @@ def threshold(evidence: Evidence, *, significance: float = 0.05, remainder: str 
     return finished(evidence, frequencies, errors, f"threshold ({remainder})", no_intervals=no_intervals)
 
 
-def checked_significance(significance: float) -> float:
+def checked_significance(significance: object) -> float:
     """Return a significance level, or refuse it."""
-    if not 0 < significance < 1:
-        raise ParameterError(f"significance must be between 0 and 1, both excluded, got {significance!r}.")
-    return significance
+    number = real_number(significance)
+    if not 0 < number < 1:
+        raise ParameterError(
+            f"significance must be a number between 0 and 1, both excluded, got {shown(significance)}."
+        )
+    return number
 
 
 def thresholded(evidence: Evidence, significance: float, *, uniform: bool) -> tuple[FloatArray, FloatArray]:

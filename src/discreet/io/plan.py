@@ -24,7 +24,6 @@ import msgspec
 
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.io.tables import read_labels
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
 from discreet.mechanisms.personalized import Personalized
 
@@ -101,6 +100,9 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             grid = self.grid
             return Domain.grid(lat=grid.lat, lon=grid.lon, rows=grid.rows, cols=grid.cols, **said)
         if self.file is not None:
+            # A device with a plan that spells its labels out needs no Arrow.
+            from discreet.io.tables import read_labels
+
             labels, marked = read_labels(folder / self.file.path, self.file.label, self.file.sensitive)
             if marked is not None and self.sensitive is not None:
                 raise ParameterError("sensitive must be said once, in the domain or in its file, not in both.")

@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
-from discreet.core.exact import checked_epsilon, real_number
+from discreet.core.exact import checked_epsilon, real_number, shown
 from discreet.core.random import RandomSource, fresh_words
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
@@ -296,20 +296,36 @@ class UnaryEncoding(BlockMechanism):
         *,
         clear_bits: bool = False,
     ) -> None:
-        epsilon = checked_epsilon(epsilon)
-        if theta == "optimal":
-            theta = optimal_theta(sensitive_size(domain), domain.size, epsilon, clear_bits=clear_bits).theta
-        noise = 1 / (1 + exp(epsilon / 2)) if theta is None else _noise(_checked_theta(theta), epsilon)
+        epsilon, size = checked_epsilon(epsilon), sensitive_size(domain)
+        if theta is None:
+            noise = 1 / (1 + exp(epsilon / 2))
+        elif isinstance(theta, str) and theta == "optimal":
+            noise = _best_noise(size, domain.size, epsilon, clear_bits)
+        else:
+            noise = _noise(_checked_theta(theta), epsilon)
         if clear_bits and domain.clear_count == 0:
             raise ParameterError("clear_bits does nothing where every value is sensitive; leave it out.")
-        law = IndependentBits.near(sensitive_size(domain), noise)
+        law = IndependentBits.near(size, noise)
         super().__init__(domain, epsilon, law, clear_blocks=clear_bits)
 
 
-def _noise(theta: float, epsilon: float) -> float:
+def _best_noise(size: int, total: int, epsilon: float, clear_bits: bool) -> float:
+    """Return d1 of the best theta, or the nearest that bits can have."""
+    if total < 2:
+        raise ParameterError("theta='optimal' has nothing to choose in a domain of one value; leave it out.")
+    best = optimal_theta(size, total, epsilon, clear_bits=clear_bits)
+    return _inclusion(best.theta, best.complement, epsilon)
+
+
+def _inclusion(theta: float, complement: float, epsilon: float) -> float:
     """Return d1. With e^-eps, not e^eps: no overflow."""
     told = theta * exp(-epsilon)
-    noise = told / (1 - theta + told)
+    return told / (complement + told)
+
+
+def _noise(theta: float, epsilon: float) -> float:
+    """Return d1 of a theta that was asked for."""
+    noise = _inclusion(theta, 1 - theta, epsilon)
     if not 2.0**-GREATEST_DEPTH < noise < 1 - 2.0**-GREATEST_DEPTH:
         raise ParameterError(
             f"theta={theta!r} needs bits too rare or too frequent at this epsilon; choose another one."
@@ -320,5 +336,7 @@ def _noise(theta: float, epsilon: float) -> float:
 def _checked_theta(theta: object) -> float:
     number = real_number(theta)
     if not 0 < number < 1:
-        raise ParameterError(f"theta must be a number between 0 and 1, both excluded, got theta={theta!r}.")
+        raise ParameterError(
+            f"theta must be a number between 0 and 1, both excluded, or 'optimal', got theta={shown(theta)}."
+        )
     return number

@@ -3,14 +3,18 @@
 import hashlib
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.epsilons import tallied
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column
 from discreet.theory.overlap import Overlap, from_pairs
+
+_STRETCH = 1 << 16
 
 
 class Extent(Protocol):
@@ -335,9 +339,12 @@ class UnevenLaw(_Plain, ABC):
         """Return None: sets of m values differ."""
         del m
 
-    @property
+    @cached_property
     def _levels_digest(self) -> str:
-        return hashlib.sha256(self.levels.astype("<u4").tobytes()).hexdigest()
+        digest = hashlib.sha256()
+        for start in range(0, len(self.levels), _STRETCH):
+            digest.update(self.levels[start : start + _STRETCH].astype("<u4").tobytes())
+        return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UnevenLaw) and self.describe() == other.describe()
@@ -348,8 +355,7 @@ class UnevenLaw(_Plain, ABC):
 
 def level_counts(size: int, levels: IntArray | None) -> list[int]:
     """Return how many of ``size`` values each level has."""
-    counts: list[int] = [size] if levels is None else np.bincount(levels).tolist()
-    return counts
+    return [size] if levels is None else tallied(levels).tolist()
 
 
 def spread(shares: tuple[Fraction, ...], levels: IntArray | None) -> float | FloatArray:

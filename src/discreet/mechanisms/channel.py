@@ -10,13 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, frozen
-from discreet.core.domain import Domain
+from discreet.core import columns
+from discreet.core.domain import Domain, checked_domain
 from discreet.core.exact import checked_n, logarithm
 from discreet.core.guarantee import Guarantee
 from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_source, fresh_words
-from discreet.core.reports import Column, Reports, refuse_strangers, smallest_unsigned
-from discreet.core.tally import Tally
-from discreet.errors import DataError, ParameterError
+from discreet.core.reports import Column, Reports, smallest_unsigned
+from discreet.core.tally import Tally, total
+from discreet.errors import ParameterError
+from discreet.mechanisms.consistency import refuse_unfit_reports, refuse_unfit_tally
 from discreet.theory.worst import worst_distribution
 
 _ROW_TOLERANCE = 1e-9
@@ -49,13 +51,12 @@ class Channel:
     clear_blocks: ClassVar[bool] = False
 
     def __init__(self, matrix: Any, domain: Domain | None = None) -> None:
-        try:
-            object.__setattr__(self, "matrix", frozen(np.array(matrix, dtype=np.float64)))
-        except (TypeError, ValueError):
-            raise ParameterError("matrix must be (|X|, |Y|) numbers.") from None
+        object.__setattr__(self, "matrix", frozen(columns.reals(matrix, "matrix")))
         if self.matrix.ndim != 2 or 0 in self.matrix.shape:
             raise ParameterError(f"matrix must be (|X|, |Y|), got shape {self.matrix.shape}.")
-        object.__setattr__(self, "domain", Domain(range(len(self.matrix))) if domain is None else domain)
+        object.__setattr__(
+            self, "domain", Domain(range(len(self.matrix))) if domain is None else checked_domain(domain)
+        )
         if len(self.matrix) != self.domain.size:
             raise ParameterError(f"matrix must have a row per value ({self.domain.size}), got {len(self.matrix)}.")
         rows = self.matrix.sum(axis=1)
@@ -161,8 +162,8 @@ class Channel:
         return Reports(self.fingerprint, len(codes), None, nothing, {"output": output}, not random.secure)
 
     def tally(self, reports: Reports) -> Tally:
-        """Count the outputs."""
-        refuse_strangers({self.fingerprint, reports.fingerprint})
+        """Count the outputs; errors as for `BlockMechanism.tally`."""
+        refuse_unfit_reports(self, reports)
         counts = np.bincount(reports.blocks["output"], minlength=self.outputs).astype(np.int64)
         return Tally(self.fingerprint, reports.n, counts, np.zeros(0, dtype=np.int64), reports.simulated)
 
@@ -173,7 +174,7 @@ class Channel:
 
     def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return whether nonnegative counts could be those of n reports."""
-        return len(clear) == 0 and int(support.sum(dtype=object)) == n
+        return len(clear) == 0 and total(support) == n and not support[self.matrix.max(axis=0) == 0].any()
 
     def empty_tally(self) -> Tally:
         """Return the zero of addition."""
@@ -200,9 +201,7 @@ class Channel:
 
     def linear(self, tally: Tally) -> FloatArray:
         """Return the unbiased ``(|X|,)`` estimate of the frequencies."""
-        refuse_strangers({self.fingerprint, tally.fingerprint})
-        if tally.n == 0:
-            raise DataError("at least one report is needed to estimate anything, got none.")
+        refuse_unfit_tally(self, tally)
         estimate: FloatArray = (tally.support / tally.n) @ self.decoder
         return estimate
 

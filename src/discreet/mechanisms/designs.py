@@ -24,6 +24,7 @@ from discreet.core.domain import Domain
 from discreet.core.exact import checked_epsilon
 from discreet.core.random import WORD_RANGE, RandomSource, toss, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
+from discreet.core.tally import total
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
@@ -216,11 +217,11 @@ class BlockDesign(BlockMechanism):
             return super().can_tally(n, support, clear)
         blocks = n
         for k, counts in zip(self.law.sizes, support.reshape(2, -1), strict=True):
-            own, rest = divmod(int(counts.sum(dtype=object)), k)
+            own, rest = divmod(total(counts), k)
             if rest or int(counts.max()) > own:
                 return False
             blocks -= own
-        return blocks == int(clear.sum(dtype=object))
+        return blocks == total(clear)
 
 
 def _law_of(design: Design) -> Subsets | MixedSubsets:

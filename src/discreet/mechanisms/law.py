@@ -21,15 +21,24 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.columns import integers
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.exact import checked_epsilon, checked_n, likelihood_ratio, logarithm, truth_threshold
+from discreet.core.exact import (
+    checked_epsilon,
+    checked_n,
+    checked_whole,
+    likelihood_ratio,
+    logarithm,
+    truth_threshold,
+)
 from discreet.core.guarantee import Guarantee, LevelPromise
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, toss
 from discreet.core.reports import CLEAR, Blocks, Column, Reports, refuse_strangers, smallest_unsigned
-from discreet.core.tally import Tally
-from discreet.errors import DataError, ParameterError
+from discreet.core.tally import Tally, total
+from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, CountedBlocks, block_size, level_counts, spread
 from discreet.mechanisms.channel import Channel
+from discreet.mechanisms.consistency import refuse_unfit_reports, refuse_unfit_tally
 from discreet.theory.decoder import Decoder, PerValue
 from discreet.theory.lasting import Lasting
 from discreet.theory.moments import Moments
@@ -158,12 +167,12 @@ class BlockMechanism:
             return self.epsilon
         return self.epsilons[int(self.law.levels[np.searchsorted(self.domain.sensitive_codes, code)])]
 
-    @property
+    @cached_property
     def block_columns(self) -> tuple[Column, ...]:
         """How the block of a report is written down."""
         return self.law.columns
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         """How a report is written down: the code of a value in clear, where there are such values, or a block."""
         size = self.domain.size
@@ -249,7 +258,7 @@ class BlockMechanism:
         return _or_noise(slot, truth & ~told), told
 
     def _new_blocks(self, n: int) -> dict[str, AnyArray]:
-        shapes = {c.name: ((n,) if c.width is None else (n, c.width), c.dtype) for c in self.law.columns}
+        shapes = {c.name: ((n,) if c.width is None else (n, c.width), c.dtype) for c in self.block_columns}
         return {name: np.empty(shape, dtype=dtype) for name, (shape, dtype) in shapes.items()}
 
     def _reports(
@@ -268,12 +277,17 @@ class BlockMechanism:
             codes: ``(n,)`` integers in 0..|X| - 1.
             size: reports per batch; None for about 64 MB of them, a million at most.
             random: as for `obfuscate`.
+
+        Raises:
+            ParameterError: if a size is given that is no whole number of at least 1.
+            DataError: if codes are no column of integers; if one of them is not in the domain, with its batch.
         """
-        random = checked_source(random)
         if size is None:
             size = min(max(_BATCH_BYTES // sum(column.bytes for column in self.columns), 1), _MOST_PER_BATCH)
-        for start in range(0, len(codes), size):
-            yield self.obfuscate_codes(codes[start : start + size], random=random)
+        # Checked here and now, not when the first batch is asked for.
+        step, source = checked_whole("size", size), checked_source(random)
+        column = codes if isinstance(codes, np.ndarray) and codes.ndim == 1 else integers(codes, "codes")
+        return (self.obfuscate_codes(column[at : at + step], random=source) for at in range(0, len(column), step))
 
     # The collector
 
@@ -281,9 +295,10 @@ class BlockMechanism:
         """Count what estimation needs.
 
         Raises:
+            DataError: if they are none that this mechanism makes.
             MismatchError: if the reports belong to another plan.
         """
-        refuse_strangers({self.fingerprint, reports.fingerprint})
+        refuse_unfit_reports(self, reports)
         support = np.zeros(self.support_size, dtype=np.int64)
         if len(support):
             self.law.add_counts(reports.blocks, support)
@@ -304,14 +319,14 @@ class BlockMechanism:
 
     def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return whether nonnegative counts could be those of n reports."""
-        # In floats first: sums of forged counts could wrap.
-        if float(clear.sum(dtype=np.float64)) > n or (len(support) and int(support.max()) > n):
+        told = total(clear)
+        blocks = n if self.clear_blocks else n - told
+        if told > n or (len(support) and int(support.max()) > blocks):
             return False
-        blocks = n if self.clear_blocks else n - int(clear.sum())
-        if len(support) and int(support.max()) > blocks:
-            return False
+        if not len(support):
+            return told == n
         size = 1 if isinstance(self.law, CountedBlocks) else block_size(self.law)
-        return not len(support) or size is None or int(support.sum(dtype=object)) == size * blocks
+        return size is None or total(support) == size * blocks
 
     def empty_tally(self) -> Tally:
         """Return the zero of addition."""
@@ -348,11 +363,9 @@ class BlockMechanism:
 
         Raises:
             MismatchError: if the tally belongs to another plan.
-            DataError: if it is empty.
+            DataError: if it is empty, or none that this mechanism can have made.
         """
-        refuse_strangers({self.fingerprint, tally.fingerprint})
-        if tally.n == 0:
-            raise DataError("at least one report is needed to estimate anything, got none.")
+        refuse_unfit_tally(self, tally)
         support = self.law.support_of(tally.support) if len(tally.support) else tally.support
         counts = support.astype(np.float64), tally.clear.astype(np.float64)
         return self.arrange(*self.decoder.estimate(*counts, tally.n))

@@ -16,6 +16,7 @@ import numpy as np
 
 from discreet.arrays import IntArray, sealed
 from discreet.core.bots import checked_tags
+from discreet.core.choices import checked_choice
 from discreet.core.domain import Domain, checked_domain
 from discreet.core.exact import checked_epsilon
 from discreet.core.guarantee import Guarantee
@@ -115,7 +116,7 @@ class Personalized:
 
     def _built(self, mechanism: Build, epsilon: float, options: dict[str, Any]) -> BlockMechanism:
         extended, epsilon = self.domain.with_bots(self.tags), checked_epsilon(epsilon)
-        common = (_named(mechanism) if isinstance(mechanism, str) else mechanism)(extended, epsilon, **options)
+        common = (mechanism if callable(mechanism) else _named(mechanism))(extended, epsilon, **options)
         if not isinstance(common, BlockMechanism):
             raise ParameterError(f"mechanism must make a block mechanism, got {type(common).__name__}.")
         # The guarantee is stated for this domain and this epsilon, so the common mechanism must be for them.
@@ -237,12 +238,10 @@ def candidates_left(domain: Domain, seen_in_clear: int) -> int:
     return domain.size - int(seen_in_clear)
 
 
-def _named(name: str) -> Callable[..., BlockMechanism]:
+def _named(name: object) -> Callable[..., BlockMechanism]:
     from discreet.mechanisms import BLOCK_MECHANISMS
 
-    if name not in BLOCK_MECHANISMS:
-        raise ParameterError(f"mechanism must be one of {', '.join(BLOCK_MECHANISMS)}, got {name!r}.")
-    return BLOCK_MECHANISMS[name]
+    return BLOCK_MECHANISMS[checked_choice("mechanism", name, BLOCK_MECHANISMS)]
 
 
 def _cells(domain: Domain, rows: int, cols: int) -> tuple[tuple[str, ...], IntArray]:

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, IntArray, WordArray
-from discreet.core.epsilons import Levels
+from discreet.core.epsilons import Levels, picked
 from discreet.core.exact import noise_weight
+from discreet.core.random import RandomSource
 from discreet.errors import ParameterError
 from discreet.mechanisms.bits import GREATEST_DEPTH, PIECE_WORDS, PRECISION_BITS, BitStrings
 from discreet.mechanisms.block_law import UnevenLaw, level_counts
@@ -60,6 +61,8 @@ class UnevenBits(UnevenLaw, BitStrings):
             )
         if min(self.thresholds) < 1 or max(self.thresholds) >= 1 << self.depth or self.depth > GREATEST_DEPTH:
             raise ParameterError(f"thresholds must be integers in 1..2^depth - 1, got depth {self.depth!r}.")
+        # Now, not when the first report is wanted.
+        _ = self._turns, self._levels_digest
 
     @classmethod
     def keeping(cls, promises: Levels) -> "UnevenBits":
@@ -97,32 +100,52 @@ class UnevenBits(UnevenLaw, BitStrings):
             "levels": self._levels_digest,
         }
 
+    @property
+    def _wide(self) -> bool:
+        """Whether eight rows, which are a whole number of lanes, are more than a piece."""
+        return self._row_bytes > PIECE_WORDS // self.depth
+
     @cached_property
     def _piece_lanes(self) -> int:
-        # Eight rows are a whole number of lanes, so that every piece begins with the first bit of a row.
         wanted = PIECE_WORDS // self.depth
-        return self._row_bytes * max(wanted // self._row_bytes, 1)
+        # Every piece of narrow rows begins with the first bit of one; wide rows are cut into pieces each by itself.
+        return wanted if self._wide else self._row_bytes * (wanted // self._row_bytes)
 
     @cached_property
     def _turns(self) -> WordArray:
-        """``(depth + 1, piece lanes)`` where a binary digit of a bit's threshold differs from the digit before it.
+        """``(depth + 1, lanes)`` where a binary digit of a bit's threshold differs from the digit before it.
 
-        Digits go from the last one to the first, with a 0 before and after them.
+        Digits go from the last one to the first, with a 0 before and after them. Lanes are those of a piece; of wide
+        rows, those of one row.
         """
-        thresholds = np.zeros(8 * self._row_bytes, dtype=np.uint64)
-        thresholds[: self.size] = np.array(self.thresholds, dtype=np.uint64)[self.levels]
+        thresholds = np.array(self.thresholds, dtype=np.uint64)
         digits = (thresholds >> np.arange(self.depth, dtype=np.uint64)[:, None] & np.uint64(1)).astype(np.bool_)
-        turns = np.diff(digits, axis=0, prepend=False, append=False)
-        rows = np.packbits(turns, axis=1, bitorder="little")
-        whole: WordArray = np.tile(rows, 8 * self._piece_lanes // self._row_bytes).view("<u8")
+        of_levels = np.diff(digits, axis=0, prepend=False, append=False)
+        rows = np.zeros(
+            (self.depth + 1, -(-self._row_bytes // 8) * 8 if self._wide else self._row_bytes), dtype=np.uint8
+        )
+        for row, turns in zip(rows, of_levels, strict=True):
+            row[: self._row_bytes] = np.packbits(picked(turns, self.levels), bitorder="little")
+        whole: WordArray = (rows if self._wide else np.tile(rows, 8 * self._piece_lanes // self._row_bytes)).view("<u8")
         return whole
 
-    def _ladder(self, words: AnyArray) -> AnyArray:
+    def _fill_with_noise(self, flat: AnyArray, random: RandomSource) -> None:
+        if not self._wide:
+            super()._fill_with_noise(flat, random)
+            return
+        for row in flat.reshape(-1, self._row_bytes):
+            for first in range(0, self._turns.shape[1], self._piece_lanes):
+                piece = row[8 * first : 8 * (first + self._piece_lanes)]
+                lanes = -(-len(piece) // 8)
+                words = random.words(lanes * self.depth).reshape(self.depth, lanes)
+                piece[:] = self._ladder(words, first).view(np.uint8)[: len(piece)]
+
+    def _ladder(self, words: AnyArray, first: int = 0) -> AnyArray:
         # Each step gives a bit its threshold's digit with probability 1/2, where its word is 0, and else leaves it.
         # What is carried along is the bit XOR the coming digit, so that a step is an AND with the word, and an XOR with
         # what tells this digit from the next.
         lanes = words.shape[1]
-        turns = self._turns[:, :lanes]
+        turns = self._turns[:, first : first + lanes]
         bits: AnyArray = turns[0]
         for word, turn in zip(words, turns[1:], strict=True):
             bits = np.bitwise_and(bits, word, out=word)
@@ -136,10 +159,10 @@ def best_odds(promises: Levels) -> Fraction:
     Its logarithm has the slope 2/(1 + r) - 1/r + sum(beta^2/(1 - r beta)^2) / sum(beta/(1 - r beta)), which ascends
     from minus infinity to what is positive at r = 1 or infinite at r = 1/max(beta).
     """
-    beta = [float(noise_weight(epsilon)) for epsilon in promises.epsilons]
+    beta, counts = [float(noise_weight(epsilon)) for epsilon in promises.epsilons], promises.counts
 
     def slope(r: float) -> float:
-        shares = [n * b / (1 - r * b) for n, b in zip(promises.counts, beta, strict=True)]
+        shares = [n * b / (1 - r * b) for n, b in zip(counts, beta, strict=True)]
         steeper = fsum(share * b / (1 - r * b) for share, b in zip(shares, beta, strict=True))
         return 2 / (1 + r) - 1 / r + steeper / fsum(shares)
 

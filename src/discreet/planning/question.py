@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.core.choices import checked_choice
 from discreet.core.domain import Domain
 from discreet.core.exact import checked_epsilon, checked_n, real_number
 from discreet.errors import ParameterError
@@ -103,8 +104,7 @@ class Question:
             ParameterError: if a number is out of range, or the target is not one or lacks what it is about.
         """
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        if self.target not in get_args(Target):
-            raise ParameterError(f"target must be among {', '.join(get_args(Target))}, got {self.target!r}.")
+        checked_choice("target", self.target, get_args(Target))
         if self.target == "distribution" and self.people.even:
             raise ParameterError("target 'distribution' needs the distribution p; give it or choose another target.")
         if self.target == "sensitive-mass" and not self.people.even:

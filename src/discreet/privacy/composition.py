@@ -14,17 +14,17 @@ import numpy as np
 from discreet.arrays import BoolArray
 from discreet.core.exact import checked_epsilon
 from discreet.errors import MismatchError, ParameterError
-from discreet.mechanisms import Channel, Mechanism
+from discreet.mechanisms import BlockMechanism, Channel, Mechanism
 from discreet.privacy.derived import Derived, derive, refuse_large
 from discreet.privacy.notions import Protection, exact_ratio, required, smallest_epsilon
 from discreet.privacy.verify import verify
 
 
-def sequential(first: Channel, second: Channel | Sequence[Channel]) -> Derived:
+def sequential(first: Mechanism, second: Mechanism | Sequence[Mechanism]) -> Derived:
     """Compose two reports of one value.
 
     Args:
-        first: Q0.
+        first: Q0; a mechanism is spelled out as its channel, here and below.
         second: Q1, the same whatever the first report says; or, adaptively, one channel per output of ``first``.
 
     Returns:
@@ -34,6 +34,7 @@ def sequential(first: Channel, second: Channel | Sequence[Channel]) -> Derived:
         ParameterError: if a part is not ULDP for any epsilon, or there is not one second channel per first output.
         MismatchError: if they are not over the same domain.
     """
+    first = _channel(first, "first")
     found = required(smallest_epsilon(first, "ULDP"), "the first channel")
     seconds = _one_per_output(first, second)
     known: dict[int, Protection] = {}
@@ -46,7 +47,7 @@ def sequential(first: Channel, second: Channel | Sequence[Channel]) -> Derived:
     return _product(first, seconds, protected.reshape(-1), ratio)
 
 
-def integrated(own: Channel, other: Channel) -> Derived:
+def integrated(own: Mechanism, other: Mechanism) -> Derived:
     """Compose a ULDP report to one collector with an LDP report of the same value to another one.
 
     A protected report of the first and any report of the second are at most a factor e^(eps_A + eps_B) likelier from
@@ -54,14 +55,18 @@ def integrated(own: Channel, other: Channel) -> Derived:
 
     Args:
         own: (X_S, Y_P, eps_A)-ULDP.
-        other: eps_B-LDP over the same domain, for every value, whatever the domain calls sensitive.
+        other: eps_B-LDP over the same values, for every one of them, whatever its domain calls sensitive.
 
     Raises:
         ParameterError: if ``own`` is not ULDP, or ``other`` not LDP, for any epsilon.
-        MismatchError: if they are not over the same domain.
+        MismatchError: if they are not over the same values.
     """
-    required(smallest_epsilon(other, "LDP"), "the other collector's channel")
-    return sequential(own, other)
+    first, second = _channel(own, "own"), _channel(other, "other")
+    required(smallest_epsilon(second, "LDP"), "the other collector's channel")
+    if first.domain.space.describe() != second.domain.space.describe():
+        raise MismatchError("both channels must be over the same values in the same order.")
+    # What protects every value protects those that the first collector calls sensitive.
+    return sequential(first, Channel(second.matrix, first.domain))
 
 
 def split_epsilon(epsilon: float, reports: int) -> float:
@@ -92,8 +97,17 @@ def repeated_epsilon(mechanism: Mechanism, reports: int) -> float:
     return reports * found.realised
 
 
-def _one_per_output(first: Channel, second: Channel | Sequence[Channel]) -> list[Channel]:
-    seconds = [second] * first.outputs if isinstance(second, Channel) else list(second)
+def _channel(given: object, name: str) -> Channel:
+    if not isinstance(given, Channel | BlockMechanism):
+        raise ParameterError(f"{name} must be a channel or a mechanism, got {type(given).__name__}.")
+    return given.channel()
+
+
+def _one_per_output(first: Channel, second: Mechanism | Sequence[Mechanism]) -> list[Channel]:
+    given = list(second) if isinstance(second, list | tuple) else [second] * first.outputs
+    # Spelled out once each: the same one may stand for many outputs.
+    spelled = {id(one): _channel(one, "second") for one in given}
+    seconds = [spelled[id(one)] for one in given]
     if len(seconds) != first.outputs or len({channel.outputs for channel in seconds}) != 1:
         raise ParameterError(
             f"second must be a channel, or {first.outputs} channels (one per output of the first) with equally many "

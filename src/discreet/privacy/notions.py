@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, frozen
+from discreet.core.choices import checked_choice
 from discreet.errors import ParameterError
 from discreet.mechanisms import Channel
 
@@ -69,8 +70,7 @@ def smallest_epsilon(source: Channel | Any, notion: Notion, *, sensitive: Any = 
     Raises:
         ParameterError: if the matrix does not hold probabilities, or ``sensitive`` does not fit.
     """
-    if notion not in _NOTIONS:
-        raise ParameterError(f"notion must be one of {', '.join(_NOTIONS)}, got notion={notion!r}.")
+    checked_choice("notion", notion, _NOTIONS)
     return _judged(*_checked(source, notion, sensitive), notion)
 
 

@@ -1,10 +1,9 @@
 """Numbers that users of this room give, checked in one place."""
 
 from math import isfinite
-from numbers import Integral
 from typing import Any
 
-from discreet.core.exact import real_number
+from discreet.core.exact import checked_whole, real_number, shown
 from discreet.errors import ParameterError
 
 
@@ -19,11 +18,7 @@ def checked_count(name: str, given: Any, least: int = 1) -> int:
     Raises:
         ParameterError: if it is none, too small, or does not fit into 64 bits.
     """
-    if isinstance(given, bool) or not isinstance(given, Integral) or not least <= int(given) < 1 << 63:
-        raise ParameterError(
-            f"{name} must be an integer of at least {least} that fits into 64 bits, got {name}={given!r}."
-        )
-    return int(given)
+    return checked_whole(name, given, least)
 
 
 def checked_level(level: Any) -> float:
@@ -34,5 +29,5 @@ def checked_level(level: Any) -> float:
     """
     number = real_number(level)
     if not (isfinite(number) and 0 < number < 1):
-        raise ParameterError(f"level must be a number between 0 and 1, both excluded, got level={level!r}.")
+        raise ParameterError(f"level must be a number between 0 and 1, both excluded, got level={shown(level)}.")
     return number

@@ -28,8 +28,8 @@ from functools import partial
 from math import isqrt, log
 from typing import Any
 
+from discreet.core.choices import checked_choice
 from discreet.core.random import RandomSource, checked_source
-from discreet.errors import ParameterError
 from discreet.kernels import neighbours
 from discreet.risk.checks import checked_count, checked_level
 from discreet.risk.intervals import around, half_sample_spread
@@ -73,8 +73,7 @@ def divergence(
         DataError: if there are too few scores, or they are not finite.
         ParameterError: if a parameter is out of range.
     """
-    if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}, got method={method!r}.")
+    checked_choice("method", method, METHODS)
     level, halves = checked_level(level), checked_count("halves", halves, 0)
     sample = sample_of(genuine, impostors)
     statistic, told = chosen_estimator(sample, method)

@@ -30,7 +30,7 @@ from discreet.risk.checks import checked_count, checked_level
 from discreet.risk.divergence import chosen_estimator, described, divergence, divergence_of_counts
 from discreet.risk.intervals import half_users_spread
 from discreet.risk.measured import Information, bits
-from discreet.risk.samples import Sample, ScoreCounts, as_array, checked_numbers, sample_of
+from discreet.risk.samples import Sample, ScoreCounts, as_array, checked_numbers, sample_of, scaled
 from discreet.risk.steps import fitted_steps
 from discreet.risk.variational import FOLDS, Fold, Mean, certified_by_counts, contrastive, even_folds, variational
 
@@ -195,7 +195,7 @@ def checked_matrix(scores: Any) -> AnyArray:
     matrix = as_array(scores, "scores")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 4:
         raise DataError(f"scores must be a square matrix of at least 4 rows, got shape {matrix.shape}.")
-    return checked_numbers(matrix, "matrix")
+    return scaled(checked_numbers(matrix, "matrix"))[0]
 
 
 def _fold(matrix: AnyArray, p: FloatArray, tested: Any) -> Fold:

@@ -78,11 +78,17 @@ def sample_of(genuine: Any, impostors: Any) -> Sample:
     first, second = checked_scores(genuine, "genuine", _FEWEST_GENUINE), checked_scores(impostors, "impostor", 1)
     if first.dtype != second.dtype:
         first, second = first.astype(np.float64), second.astype(np.float64)
-    largest = max(float(abs(end)) for array in (first, second) for end in (array.min(), array.max()))
-    if first.dtype == np.float64 and largest > _LARGEST_FLOAT:
-        # By a power of two, which changes nothing but keeps the differences finite.
-        first, second = first / 16, second / 16
+    first, second = scaled(first, second)
     return Sample(np.sort(first), np.sort(second))
+
+
+def scaled(*scores: AnyArray) -> list[AnyArray]:
+    """Return scores of one scale whose differences are finite, all of them divided by 16 where some are very large.
+
+    By a power of two, which changes nothing else.
+    """
+    largest = max(float(abs(end)) for array in scores for end in (array.min(), array.max()))
+    return [array / 16 if array.dtype == np.float64 and largest > _LARGEST_FLOAT else array for array in scores]
 
 
 def checked_scores(scores: Any, kind: str, fewest: int) -> AnyArray:

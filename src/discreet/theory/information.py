@@ -21,7 +21,8 @@ from math import expm1
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.exact import checked_epsilon, real_number
+from discreet.core.exact import checked_epsilon, real_number, refuse_silence
+from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
 
 Three = tuple[float, float, float]
@@ -55,6 +56,8 @@ class Instance:
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "total", total)
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        # No block is likelier as noise than surely: this is the most that S can be.
+        refuse_silence(self.epsilon, WORD_RANGE * expm1(self.epsilon))
 
     @property
     def clear_size(self) -> int:

@@ -28,6 +28,7 @@ class Theta:
 
     Attributes:
         theta: the probability that one's own bit is set.
+        complement: 1 - theta, to its own last digit where theta is rounded to 1.
         sensitive_mass: the mass that it is best for.
         minimax: whether that mass is the worst one, rather than given.
         closed_form: whether the mass was given or is at an end of 0..1; else it was found by bisection.
@@ -36,6 +37,7 @@ class Theta:
     """
 
     theta: float
+    complement: float
     sensitive_mass: float
     minimax: bool
     closed_form: bool
@@ -67,6 +69,7 @@ def optimal_theta(
     own, noise = _own_cost(instance), _noise_cost(instance, mass, clear_bits)
     return Theta(
         1 / (1 + sqrt(noise / own)),
+        sqrt(noise) / (sqrt(own) + sqrt(noise)),
         mass,
         minimax=sensitive_mass is None,
         closed_form=sensitive_mass is not None or mass in {0.0, 1.0},

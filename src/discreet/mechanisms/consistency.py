@@ -1,0 +1,135 @@
+"""Whether reports and tallies can be a mechanism's: asked before anything is estimated from them.
+
+What is read from outside is judged row by row where it is read (`discreet.io.wire`). What somebody puts together by
+hand has the same plan's mark, but need not be what its mechanism makes.
+"""
+
+from typing import Protocol
+
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.core.domain import Domain
+from discreet.core.reports import Blocks, Column, Reports, refuse_strangers
+from discreet.core.tally import Tally
+from discreet.errors import DataError
+
+
+class Maker(Protocol):
+    """What must be known of a mechanism to judge what is said to come from it."""
+
+    @property
+    def domain(self) -> Domain:
+        """Return the values."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Return what marks the plan."""
+        ...
+
+    @property
+    def clear_blocks(self) -> bool:
+        """Return whether reports in clear carry a block too."""
+        ...
+
+    @property
+    def block_columns(self) -> tuple[Column, ...]:
+        """Return how a block is written down."""
+        ...
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return which blocks no device can have sent."""
+        ...
+
+    def empty_tally(self) -> Tally:
+        """Return the tally of no reports."""
+        ...
+
+    def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
+        """Return whether counts could be those of n reports."""
+        ...
+
+
+def refuse_unfit_reports(mechanism: Maker, reports: object) -> Reports:
+    """Return reports whose columns are this mechanism's; what is in the blocks is judged by `refuse_flaws`.
+
+    Raises:
+        DataError: if they are no reports, or none that this mechanism makes.
+        MismatchError: if they belong to another plan.
+    """
+    if not isinstance(reports, Reports):
+        raise DataError(f"reports are needed, got {type(reports).__name__}.")
+    refuse_strangers({mechanism.fingerprint, reports.fingerprint})
+    wanted = {column.name: column for column in mechanism.block_columns}
+    if set(reports.blocks) != set(wanted):
+        raise DataError(f"reports of this mechanism have the columns {', '.join(wanted)}, these have others.")
+    for name, column in wanted.items():
+        shape = (reports.block_count,) if column.width is None else (reports.block_count, column.width)
+        if reports.blocks[name].dtype != column.dtype or reports.blocks[name].shape != shape:
+            width = "" if column.width is None else f" in rows of {column.width}"
+            raise DataError(f"column {name!r} of reports of this mechanism must be {np.dtype(column.dtype)}{width}.")
+    if reports.block_count != reports.n - (0 if mechanism.clear_blocks else len(reports.clear)):
+        raise DataError("reports of this mechanism must each have a block, or a value in clear in its place.")
+    _refuse_clear(mechanism, reports)
+    return reports
+
+
+def _refuse_clear(mechanism: Maker, reports: Reports) -> None:
+    codes, domain = reports.clear, mechanism.domain
+    if not len(codes):
+        return
+    wrong = (codes >= domain.size) | (codes < 0)
+    if not wrong.any():
+        wrong = domain.sensitive[codes]
+    if wrong.any():
+        raise DataError(
+            f"{np.count_nonzero(wrong)} of {len(codes)} codes in clear are of no value that may go in clear; "
+            "take reports as the mechanism made them."
+        )
+
+
+def refuse_flaws(mechanism: Maker, reports: Reports) -> None:
+    """Refuse reports with a block that no device can have sent.
+
+    Raises:
+        DataError: if there is one; it says how many.
+    """
+    flawed = np.zeros(reports.block_count, dtype=np.bool_)
+    for column in mechanism.block_columns:
+        entries = reports.blocks[column.name]
+        if column.bound is not None and entries.size and entries.max() >= column.bound:
+            flawed |= (entries >= column.bound).reshape(len(entries), -1).any(axis=1)
+    if not flawed.any():
+        flawed = mechanism.flaws(reports.blocks)
+    if flawed.any():
+        raise DataError(
+            f"{np.count_nonzero(flawed)} of {len(flawed)} blocks are none that a device can send; "
+            "take reports as the mechanism made them."
+        )
+
+
+def refuse_unfit_tally(mechanism: Maker, tally: object) -> Tally:
+    """Return a tally of at least one report that this mechanism can have made.
+
+    Raises:
+        DataError: if it is no tally, of no report, or its counts cannot be those of reports of this mechanism.
+        MismatchError: if it belongs to another plan.
+    """
+    if not isinstance(tally, Tally):
+        raise DataError(f"a tally is needed, got {type(tally).__name__}.")
+    refuse_strangers({mechanism.fingerprint, tally.fingerprint})
+    if tally.n == 0:
+        raise DataError("at least one report is needed to estimate anything, got none.")
+    empty = mechanism.empty_tally()
+    sizes = len(empty.support), len(empty.clear)
+    if (len(tally.support), len(tally.clear)) != sizes:
+        raise DataError(
+            f"a tally of this mechanism has {sizes[0]} counts of blocks and {sizes[1]} of values in clear, got "
+            f"{len(tally.support)} and {len(tally.clear)}."
+        )
+    if not mechanism.can_tally(tally.n, tally.support, tally.clear):
+        raise DataError(
+            f"the counts of this tally must be those of {tally.n} reports of this mechanism, which they cannot be."
+        )
+    return tally

@@ -1,0 +1,297 @@
+"""Reports and tallies are valid by existing, and their mechanism's own before anything is estimated from them."""
+
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally, total
+from discreet.errors import DataError, MismatchError
+from discreet.estimators import METHODS, estimate
+from discreet.mechanisms import BlockDesign, BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
+from laws import BUILDERS
+from refusals import refused
+
+DOMAIN = Domain(range(9), sensitive=range(5))
+CODES = np.arange(400) % 9
+RR = RandomizedResponse(DOMAIN, 1.0)
+MARK = RR.fingerprint
+TALLY = RR.tally(RR.obfuscate_codes(CODES, random=SeededRandom(1)))
+NOTHING = np.zeros(0, dtype=np.int64)
+
+
+def masked(array: Any) -> Any:
+    return np.ma.array(array, mask=np.arange(np.size(array)) == 0)
+
+
+# A tally
+
+
+@pytest.mark.parametrize("n", [-1, -(10**18), 2**62, 1.0, "5", None, True, np.float64(5), np.nan], ids=repr)
+def test_a_tally_of_no_number_of_reports(n: Any) -> None:
+    assert "n must be" in refused(DataError, lambda: Tally(MARK, n, np.array([0]), NOTHING))
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [1, 2],
+        (1, 2),
+        np.array([1.0, 2.0]),
+        np.array([0.5]),
+        np.array([-1, 2]),
+        np.array([6]),
+        np.array([2**63 + 1], dtype=np.uint64),
+        np.array([[1, 2]]),
+        np.array(3),
+        np.array([True]),
+        np.array(["1"]),
+        np.array([1, 2], dtype=object),
+        masked(np.array([1, 2])),
+        {1, 2},
+        None,
+        5,
+        "12",
+    ],
+    ids=repr,
+)
+def test_counts_that_are_none(counts: Any) -> None:
+    refused(DataError, lambda: Tally(MARK, 5, counts, NOTHING))
+    refused(DataError, lambda: Tally(MARK, 5, NOTHING, counts))
+
+
+def test_more_in_clear_than_there_are_reports() -> None:
+    assert "in clear" in refused(DataError, lambda: Tally(MARK, 5, NOTHING, np.array([3, 3])))
+    # In 64 bits this sum is 0.
+    many = np.full(4, 1 << 61)
+    assert "in clear" in refused(DataError, lambda: Tally(MARK, (1 << 62) - 1, NOTHING, np.append(many, many)))
+
+
+@pytest.mark.parametrize("mark", [None, 5, b"x", "", ["x"]], ids=repr)
+def test_marks_that_are_none(mark: Any) -> None:
+    assert "fingerprint" in refused(DataError, lambda: Tally(mark, 1, NOTHING, NOTHING))
+    assert "fingerprint" in refused(
+        DataError, lambda: Reports(mark, 1, None, NOTHING, {"symbol": np.zeros(1, np.uint8)})
+    )
+
+
+@pytest.mark.parametrize("simulated", [None, 1, "no", np.True_], ids=repr)
+def test_simulated_is_said_plainly(simulated: Any) -> None:
+    assert "simulated" in refused(DataError, lambda: Tally(MARK, 1, NOTHING, NOTHING, simulated))
+
+
+def test_narrow_counts_add_up_beyond_their_type() -> None:
+    narrow = Tally(MARK, 250, np.full(5, 200, dtype=np.uint8), np.zeros(4, dtype=np.uint8))
+    assert (narrow + narrow).support.tolist() == [400] * 5
+
+
+def test_tallies_of_other_lengths_neither_add_up_nor_are_equal() -> None:
+    short, long = (Tally(MARK, 5, np.ones(size, dtype=int), NOTHING) for size in (1, 4))
+    assert short != long
+    assert "equally many" in refused(MismatchError, lambda: short + long)
+
+
+def test_sums_are_exact() -> None:
+    assert total(np.array([1 << 61] * 9)) == 9 << 61
+    assert total(np.array([2**53 + 1, 1])) == 2**53 + 2
+    assert total(NOTHING) == 0
+
+
+# Of its mechanism
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_tally_of_other_lengths_is_not_estimated_from(name: str, method: str) -> None:
+    mechanism = BUILDERS[name](DOMAIN, 1.0)
+    tally = mechanism.empty_tally()
+    for support, clear in [
+        (tally.support[:1], tally.clear),
+        (tally.support, tally.clear[:1]),
+        (tally.support, tally.clear[:0]),
+        (np.append(tally.support, 0), tally.clear),
+        (tally.clear, tally.support),
+    ]:
+        if (len(support), len(clear)) == (len(tally.support), len(tally.clear)):
+            continue
+        forged = Tally(mechanism.fingerprint, 10, support, clear)
+        assert "counts" in refused(DataError, lambda forged=forged: estimate(mechanism, forged, method=method))
+        refused(DataError, lambda forged=forged: mechanism.linear(forged))
+
+
+def forgeries(tally: Tally) -> list[Tally]:
+    """The same with another number of reports, or a few counts too many: nothing that reports could have left."""
+    more = tally.clear.copy()
+    more[0] += tally.n - tally.clear_total + 1 - more[0] if tally.clear_total < tally.n else 0
+    return [
+        replace(tally, n=10**9),
+        replace(tally, n=tally.n + 1),
+        replace(tally, support=tally.support * 0),
+        replace(tally, clear=tally.clear + 1),
+    ]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["rr", "subset", "hadamard", "hashing-pool", "design", "rr-per-value"])
+def test_counts_that_no_reports_leave_are_not_estimated_from(name: str, method: str) -> None:
+    mechanism = BUILDERS[name](DOMAIN, 1.0)
+    tally = mechanism.tally(mechanism.obfuscate_codes(CODES, random=SeededRandom(1)))
+    for forged in forgeries(tally):
+        assert "cannot be" in refused(DataError, lambda forged=forged: estimate(mechanism, forged, method=method))
+        refused(DataError, lambda forged=forged: mechanism.linear(forged))
+
+
+def test_bits_are_in_no_more_blocks_than_there_are() -> None:
+    mechanism = UnaryEncoding(DOMAIN, 1.0)
+    support, clear = np.full(5, 8), np.array([1, 1, 1, 0])
+    assert "cannot be" in refused(
+        DataError, lambda: estimate(mechanism, Tally(mechanism.fingerprint, 10, support, clear))
+    )
+    assert estimate(mechanism, Tally(mechanism.fingerprint, 11, support, clear)).n == 11
+
+
+def test_where_nothing_is_sensitive_every_report_is_in_clear() -> None:
+    mechanism = RandomizedResponse(Domain(range(3), sensitive=[], allow_unprotected=True), 1.0)
+    tally = Tally(mechanism.fingerprint, 5, NOTHING, np.array([1, 1, 1]))
+    assert "cannot be" in refused(DataError, lambda: estimate(mechanism, tally))
+    assert estimate(mechanism, replace(tally, n=3)).frequencies.tolist() == pytest.approx([1 / 3] * 3)
+
+
+def test_outputs_of_a_channel_that_never_come() -> None:
+    channel = Channel([[0.5, 0.5, 0], [0.25, 0.75, 0]])
+    good = Tally(channel.fingerprint, 4, np.array([2, 2, 0]), NOTHING)
+    assert estimate(channel, good).n == 4
+    for support in ([2, 1, 1], [2, 1, 0], [2, 3, 0]):
+        forged = replace(good, support=np.array(support))
+        for method in METHODS:
+            refused(DataError, lambda one=forged, how=method: estimate(channel, one, method=how))
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_what_a_mechanism_makes_is_its_own(name: str) -> None:
+    mechanism = BUILDERS[name](DOMAIN, 1.0)
+    for n in (1, 400):
+        reports = mechanism.obfuscate_codes(CODES[:n], random=SeededRandom(n))
+        found = estimate(mechanism, reports)
+        assert (found.frequencies == estimate(mechanism, mechanism.tally(reports)).frequencies).all()
+        again = pickle.loads(pickle.dumps(reports))
+        assert mechanism.tally(again) == mechanism.tally(reports)
+
+
+# Reports
+
+
+def made() -> Reports:
+    return RR.obfuscate_codes(CODES, random=SeededRandom(1))
+
+
+@pytest.mark.parametrize("n", [-1, 0, 399, 401, 10**9, 400.0, "400", None, True], ids=repr)
+def test_reports_of_another_number(n: Any) -> None:
+    refused(DataError, lambda: replace(made(), n=n))
+
+
+@pytest.mark.parametrize(
+    "in_clear",
+    [None, [True] * 400, np.zeros(400, bool), np.ones(400, bool), np.ones(400), masked(np.zeros(400, bool)), "x", 5],
+    ids=lambda given: type(given).__name__,
+)
+def test_marks_of_what_is_in_clear(in_clear: Any) -> None:
+    refused(DataError, lambda: replace(made(), in_clear=in_clear))
+
+
+@pytest.mark.parametrize("make", [list, set, masked, lambda c: c[:-1], lambda c: c * 1.0, lambda c: c[:, None]])
+def test_codes_in_clear_that_are_none(make: Any) -> None:
+    reports = made()
+    refused(DataError, lambda: replace(reports, clear=make(reports.clear)))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda _: None,
+        lambda _: {},
+        lambda _: [1],
+        lambda b: {"symbol": b.tolist()},
+        lambda b: {"symbol": b * 1.0},
+        lambda b: {"symbol": b[:-1]},
+        lambda b: {"symbol": masked(b)},
+        lambda b: {"symbol": b.reshape(-1, 1, 1)},
+        lambda b: {"symbol": b, "other": b[1:]},
+        lambda b: {"symbol": set(b.tolist())},
+    ],
+)
+def test_blocks_that_are_none(make: Any) -> None:
+    reports = made()
+    refused(DataError, lambda: replace(reports, blocks=make(reports.blocks["symbol"])))
+
+
+def others(mechanism: BlockMechanism, reports: Reports) -> list[Reports]:
+    """Reports of one plan's mark that its mechanism did not make."""
+    name, column = next(iter(reports.blocks.items()))
+    rest = {key: one for key, one in reports.blocks.items() if key != name}
+    found = [
+        replace(reports, blocks={"other": column}),
+        replace(reports, blocks={**reports.blocks, "other": column}),
+        replace(reports, blocks={**rest, name: column.astype(np.int64)}),
+        replace(reports, blocks={**rest, name: np.column_stack([column, column])}),
+        replace(reports, clear=reports.clear * 0),
+        replace(reports, clear=reports.clear + 9),
+        replace(reports, clear=reports.clear.astype(np.int64) - 100),
+    ]
+    if mechanism.block_columns[0].bound is not None:
+        found.append(replace(reports, blocks={**rest, name: np.full_like(column, np.iinfo(column.dtype).max)}))
+    return found
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_reports_that_their_mechanism_did_not_make(name: str) -> None:
+    mechanism = BUILDERS[name](DOMAIN, 1.0)
+    reports = mechanism.obfuscate_codes(CODES, random=SeededRandom(1))
+    assert len(reports.clear)
+    for forged in others(mechanism, reports):
+        for method in METHODS:
+            refused(DataError, lambda one=forged, how=method: estimate(mechanism, one, method=how))
+    refused(DataError, lambda: mechanism.tally(None))  # type: ignore[arg-type]
+
+
+def test_blocks_that_no_device_sends() -> None:
+    for mechanism, column in (
+        (BUILDERS["subset"](DOMAIN, 0.5), "members"),
+        (BUILDERS["hashing"](DOMAIN, 1.0), "alpha"),
+    ):
+        reports = mechanism.obfuscate_codes(CODES, random=SeededRandom(1))
+        zeros = np.zeros_like(reports.blocks[column])
+        forged = replace(reports, blocks={**reports.blocks, column: zeros})
+        assert "blocks are none" in refused(DataError, lambda one=forged, m=mechanism: estimate(m, one, method="mle"))
+
+
+def test_a_block_for_everybody_or_for_those_who_are_not_in_clear() -> None:
+    mechanism = UnaryEncoding(DOMAIN, 1.0)
+    reports = mechanism.obfuscate_codes(CODES, random=SeededRandom(1))
+    everybody = replace(reports, blocks={"bits": np.zeros((reports.n, 1), dtype=np.uint8)})
+    assert "a block, or a value in clear" in refused(DataError, lambda: estimate(mechanism, everybody))
+    both = UnaryEncoding(DOMAIN, 1.0, clear_bits=True)
+    made_by_both = both.obfuscate_codes(CODES, random=SeededRandom(1))
+    fewer = replace(made_by_both, blocks={"bits": made_by_both.blocks["bits"][: reports.block_count]})
+    if fewer.block_count != made_by_both.n:
+        assert "a block, or a value in clear" in refused(DataError, lambda: estimate(both, fewer))
+
+
+def test_a_design_of_two_sizes_refuses_counts_of_neither() -> None:
+    mechanism = BlockDesign(Domain(range(12), sensitive=range(8)), 1.0, sensitive_mass=0.4)
+    tally = mechanism.tally(mechanism.obfuscate_codes(np.arange(400) % 12, random=SeededRandom(2)))
+    moved = tally.support.copy()
+    moved[0] += 1
+    assert "cannot be" in refused(DataError, lambda: estimate(mechanism, replace(tally, support=moved)))
+
+
+def test_batches_that_do_not_go_together() -> None:
+    reports = made()
+    other = replace(reports, blocks={"other": reports.blocks["symbol"]})
+    refused(MismatchError, lambda: Reports.concatenate([reports, other]))
+    refused(DataError, lambda: Reports.concatenate([reports, None]))  # type: ignore[list-item]

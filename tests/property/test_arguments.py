@@ -1,0 +1,226 @@
+"""What is no argument is refused when it is given, by name and in one sentence; what is one is taken as it is meant."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.estimators import METHODS, estimate
+from discreet.mechanisms import (
+    BLOCK_MECHANISMS,
+    BlockDesign,
+    Channel,
+    RandomizedResponse,
+    UnaryEncoding,
+)
+from discreet.mechanisms.personalized import Personalized
+from discreet.planning.compare import compare
+from discreet.privacy.composition import integrated, sequential
+from discreet.privacy.notions import smallest_epsilon
+from discreet.risk.divergence import divergence
+from discreet.risk.pse import pse_of_matrix
+from refusals import refused
+
+DOMAIN = Domain(["a", "b", "c", "d"], sensitive=["a", "b"])
+PLAIN = Domain(["a", "b", "c", "d"])
+MECHANISM = RandomizedResponse(DOMAIN, 1.0)
+REPORTS = MECHANISM.obfuscate(["a", "b", "c", "d"] * 50, random=SeededRandom(1))
+
+
+def test_a_domain_takes_its_labels_by_name() -> None:
+    assert Domain(labels=["a", "b"], sensitive=["a"]) == Domain(["a", "b"], sensitive=["a"])
+
+
+@pytest.mark.parametrize("size", [-1, 0, 1.5, "2", True, np.nan, [2]], ids=repr)
+def test_batches_of_no_size(size: Any) -> None:
+    # At the call: a generator that nobody asks would lose everything in silence.
+    assert "size must be an integer" in refused(
+        ParameterError, lambda: MECHANISM.obfuscate_batches(np.zeros(10, dtype=int), size=size)
+    )
+
+
+@pytest.mark.parametrize("codes", [None, 5, "0", np.array(3), np.zeros((2, 2), int), [0.5], {1, 2}], ids=repr)
+def test_batches_of_no_codes(codes: Any) -> None:
+    refused(DataError, lambda: MECHANISM.obfuscate_batches(codes))
+
+
+def test_batches_hold_every_code_once() -> None:
+    for codes in (list(range(4)) * 5, np.arange(20) % 4, range(4)):
+        for size in (1, 3, np.int64(7), None):
+            assert sum(batch.n for batch in MECHANISM.obfuscate_batches(codes, size=size)) == len(codes)
+
+
+@pytest.mark.parametrize("method", ["threshold", "em"])
+@pytest.mark.parametrize("significance", ["0.05", "x", True, None, np.nan, 0, 1, [0.05], 1j], ids=repr)
+def test_significance(method: str, significance: Any) -> None:
+    assert "significance must be a number" in refused(
+        ParameterError, lambda: estimate(MECHANISM, REPORTS, method=method, significance=significance)
+    )
+
+
+@pytest.mark.parametrize("tolerance", ["x", "1e-6", np.nan, np.inf, 0, -1, True, [1e-6]], ids=repr)
+def test_tolerance(tolerance: Any) -> None:
+    assert "tolerance must be a finite number" in refused(
+        ParameterError, lambda: estimate(MECHANISM, REPORTS, method="mle", tolerance=tolerance)
+    )
+
+
+@pytest.mark.parametrize("method", ["mle", "em"])
+def test_progress(method: str) -> None:
+    assert "progress" in refused(ParameterError, lambda: estimate(MECHANISM, REPORTS, method=method, progress="x"))
+
+
+@pytest.mark.parametrize("method", [5, None, ["linear"], {"linear"}, b"mle", ""], ids=repr)
+def test_a_method_that_is_no_text(method: Any) -> None:
+    assert ", ".join(METHODS) in refused(ParameterError, lambda: estimate(MECHANISM, REPORTS, method=method))
+
+
+@pytest.mark.parametrize("mechanism", [None, "rr", RandomizedResponse, DOMAIN, REPORTS], ids=lambda m: type(m).__name__)
+def test_a_mechanism_that_is_none(mechanism: Any) -> None:
+    assert "mechanism must be" in refused(ParameterError, lambda: estimate(mechanism, REPORTS))
+
+
+def test_a_channel_takes_a_domain_and_numbers_only() -> None:
+    assert "domain must be a Domain, got str" in refused(ParameterError, lambda: Channel(np.eye(2), "x"))
+    hidden = np.ma.array(np.eye(2), mask=[[1, 0], [0, 0]])
+    for matrix in (hidden, [["1", "0"], ["0", "1"]], np.eye(2) * 1j, {1: 2}, np.eye(2).astype(str)):
+        assert "matrix must" in refused(ParameterError, lambda given=matrix: Channel(given))
+    assert Channel(np.ma.array(np.eye(2))).fingerprint == Channel(np.eye(2)).fingerprint
+
+
+def test_distributions_are_numbers_and_all_there() -> None:
+    for p in (np.ma.array([0.25] * 4, mask=[1, 0, 0, 0]), ["0.25"] * 4, {0.25}, None, np.full(4, 0.25 + 0j)):
+        assert "p" in refused(ParameterError, lambda given=p: MECHANISM.expected_mse(10, given))
+
+
+# Epsilon and theta at their ends
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-30, 5e-20])
+@pytest.mark.parametrize("name", [name for name, cls in BLOCK_MECHANISMS.items() if not cls.needs_options()])
+def test_an_epsilon_too_small_for_any_truth(name: str, epsilon: float) -> None:
+    for domain in (DOMAIN, PLAIN, Domain(["a", "b"], sensitive=["a"])):
+        message = refused(ParameterError, lambda given=domain: BLOCK_MECHANISMS[name](given, epsilon))
+        assert f"epsilon={epsilon!r} is so small" in message
+
+
+def test_the_least_epsilon_of_a_design_is_no_larger_than_before() -> None:
+    # S is floor(2^64 s), and this is the least for which it is 1 where v = 1.
+    domain = Domain(["a", "b"], sensitive=["a"])
+    assert 0 < BlockDesign(domain, 2.0**-63).guarantee.realised <= 2.0**-63
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 37.0, 50.0, 100.0, 200.0])
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("clear_bits", [False, True])
+def test_the_best_theta_is_never_refused(epsilon: float, size: int, clear_bits: bool) -> None:
+    domain = Domain(range(8), sensitive=range(size))
+    mechanism = UnaryEncoding(domain, epsilon, theta="optimal", clear_bits=clear_bits)
+    assert 0 < mechanism.guarantee.realised <= epsilon
+    near = [UnaryEncoding(domain, epsilon, clear_bits=clear_bits)]
+    near += [UnaryEncoding(domain, epsilon, theta=one, clear_bits=clear_bits) for one in (0.5, 0.9) if epsilon < 30]
+    assert all(mechanism.worst_case_mse(1) <= other.worst_case_mse(1) * (1 + 1e-6) for other in near)
+
+
+def test_the_best_theta_of_one_value_is_no_choice() -> None:
+    message = refused(ParameterError, lambda: UnaryEncoding(Domain(["a"]), 1.0, theta="optimal"))
+    assert "'optimal'" in message
+    assert "leave it out" in message
+
+
+@pytest.mark.parametrize("theta", ["best", np.array(["optimal"]), b"optimal", ["optimal"]], ids=repr)
+def test_a_theta_that_is_no_number(theta: Any) -> None:
+    assert "or 'optimal'" in refused(ParameterError, lambda: UnaryEncoding(DOMAIN, 1.0, theta=theta))
+
+
+@pytest.mark.parametrize("given", [10**5000, "x" * 5000], ids=["number", "text"])
+def test_what_is_very_long_is_not_quoted(given: Any) -> None:
+    assert len(refused(ParameterError, lambda: RandomizedResponse(DOMAIN, given))) < 200
+    assert len(refused(ParameterError, lambda: MECHANISM.obfuscate_batches([0], size=given))) < 200
+    assert len(refused(ParameterError, lambda: estimate(MECHANISM, REPORTS, method=given))) < 200
+
+
+# Composition
+
+
+def test_an_ldp_report_to_another_collector_is_over_a_domain_of_its_own() -> None:
+    own, other = RandomizedResponse(DOMAIN, 0.6), RandomizedResponse(PLAIN, 0.9)
+    found = integrated(own.channel(), other.channel())
+    assert found.notion == "ULDP"
+    assert own.guarantee.realised + other.guarantee.realised == pytest.approx(found.epsilon, abs=1e-12)
+    assert found.channel.domain == DOMAIN
+    same = integrated(own, other)
+    assert same.ratio == found.ratio
+    # What is promised is what the pair of reports has.
+    assert smallest_epsilon(found.weights.astype(object), "ULDP", sensitive=DOMAIN.sensitive).epsilon <= found.epsilon
+
+
+def test_composition_takes_mechanisms() -> None:
+    first, second = RandomizedResponse(DOMAIN, 0.6), UnaryEncoding(DOMAIN, 0.9)
+    assert sequential(first, second).ratio == sequential(first.channel(), second.channel()).ratio
+    each = [second] * first.channel().outputs
+    assert sequential(first, each).ratio == sequential(first, second).ratio
+
+
+def test_composition_refuses_other_values_and_what_is_no_channel() -> None:
+    other = RandomizedResponse(Domain(["a", "b", "c", "x"]), 0.9)
+    refused(MismatchError, lambda: integrated(MECHANISM, other))
+    reordered = RandomizedResponse(Domain(["b", "a", "c", "d"]), 0.9)
+    refused(MismatchError, lambda: integrated(MECHANISM, reordered))
+    assert "LDP" in refused(ParameterError, lambda: integrated(MECHANISM, MECHANISM))
+    for nothing in (None, "rr", np.eye(4), {1}):
+        refused(ParameterError, lambda given=nothing: integrated(given, MECHANISM))
+        refused(ParameterError, lambda given=nothing: sequential(MECHANISM, given))
+
+
+# Scores
+
+
+@pytest.mark.parametrize("power", [1019, 1020, 1021, 1022])
+def test_scores_of_any_size_tell_the_same(power: int) -> None:
+    scores = np.random.default_rng(1).uniform(-1, 1, (8, 8)) + np.eye(8) / 2
+    small, large = (pse_of_matrix(scores * scale, halves=4, random=SeededRandom(1)) for scale in (1.0, 2.0**power))
+    assert large.certified == small.certified
+    assert large.info_nce == small.info_nce
+    assert large.paper is not None
+    assert large.paper.bits == pytest.approx(small.paper.bits)
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("attempt", "known", "meant"),
+    [
+        (lambda name: estimate(MECHANISM, REPORTS, method=name("linear")), METHODS, "linear"),
+        (lambda name: Personalized(DOMAIN, 1.0, ["home"], mechanism=name("unary")), BLOCK_MECHANISMS, "unary"),
+        (lambda name: compare(DOMAIN, 1.0, 100, target=name("worst-case")), ["sensitive-mass"], "worst-case"),
+        (lambda name: smallest_epsilon(MECHANISM.channel(), name("ULDP")), ["OSLDP"], "ULDP"),
+        (lambda name: divergence([1, 2], [3], method=name("fixed")), ["generalized"], "fixed"),
+        (
+            lambda name: estimate(MECHANISM, REPORTS, method="threshold", remainder=name("uniform")),
+            ["zero"],
+            "uniform",
+        ),
+    ],
+    ids=["method", "mechanism", "target", "notion", "divergence", "remainder"],
+)
+def test_unknown_names_list_the_known_ones(
+    attempt: Callable[[Callable[[str], Any]], Any], known: list[str], meant: str
+) -> None:
+    message = refused(ParameterError, lambda: attempt(lambda name: f"{name[:-2]}{name[-1]}"))
+    assert all(name in message for name in known)
+    assert f"perhaps {meant!r} was meant" in message
+    message = refused(ParameterError, lambda: attempt(lambda _: "zzzzzz"))
+    assert "meant" not in message
+    for nothing in (None, 5, ["x"], {}):
+        refused(ParameterError, lambda given=nothing: attempt(lambda _: given))
+
+
+def test_an_unknown_option_of_a_method_is_told_from_a_known_one() -> None:
+    message = refused(ParameterError, lambda: estimate(MECHANISM, REPORTS, method="mle", tolerence=1e-6))
+    assert "takes tolerance, progress; perhaps 'tolerance' was meant" in message

@@ -1,0 +1,184 @@
+"""Text without Arrow: what a device of NumPy alone takes, and what it tells from what."""
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.core.domain import Domain
+from discreet.errors import DataError, ParameterError
+from discreet.mechanisms import RandomizedResponse
+from refusals import refused
+
+HEAVY = ("pyarrow", "numba", "pandas", "polars", "scipy", "altair", "click", "rich")
+
+DEVICE = """
+import sys
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.mechanisms import BLOCK_MECHANISMS, Channel
+from discreet.mechanisms.personalized import Personalized
+from discreet.mechanisms.secret_tags import SecretTags
+import numpy as np
+
+domain = Domain(["<18", "18-39", "40-64", "65+"], sensitive=["<18", "65+"])
+product = Domain.product({"who": ["a", "b"], "age": [1, 2]}, sensitive={"who": "a"})
+for name, build in BLOCK_MECHANISMS.items():
+    options = {"epsilons": {"<18": 0.5, "65+": 1.0}} if build.needs_options() else {}
+    mechanism = build(domain, 1.0, **options)
+    for values in (["65+"], ("<18", "18-39"), np.array(["65+"]), np.array(["65+"], dtype=object)):
+        assert len(mechanism.obfuscate(values, random=SeededRandom(1))) == len(values)
+    assert len(mechanism.obfuscate(["40-64"])) == 1
+    if not options:
+        build(product, 1.0).obfuscate([("a", 1), {"who": "b", "age": 2}])
+plan = Personalized(domain, 1.0, ["home"])
+plan.obfuscate(["18-39"], SecretTags(plan, {"home": ["18-39"]}))
+try:
+    mechanism.obfuscate(["elsewhere", None])
+except ValueError:
+    pass
+"""
+
+PLAN = """
+import sys, json
+from discreet.io.plan import Plan
+Plan.load(sys.argv[1]).mechanism().obfuscate(["a"])
+"""
+
+
+def loaded(program: str, *arguments: str) -> list[str]:
+    """Run a program in a process of its own; return which heavy libraries it has loaded at its end."""
+    end = f"\nprint(*(name for name in {HEAVY!r} if name in sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", program + end, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_obfuscating_text_takes_numpy_alone() -> None:
+    assert loaded(DEVICE) == []
+
+
+def test_a_plan_with_its_labels_in_it_takes_no_arrow(tmp_path: Any) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text('{"epsilon": 1.0, "domain": {"labels": ["a", "b"]}, "mechanism": {"name": "rr"}}', encoding="utf-8")
+    assert loaded(PLAN, str(path)) == []
+
+
+# A set has no rows, whatever it is of.
+
+TEXT, NUMBERS = Domain(["a", "b"]), Domain(range(3))
+PAIRS = Domain.product({"x": ["a", "b"], "y": ["c", "d"]})
+
+
+@pytest.mark.parametrize("make", [set, frozenset, dict.fromkeys, lambda v: dict.fromkeys(v).keys()])
+def test_sets_and_mappings_are_no_columns(make: Any) -> None:
+    for domain, values in ((TEXT, ["a", "b"]), (NUMBERS, [0, 1])):
+        mechanism = RandomizedResponse(domain, 1.0)
+        for attempt in (domain.encode, mechanism.obfuscate):
+            message = refused(DataError, lambda d=values, call=attempt: call(make(d)))
+            assert "in the order of the rows" in message
+    refused(DataError, lambda: PAIRS.encode({"x": make(["a", "b"]), "y": ["c", "d"]}))
+    refused(DataError, lambda: PAIRS.encode(make([("a", "c")])))
+    refused(DataError, lambda: NUMBERS.check_codes(make([0, 1])))
+
+
+def test_what_has_an_order_is_a_column() -> None:
+    for values in (
+        ["a", "b"],
+        ("a", "b"),
+        iter(["a", "b"]),
+        (one for one in "ab"),
+    ):
+        assert TEXT.encode(values).tolist() == [0, 1]
+
+
+# NUL
+
+
+def test_a_nul_makes_another_text() -> None:
+    for make in (
+        list,
+        tuple,
+        lambda v: [np.str_(one) for one in v],
+        lambda v: np.array(v, object),
+        lambda v: np.array(v, np.dtypes.StringDType()),
+        pa.array,
+    ):
+        refused(DataError, lambda make=make: TEXT.encode(make(["a\0"])))
+        refused(DataError, lambda make=make: TEXT.encode(make(["\0a"])))
+        assert Domain(make(["a", "a\0", "a\0\0"])).encode(make(["a\0", "a", "a\0\0"])).tolist() == [1, 0, 2]
+
+
+def test_texts_of_fixed_width_are_refused_where_they_cannot_tell_labels_apart() -> None:
+    domain = Domain(["a", "a\0"])
+    assert "give a list" in refused(DataError, lambda: domain.encode(np.array(["a", "a"])))
+    assert Domain(["a", "\0a"]).encode(np.array(["a", "\0a"])).tolist() == [0, 1]
+
+
+# The same as Arrow's
+
+
+words = st.text(st.characters(codec="utf-8"), max_size=3)
+
+
+@given(st.lists(words, min_size=1, unique=True), st.data())
+def test_lists_are_encoded_as_arrow_is(labels: list[str], data: st.DataObject) -> None:
+    domain = Domain(labels)
+    values = data.draw(st.lists(st.sampled_from(labels) | words | st.none()))
+    found = domain.space.encode(values)
+    assert found.dtype == np.int64
+    assert found.tolist() == domain.space.encode(pa.array(values, type=pa.string())).tolist()
+    assert found.tolist() == domain.space.encode(np.array(values, dtype=object)).tolist()
+    assert Domain(pa.array(labels)).fingerprint == domain.fingerprint
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["a", 7],
+        [7, 8],
+        ["a", b"b"],
+        ["a", ["b"]],
+        [{"a"}],
+        [{"a": 1}],
+        ["a", 1.5],
+        [True],
+        np.array([1]),
+        np.array([1.5]),
+        np.array([b"a"]),
+        np.array([["a"]]),
+        np.array("a"),
+        np.array(["a", 7], dtype=object),
+        np.array(["2020-01-01"], dtype="M8[D]"),
+        np.ma.array(["a", "b"], mask=[0, 1]),
+    ],
+    ids=repr,
+)
+def test_what_is_no_text(values: Any) -> None:
+    refused(DataError, lambda: TEXT.encode(values), 7)
+
+
+def test_what_is_missing_is_said_to_be() -> None:
+    for nothing in (None, float("nan"), np.float64("nan")):
+        message = refused(DataError, lambda nothing=nothing: TEXT.encode(["a", nothing, "zanzibar"]), "zanzibar")
+        assert "1 of 3 values are missing (first at row 1)" in message
+    assert "3 of 5 values are not in the domain (first at row 1)" in refused(
+        DataError, lambda: TEXT.encode(["a", "x", "b", "y", "x"])
+    )
+    assert "2 of 3 are not (first at row 1)" in refused(DataError, lambda: TEXT.encode(["x", 5, 6]))
+
+
+@pytest.mark.parametrize("labels", [["a", "\ud800"], ["a", 5], ["a", b"b"], ["a", ["b"]], np.array([["a"]])], ids=repr)
+def test_labels_that_are_no_text(labels: Any) -> None:
+    refused(ParameterError, lambda: Domain(labels))
+
+
+def test_half_a_character_is_outside() -> None:
+    refused(DataError, lambda: TEXT.encode(["a", "\ud800"]))
