@@ -109,7 +109,7 @@ def places_of_other(plain: list[Any], rows: Iterable[int], wanted: str = "values
     if len(missing) < len(other):
         wrong = [row for row in other if not _is_missing(plain[row])]
         raise DataError(
-            f"{wanted} must all be text, as the labels are; {len(wrong)} of {len(plain)} are not "
+            f"{wanted} must all be of one kind, text as the labels are; {len(wrong)} of {len(plain)} are not "
             f"(first at row {wrong[0]})."
         )
     return missing
