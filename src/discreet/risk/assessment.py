@@ -11,7 +11,6 @@ from math import exp, expm1, inf, log2
 
 import numpy as np
 
-from discreet.core.choices import checked_choice
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
