@@ -344,6 +344,13 @@ FAULTS = [
         ("tests/estimators",),
     ),
     Fault(
+        "what a report weighs is ignored",
+        "planning/choosing.py",
+        "limit = least(prospects, worst=worst).error(worst=worst) * (1 + within) * SAME",
+        "limit = least(prospects, worst=worst).error(worst=worst) * SAME",
+        ("tests/planning/test_compare.py",),
+    ),
+    Fault(
         "what is behind bots gets intervals that its method does not state",
         "estimators/tags.py",
         "*numbers, no_intervals=r.no_intervals)",

@@ -9,6 +9,7 @@ import pytest
 from running import Files, done, refusal, run, told
 
 from discreet.cli import main
+from discreet.core.domain import Domain
 from discreet.io.plan import Plan
 from discreet.planning.compare import compare
 from discreet.planning.question import Target
@@ -214,6 +215,37 @@ def test_plan_with_all_wishes(files: Files) -> None:
     assert "3,000 users, 2 reports each" in text
     assert "the 6,000 values reported are taken to be independent" in text
     assert f"{facts['mechanisms'][0]['users_needed']:,}" in text
+
+
+def test_plan_weighs_reports(files: Files) -> None:
+    path = files.folder / "many.toml"
+    path.write_text("[domain]\nrange = [0, 20000]\n")
+    run = ("plan", path, "--epsilon", 0.5, "--users", 10**8)
+    light, heavy = told(*run), told(*run, "--within", 0)
+    assert (light["within"], light["best"], light["least_error"]) == (0.05, "hashing", "subset")
+    assert (heavy["within"], heavy["best"], heavy["least_error"]) == (0, "subset", "subset")
+    wanted = compare(Domain(range(20_000)), 0.5, 10**8)
+    assert light["recommendation"] == wanted.recommendation
+    assert light["mechanisms"][0]["mse_uniform"] == wanted.prospects[0].uniform_mse
+    text = done(*run)
+    assert "hashing *" in text
+    assert "*: smallest report within 5% of the least error there." in text
+    text = done(*run, "--within", 0)
+    assert "subset *" in text
+    assert "*: least error there." in text
+    assert "within" in refusal(*run, "--within", -1)
+    nothing = ("plan", path, "--users", 3000, "--identification-error", 0.9, "--within", 0.01)
+    assert "--within says nothing with --identification-error" in refusal(*nothing)
+
+
+def test_plan_names_an_alternative(files: Files) -> None:
+    path = files.folder / "some.toml"
+    listed = [str(value) for value in range(76)]
+    path.write_text(f"[domain]\nlabels = {[str(value) for value in range(400)]}\nsensitive = {listed}\n")
+    facts = told("plan", path, "--epsilon", 4, "--users", 3000)
+    assert facts["alternative"] == "hashing"
+    assert "less where all values are equally frequent" in facts["recommendation"]
+    assert told("plan", path, "--epsilon", 1, "--users", 3000)["alternative"] is None
 
 
 def test_tables_fit_a_terminal(files: Files) -> None:

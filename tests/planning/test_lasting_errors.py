@@ -91,7 +91,7 @@ def test_the_command_says_what_the_pool_adds(tmp_path: Path, capsys: pytest.Capt
 
     path = tmp_path / "domain.toml"
     path.write_text("[domain]\nrange = [0, 300]\n")
-    options: dict[str, Any] = dict.fromkeys(("plot", "force", "distribution", "sensitive_mass", "target"))
+    options: dict[str, Any] = dict.fromkeys(("plot", "force", "distribution", "sensitive_mass", "target", "within"))
     compare_on(path, 1.0, 10_000, as_json=False, standard_error=1e-4, **options)
     shown = " ".join(capsys.readouterr().out.split())
     assert "hashing-pool: all reports share its 65,536 hash functions" in shown

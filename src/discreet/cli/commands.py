@@ -202,6 +202,12 @@ def audit(plan: Path, draws: int, confidence: float, seed: int | None, as_json: 
     show_default=True,
     help="Reports of each user, with an equal part of epsilon each.",
 )
+@click.option(
+    "--within",
+    type=float,
+    metavar="SHARE",
+    help="Recommend the smallest report whose error is at most this much above the least; 0: the least error. [0.05]",
+)
 @click.option("--standard-error", type=float, help="Say how many users give every value this standard error or less.")
 @click.option("--plot", type=_PICTURE, help=f"Picture of the errors against epsilon and users: {spelled(PICTURES)}.")
 @_FORCE

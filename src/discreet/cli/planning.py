@@ -27,7 +27,9 @@ def compare_on(path: Path, epsilon: float, users: int, **options: Any) -> None:
     """Compare all mechanisms on a domain, say which is best, and draw the errors if that is asked for."""
     picture, force, as_json = options.pop("plot"), options.pop("force"), options.pop("as_json")
     domain, known = _known(path, options.pop("distribution"), options.pop("sensitive_mass"))
-    target = options.pop("target") or _likely_target(known)
+    target, within = options.pop("target") or _likely_target(known), options.pop("within")
+    if within is not None:
+        options["within"] = within
     found = compare(domain, epsilon, users, target=target, **known, **options)
     if picture is not None:
         _draw(found, picture, force=force)
@@ -88,6 +90,7 @@ def _facts(found: Comparison) -> dict[str, Any]:
         "reports": question.reports,
         "largest_report": question.largest_report,
         "standard_error": question.standard_error,
+        "within": question.within,
         "sensitive_mass": found.sensitive_mass,
         "sensitive_mass_assumed": found.assumed,
         "distribution_given": not question.people.even,
@@ -96,6 +99,8 @@ def _facts(found: Comparison) -> dict[str, Any]:
         "best_worst_case": found.best_worst.name,
         "best_at_sensitive_mass": found.best_assumed.name,
         "best": found.best.name,
+        "least_error": found.least.name,
+        "alternative": None if found.alternative is None else found.alternative.name,
         "recommendation": found.recommendation,
     }
 
@@ -107,6 +112,7 @@ def _prospect_facts(one: Prospect) -> dict[str, Any]:
         "epsilon_realised": one.mechanism.guarantee.realised,
         "worst_case_mse": one.worst_mse,
         "mse_at_sensitive_mass": one.assumed_mse,
+        "mse_uniform": one.uniform_mse,
         "standard_error_rare_sensitive": one.sensitive_error,
         "standard_error_clear": one.clear_error,
         "bytes_per_report": one.bytes,
@@ -177,7 +183,7 @@ def _name(one: Prospect, best: Prospect) -> str:
 def _notes(found: Comparison) -> list[str]:
     question, large = found.question, not all(one.fits for one in found.prospects)
     notes = [
-        f"*: best there{'; !: its reports may be too large' if large else ''}. "
+        f"*: {_starred(question.within)}{'; !: its reports may be too large' if large else ''}. "
         "MSE: expected sum of squared errors of the linear estimate, exact.",
         "/ bound: MSE over the least of any mechanism. l1: expected sum of absolute errors, exact, or after ~ in the",
         "limit of many reports. max s.e.: largest standard error of a value; s.e. sens.: of a rare sensitive value;",
@@ -194,6 +200,10 @@ def _notes(found: Comparison) -> list[str]:
             "to be independent, over time too."
         )
     return notes
+
+
+def _starred(within: float) -> str:
+    return f"smallest report within {within * 100:g}% of the least error there" if within else "least error there"
 
 
 def _lasting_note(one: Prospect, mass: float) -> str:

@@ -2,29 +2,33 @@
 
 from collections.abc import Sequence
 
+from discreet.planning.choosing import SAME, least, likely_mse
 from discreet.planning.prospects import Prospect
 from discreet.planning.question import Question
 
-SAME = 1 + 1e-9
-"""Errors whose ratio is below this are the same but for rounding."""
 
-
-def advise(question: Question, best: Prospect, prospects: Sequence[Prospect]) -> str:
+def advise(question: Question, best: Prospect, prospects: Sequence[Prospect], other: Prospect | None = None) -> str:
     """Return which mechanism to use and why, in one sentence.
 
     Args:
         question: what was asked.
-        best: the one that is best for its target, among those that fit.
+        best: the one that is recommended for its target.
         prospects: all of them.
+        other: one that is worth naming beside it.
     """
     worst = question.target == "worst-case"
-    options = f" ({best.options})" if best.options else ""
     losses = best.worst if worst else best.assumed
     bound = "" if losses.excess is None else f" and {losses.excess:.2f} times the least possible"
+    beside = "" if other is None else _beside(question, best, other)
     return (
-        f"Use {best.name}{options}: {_people(question)} its mean squared error is {'at most ' if worst else ''}"
-        f"{losses.mse:.3e}, the least of {_field(question, prospects)}{bound}; {_size(best)}{_needed(question, best)}."
+        f"Use {_named(best)}: {_people(question)} its mean squared error is {'at most ' if worst else ''}"
+        f"{losses.mse:.3e}, {_field(question, best, prospects)}{bound}; "
+        f"{_size(question, best)}{_needed(question, best)}{beside}."
     )
+
+
+def _named(one: Prospect) -> str:
+    return f"{one.name} ({one.options})" if one.options else one.name
 
 
 def _people(question: Question) -> str:
@@ -37,25 +41,49 @@ def _people(question: Question) -> str:
     return f"if {people.mass:.1%} of the people have a sensitive value{how},"
 
 
-def _field(question: Question, prospects: Sequence[Prospect]) -> str:
-    """Say how many compete, and how far behind the next one is."""
+def _field(question: Question, best: Prospect, prospects: Sequence[Prospect]) -> str:
+    """Say how many compete, and how far it is from the least error, or the next one from it."""
     worst = question.target == "worst-case"
     fitting = sorted((one for one in prospects if one.fits), key=lambda one: one.error(worst=worst))
     limit = question.largest_report
-    small = "" if limit is None else f" whose reports take at most {limit:g} byte{'' if limit == 1 else 's'}"
-    least = fitting[0].error(worst=worst)
-    behind = next((one for one in fitting if one.error(worst=worst) > least * SAME), None)
-    count = f"the {len(fitting)} compared{small}"
-    if behind is None or least == 0:
+    small = "" if limit is None else f" whose reports take at most {_bytes(limit)}"
+    count = f"the least of the {len(fitting)} compared{small}"
+    lowest = least(fitting, worst=worst)
+    if best.error(worst=worst) > lowest.error(worst=worst) * SAME:
+        above = _more(best.error(worst=worst) / lowest.error(worst=worst))
+        return f"{above} than {count} ({_named(lowest)}, up to {_bytes(lowest.largest_bytes)} a report)"
+    behind = next((one for one in fitting if one.error(worst=worst) > lowest.error(worst=worst) * SAME), None)
+    if behind is None or lowest.error(worst=worst) == 0:
         return count
-    ratio = behind.error(worst=worst) / least
+    return f"{count} (next is {behind.name}, {_more(behind.error(worst=worst) / lowest.error(worst=worst))})"
+
+
+def _more(ratio: float) -> str:
     some = "less than 0.1%" if ratio < 1.001 else f"{ratio - 1:.1%}"
-    more = f"{some} more" if ratio < 2 else f"{ratio:.1f} times as much"
-    return f"{count} (next is {behind.name}, {more})"
+    return f"{some} more" if ratio < 2 else f"{ratio:.1f} times as much"
 
 
-def _size(best: Prospect) -> str:
-    return f"a report takes at most {best.largest_bytes} byte{'' if best.largest_bytes == 1 else 's'}"
+def _bytes(size: float) -> str:
+    text = f"{size:,}" if isinstance(size, int) else f"{size:g}"
+    return f"{text} byte{'' if size == 1 else 's'}"
+
+
+def _size(question: Question, best: Prospect) -> str:
+    kept = f", the smallest within {question.within * 100:g}% of the least error" if question.within else ""
+    return f"a report takes at most {_bytes(best.largest_bytes)}{kept}"
+
+
+def _beside(question: Question, best: Prospect, other: Prospect) -> str:
+    """Name one that is nearly as good in the worst case and better where the distribution is likely to be."""
+    given = question.people.source != "assumed"
+    where = "where all values are equally frequent"
+    if given:
+        where = "at the given distribution" if not question.people.even else "at the given sensitive share"
+    less = 1 - likely_mse(other, given=given) / likely_mse(best, given=given)
+    ratio = other.worst_mse / best.worst_mse
+    worse = "no more error" if ratio <= SAME else f"{_more(ratio)} error"
+    size = _bytes(other.largest_bytes)
+    return f"; {_named(other)} has {worse} in the worst case and {less:.1%} less {where}, with up to {size} a report"
 
 
 def _needed(question: Question, best: Prospect) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism
-from discreet.planning.advice import SAME, advise
+from discreet.planning.advice import advise
+from discreet.planning.choosing import WITHIN, alternative, least, recommended
 from discreet.planning.prospects import Bounds, Prospect, bounds, candidates, prospect
 from discreet.planning.question import People, Question, Target
 
@@ -21,8 +22,9 @@ class Comparison:
         question: what was asked.
         prospects: one per mechanism.
         bounds: the least mean squared errors of any mechanism.
-        best_worst: the one with the least worst-case mean squared error, among those whose reports are small enough.
-        best_assumed: the one with the least mean squared error for the people as they are assumed, among the same.
+        best_worst: recommended for the worst case: of the reports that are small enough the smallest one whose mean
+            squared error is within the question's share of the least.
+        best_assumed: the same for the people as they are assumed.
     """
 
     question: Question
@@ -47,9 +49,26 @@ class Comparison:
         return self.best_worst if self.question.target == "worst-case" else self.best_assumed
 
     @property
+    def least(self) -> Prospect:
+        """Return the one with the least error for the target, among those whose reports are small enough."""
+        return least([one for one in self.prospects if one.fits], worst=self.question.target == "worst-case")
+
+    @property
+    def alternative(self) -> Prospect | None:
+        """Return what is nearly best in the worst case too, and 10% better where the distribution is likely to be.
+
+        That is as it was given, else uniform; None if there is no such mechanism, or the target is another one.
+        """
+        question = self.question
+        if question.target != "worst-case":
+            return None
+        fitting = [one for one in self.prospects if one.fits]
+        return alternative(fitting, self.best, question.within, given=not self.assumed)
+
+    @property
     def recommendation(self) -> str:
         """Return which one to use and why, in one sentence."""
-        return advise(self.question, self.best, self.prospects)
+        return advise(self.question, self.best, self.prospects, self.alternative)
 
 
 def compare(
@@ -63,6 +82,7 @@ def compare(
     largest_report: float | None = None,
     reports_per_user: int = 1,
     standard_error: float | None = None,
+    within: float = WITHIN,
 ) -> Comparison:
     """Compare every mechanism on a domain.
 
@@ -78,27 +98,26 @@ def compare(
         largest_report: most bytes that a report may take.
         reports_per_user: t; each report then has epsilon/t, and n t of them count as independent (see `Question`).
         standard_error: wanted for every value, under the target: how many users does that take?
+        within: the smallest report is recommended whose error is at most this much, as a share, above the least; 0 for
+            the least error.
 
     Raises:
         ParameterError: if a number is out of range, the target lacks what it is about, or no report is small enough.
     """
     people = People.of(domain, sensitive_mass, p)
-    question = Question(domain, epsilon, users, people, target, reports_per_user, largest_report, standard_error)
-    least = bounds(question)
-    prospects = tuple(prospect(question, name, mechanism, least) for name, mechanism in candidates(question))
+    question = Question(
+        domain, epsilon, users, people, target, reports_per_user, largest_report, standard_error, within
+    )
+    bound = bounds(question)
+    prospects = tuple(prospect(question, name, mechanism, bound) for name, mechanism in candidates(question))
     fitting = [one for one in prospects if one.fits]
     if not fitting:
         smallest = min(one.largest_bytes for one in prospects)
         raise ParameterError(
             f"no mechanism has reports of at most {largest_report:g} bytes; the smallest takes {smallest}."
         )
-    return Comparison(question, prospects, least, _best(fitting, worst=True), _best(fitting, worst=False))
-
-
-def _best(prospects: list[Prospect], *, worst: bool) -> Prospect:
-    """Return the least error; of equals the smallest report, then the first."""
-    least = min(one.error(worst=worst) for one in prospects) * SAME
-    return min((one for one in prospects if one.error(worst=worst) <= least), key=lambda one: one.bytes)
+    chosen = [recommended(fitting, within, worst=worst) for worst in (True, False)]
+    return Comparison(question, prospects, bound, *chosen)
 
 
 def best(
@@ -108,8 +127,9 @@ def best(
     sensitive_mass: float | None = None,
     p: Any = None,
     largest_report: float | None = None,
+    within: float = WITHIN,
 ) -> BlockMechanism:
-    """Return the mechanism with the least mean squared error on a domain, for any number of reports.
+    """Return the mechanism with the smallest reports among those of little error on a domain, for any number of them.
 
     Args:
         domain: the values and which of them are sensitive.
@@ -118,11 +138,13 @@ def best(
             worst-case error.
         p: ``(|X|,)`` the distribution, if that is roughly known.
         largest_report: most bytes that a report may take.
+        within: how much more mean squared error than the least is little, as a share of it; 0 for the least error,
+            whatever a report weighs.
 
     Raises:
         ParameterError: if a number is out of range, or no report is small enough.
     """
     target: Target = "distribution" if p is not None else "worst-case" if sensitive_mass is None else "sensitive-mass"
-    known = {"sensitive_mass": sensitive_mass, "p": p, "largest_report": largest_report}
+    known = {"sensitive_mass": sensitive_mass, "p": p, "largest_report": largest_report, "within": within}
     # So many that what lasts in an error counts in full; the others only scale.
     return compare(domain, epsilon, _VERY_MANY, target=target, **known).best.mechanism

@@ -57,6 +57,7 @@ class Prospect:
         bytes: expected size of a report at that mass.
         largest_bytes: size of the largest report.
         fits: whether that is allowed.
+        uniform_mse: mean squared error where all values are equally frequent.
         users_needed: least number of users for the wanted standard error under the target; None if none is wanted, or
             no number of them is enough.
     """
@@ -69,6 +70,7 @@ class Prospect:
     clear_error: float | None
     bytes: float
     largest_bytes: int
+    uniform_mse: float
     fits: bool = True
     users_needed: int | None = None
 
@@ -199,6 +201,7 @@ def prospect(question: Question, name: str, mechanism: BlockMechanism, least: Bo
         clear_error,
         mechanism.bytes_per_report(people.mass),
         largest,
+        expected_mse(mechanism, n, np.full(domain.size, 1 / domain.size)),
         question.largest_report is None or largest <= question.largest_report,
         needed,
     )

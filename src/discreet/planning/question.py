@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -86,6 +86,7 @@ class Question:
         reports_per_user: t.
         largest_report: most bytes that a report may take; None for any.
         standard_error: wanted for every value; None if none is.
+        within: how much more error than the least, as a share of it, is little enough for a smaller report.
     """
 
     domain: Domain
@@ -96,6 +97,7 @@ class Question:
     reports_per_user: int = 1
     largest_report: float | None = None
     standard_error: float | None = None
+    within: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what cannot be answered.
@@ -113,6 +115,8 @@ class Question:
             given = getattr(self, name)
             if given is not None and not (isfinite(real_number(given)) and given > 0):
                 raise ParameterError(f"{name} must be a finite number > 0, got {name}={given!r}.")
+        if not 0 <= real_number(self.within) < inf:
+            raise ParameterError(f"within must be a finite number >= 0, got within={self.within!r}.")
         _ = self.epsilon_each, self.reports
 
     @cached_property

@@ -1,0 +1,68 @@
+"""Which mechanism is recommended: the smallest report that costs little error, and what is worth knowing beside it."""
+
+from collections.abc import Sequence
+
+from discreet.planning.prospects import Prospect
+
+SAME = 1 + 1e-9
+"""Errors whose ratio is below this are the same but for rounding."""
+
+WITHIN = 0.05
+"""How much more error than the least, as a share of it, a smaller report may cost where nothing else is said."""
+
+_BETTER = 0.9
+
+
+def least(prospects: Sequence[Prospect], *, worst: bool) -> Prospect:
+    """Return the one with the least error; of equals the one with the smallest reports, then the first."""
+    limit = min(one.error(worst=worst) for one in prospects) * SAME
+    return min((one for one in prospects if one.error(worst=worst) <= limit), key=lambda one: one.largest_bytes)
+
+
+def recommended(prospects: Sequence[Prospect], within: float, *, worst: bool) -> Prospect:
+    """Return the smallest report whose error is little above the least.
+
+    Of equally small ones the least error; where that is the same too, the one that has less error elsewhere, for other
+    distributions than the target is about; then the smallest expected report.
+
+    Args:
+        prospects: those whose reports are small enough.
+        within: how much more error than the least is little, as a share of it.
+        worst: whether the worst case counts, or the people as they are assumed.
+    """
+    limit = least(prospects, worst=worst).error(worst=worst) * (1 + within) * SAME
+    near = [one for one in prospects if one.error(worst=worst) <= limit]
+    smallest = min(one.largest_bytes for one in near)
+    small = [one for one in near if one.largest_bytes == smallest]
+    limit = least(small, worst=worst).error(worst=worst) * SAME
+    equal = [one for one in small if one.error(worst=worst) <= limit]
+    limit = min(_elsewhere(one, worst=worst) for one in equal) * SAME
+    return min((one for one in equal if _elsewhere(one, worst=worst) <= limit), key=lambda one: one.bytes)
+
+
+def _elsewhere(one: Prospect, *, worst: bool) -> float:
+    # Whoever has no more error at each of these has no larger product.
+    return one.error(worst=not worst) * one.uniform_mse
+
+
+def alternative(prospects: Sequence[Prospect], chosen: Prospect, within: float, *, given: bool) -> Prospect | None:
+    """Return what is nearly best in the worst case too, and at least 10% better at the likely distribution.
+
+    Args:
+        prospects: those whose reports are small enough.
+        chosen: the one that is recommended for the worst case.
+        within: how much more error than the least is little; 5% at least.
+        given: whether something is known of the people, or the likely distribution is the uniform one.
+
+    Returns:
+        the best one there; None if none is that much better.
+    """
+    limit = least(prospects, worst=True).worst_mse * (1 + max(within, WITHIN)) * SAME
+    near = [one for one in prospects if one.worst_mse <= limit]
+    found = min(near, key=lambda one: likely_mse(one, given=given))
+    return found if likely_mse(found, given=given) < _BETTER * likely_mse(chosen, given=given) else None
+
+
+def likely_mse(one: Prospect, *, given: bool) -> float:
+    """Return the error for the people as they are known, or else where all values are equally frequent."""
+    return one.assumed_mse if given else one.uniform_mse
