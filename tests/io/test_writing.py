@@ -1,6 +1,9 @@
 """A file appears whole or not at all, and nothing is overwritten by accident."""
 
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -101,6 +104,91 @@ def test_a_failed_rename_leaves_nothing_behind(
     with pytest.raises(OSError, match="No space"):
         write(path, *given, force=True)
     assert holds(tmp_path) == {path.name: b"old"}
+
+
+def test_of_two_writers_of_one_name_the_second_fails(tmp_path: Path) -> None:
+    path = tmp_path / "reports.parquet"
+
+    def meanwhile() -> Iterator[Reports]:
+        yield REPORTS
+        path.write_bytes(b"theirs")
+
+    message = refused(OutputExistsError, lambda: write_reports(path, MECHANISM, meanwhile()))
+    assert "written meanwhile" in message
+    assert holds(tmp_path) == {path.name: b"theirs"}
+    path.unlink()
+    assert write_reports(path, MECHANISM, meanwhile(), force=True) == 90
+    assert read_reports(path, MECHANISM).n == 90
+
+
+def test_where_there_are_no_links_the_name_is_taken_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_links(*_: Any) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    test_of_two_writers_of_one_name_the_second_fails(tmp_path)
+    write_reports(tmp_path / "other.parquet", MECHANISM, REPORTS)
+    assert read_reports(tmp_path / "other.parquet", MECHANISM).n == 90
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_what_has_a_name_is_on_the_disk(force: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is synced whole and before it gets its name, the folder after it."""
+    path, synced = tmp_path / "reports.parquet", []
+    sync = os.fsync
+
+    def watched(place: int) -> None:
+        facts = os.fstat(place)
+        synced.append((facts.st_ino, facts.st_size, path.exists()))
+        sync(place)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    write_reports(path, MECHANISM, REPORTS, force=force)
+    file, folder = path.stat(), tmp_path.stat()
+    assert [(inode, there) for inode, _, there in synced] == [(file.st_ino, False), (folder.st_ino, True)]
+    assert synced[0][1] == file.st_size
+
+
+ENDED = """
+import signal, sys
+from pathlib import Path
+from damage import MECHANISM
+from discreet.core.random import SeededRandom
+from discreet.io.files import write_reports
+
+class Ended(BaseException):
+    pass
+
+def end(*_):
+    raise Ended
+
+signal.signal(signal.SIGTERM, end)
+reports = MECHANISM.obfuscate_codes(range(100), random=SeededRandom(1))
+
+def forever():
+    while True:
+        yield reports
+        print("more", flush=True)
+
+try:
+    write_reports(Path(sys.argv[1]), MECHANISM, forever())
+except Ended:
+    sys.exit(143)
+"""
+
+
+@formats
+def test_an_exception_of_a_signal_leaves_nothing_behind(suffix: str, tmp_path: Path) -> None:
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parent)])}
+    command = [sys.executable, "-c", ENDED, str(tmp_path / f"a.{suffix}")]
+    with subprocess.Popen(command, env=paths, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert [running.stdout.readline() for _ in range(3)] == ["more\n"] * 3
+        assert len(holds(tmp_path)) == 1
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=60)
+    assert running.returncode == 143
+    assert holds(tmp_path) == {}
 
 
 def test_the_file_is_not_there_before_it_is_whole(tmp_path: Path) -> None:

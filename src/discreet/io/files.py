@@ -1,9 +1,9 @@
 """Reading and writing files so that nothing is half-written and nothing is overwritten by accident."""
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,10 @@ def _check_writable(folder: Path) -> None:
 
 @contextmanager
 def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
-    """Write beside ``path``, then rename: the file appears whole or not at all.
+    """Write beside ``path``, then rename: the file appears whole or not at all, and is on the disk when it appears.
+
+    Whatever is raised meanwhile, nothing is left beside it. Without ``force`` nothing is replaced, also not what
+    another process put there meanwhile.
 
     Yields:
         the path to write to.
@@ -77,15 +80,61 @@ def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     """
     target = Path(path)
     check_free(target, force=force)
-    beside = _beside(target)
+    # The name is there before the file, so that there is no moment at which an exception leaves a file behind.
+    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}{target.suffix}")
     try:
+        _make(beside, target)
         yield beside
         mask = os.umask(0)
         os.umask(mask)
         beside.chmod(0o666 & ~mask)
-        beside.replace(target)
+        _sync(beside)
+        if force:
+            beside.replace(target)
+        else:
+            _put(beside, target)
+        _sync_folder(target.parent)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _make(beside: Path, target: Path) -> None:
+    try:
+        os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except OSError as error:
+        raise ParameterError(f"{target} cannot be written ({type(error).__name__}); choose another place.") from None
+
+
+def _put(beside: Path, target: Path) -> None:
+    """Give a file its name, unless there is a file of this name."""
+    try:
+        try:
+            os.link(beside, target)
+        except FileExistsError:
+            raise
+        except OSError:
+            # Not every file system has links; there the name is taken first.
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            beside.replace(target)
+    except FileExistsError:
+        raise OutputExistsError(
+            f"{target} exists already: it was written meanwhile; choose another name or pass --force (force=True)."
+        ) from None
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the new name reach the disk, where folders can be opened for that."""
+    with suppress(OSError):
+        place = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(place)
+        finally:
+            os.close(place)
 
 
 @contextmanager
@@ -100,16 +149,6 @@ def replacing_all(paths: Iterable[str | Path], *, force: bool = False) -> Iterat
     """
     with ExitStack() as files:
         yield [files.enter_context(replacing(path, force=force)) for path in paths]
-
-
-def _beside(target: Path) -> Path:
-    """Make a file beside the target that will take its place."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=target.suffix, dir=target.parent)
-    except OSError as error:
-        raise ParameterError(f"{target} cannot be written ({type(error).__name__}); choose another place.") from None
-    os.close(handle)
-    return Path(name)
 
 
 @contextmanager
@@ -154,9 +193,11 @@ def write_reports(
                 sink.write(mechanism, reports)
                 written += reports.n
             sink = sink or _open(beside, kind, arrow.schema(mechanism))
-        finally:
+            sink.close()
+        except BaseException:
             if sink is not None:
-                sink.close()
+                sink.drop()
+            raise
     return written
 
 
@@ -188,12 +229,13 @@ class _TableSink:
             self._file.mark(group.num_rows)
 
     def close(self) -> None:
-        try:
-            self._file.hold()
-            self._writer.close()
-            self._file.seal()
-        finally:
-            self._file.release()
+        self._file.hold()
+        self._writer.close()
+        self._file.seal()
+        self._file.release()
+
+    def drop(self) -> None:
+        self._file.release()
 
 
 class _LineSink:
@@ -207,6 +249,11 @@ class _LineSink:
 
     def close(self) -> None:
         self._open.close()
+
+    def drop(self) -> None:
+        # What ended the writing is what is to be said, not that the text is not whole.
+        with suppress(Exception):
+            self._open.close()
 
 
 def _open(path: Path, kind: str, schema: pa.Schema) -> _TableSink | _LineSink:
@@ -304,8 +351,10 @@ def put_tally(path: Path, tally: Tally) -> None:
     sink = _TableSink(path, schema)
     try:
         sink.write_table(pa.Table.from_arrays([counts], schema=schema))
-    finally:
         sink.close()
+    except BaseException:
+        sink.drop()
+        raise
 
 
 def read_tally(path: str | Path, mechanism: Mechanism) -> Tally:
