@@ -2,15 +2,21 @@
 
 import re
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    _Base = click.ParamType[int]
+else:
+    # Older versions of click do not say what a type makes.
+    _Base = click.ParamType
 
 _FORM = re.compile(r"[+-]?\d+(_\d+)*(\.\d+)?(e\+?\d{1,2})?", re.ASCII | re.IGNORECASE)
 _MOST = 10**18
 
 
-class Count(click.ParamType[int]):
+class Count(_Base):
     """A whole number.
 
     Args:

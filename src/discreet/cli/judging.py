@@ -80,7 +80,7 @@ def _show_verification(name: str, domain: Domain, found: Verification) -> None:
     cells.append([f"{largest}epsilon realised, its logarithm", f"{found.realised:.17g}"])
     cells.append([f"{largest}epsilon from the spelled-out matrix", _spelled(found.from_matrix)])
     cells.append([f"{largest}epsilon promised", f"{found.promised:.17g}"])
-    show_table(f"{found.notion}: the sampler's own integers", ["what", "value"], cells, left=2)
+    show_table(f"{found.notion}: the sampler's own integers", ["what", "value"], cells)
     if found.levels:
         _show_levels(domain, found)
     out.print("The promise holds." if found.holds else "THE PROMISE IS BROKEN: do not use this mechanism.")

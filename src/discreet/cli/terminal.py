@@ -1,5 +1,6 @@
 """Tables, numbers and progress for people; JSON for programs."""
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -7,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -15,6 +17,8 @@ from discreet.errors import RewrittenFileWarning
 from discreet.io.json_text import json_text
 
 _MOST_COLUMNS = 200
+# Beside each column of a table; and how narrow text may be folded.
+_BORDERS, _FOLDED = 3, 12
 
 
 class _Console(Console):
@@ -24,10 +28,11 @@ class _Console(Console):
 
 
 def console() -> Console:
-    """Return where tables go; wide enough for them when nobody looks."""
+    """Return where tables go; wide enough for them when nobody looks and COLUMNS does not say how wide it is."""
     # No markup, no emoji: labels and file names are shown as they are.
     plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
-    return _Console(**plain) if sys.stdout.isatty() else _Console(**plain, width=_MOST_COLUMNS)
+    looked_at = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    return _Console(**plain) if looked_at else _Console(**plain, width=_MOST_COLUMNS)
 
 
 def show_json(facts: Any) -> None:
@@ -36,13 +41,66 @@ def show_json(facts: Any) -> None:
 
 
 def show_table(title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], *, left: int = 1) -> None:
-    """Print a table; the first ``left`` columns are text, the others numbers."""
-    drawn = Table(title=title, title_justify="left", title_style="bold")
+    """Print a table; the first ``left`` columns are text, the others numbers.
+
+    Where the terminal is narrow, text is folded; a number never is. Numbers that find no room go into further tables;
+    if not one does, the table is a list: a row's text, and below it a line for each number.
+    """
+    out, least = console(), _least_widths(headings, cells, left)
+    text, columns = range(left), list(range(left, len(headings)))
+    parts: list[list[int]] = [[]]
+    for place in columns:
+        if parts[-1] and _across(least, [*text, *parts[-1], place]) > out.width:
+            parts.append([])
+        parts[-1].append(place)
+    if any(_across(least, [*text, *part]) > out.width for part in parts):
+        _show_list(out, title, headings, cells, left)
+        return
+    for number, part in enumerate(parts):
+        drawn = Table(title=title if not number else f"{title}, continued", title_justify="left", title_style="bold")
+        shown = [*text, *part]
+        for place, width in zip(shown, _widths(least, shown, left, cells, out.width), strict=True):
+            justify: Any = "left" if place < left else "right"
+            drawn.add_column(headings[place], justify=justify, overflow="fold", width=width)
+        for row in cells:
+            drawn.add_row(*(row[place] for place in shown))
+        out.print(drawn)
+
+
+def _across(widths: Sequence[int], shown: Sequence[int]) -> int:
+    return sum(widths[place] for place in shown) + _BORDERS * len(shown) + 1
+
+
+def _least_widths(headings: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> list[int]:
+    """Return how wide each column must be: one of numbers as its widest, one of text may be folded."""
+    widths = []
     for place, heading in enumerate(headings):
-        drawn.add_column(heading, justify="left" if place < left else "right", overflow="fold")
+        words = max(cell_len(word) for word in heading.split() or [""])
+        widest = max((cell_len(row[place]) for row in cells), default=0)
+        widths.append(max(words, min(widest, _FOLDED) if place < left else widest))
+    return widths
+
+
+def _widths(
+    least: Sequence[int], shown: Sequence[int], left: int, cells: Sequence[Sequence[str]], most: int
+) -> list[int]:
+    """Return how wide each column is: text takes what room there is, in turn, up to its widest."""
+    widths, room = [least[place] for place in shown], most - _across(least, shown)
+    for place in range(left):
+        widest = max((cell_len(row[place]) for row in cells), default=0)
+        more = min(max(widest - widths[place], 0), room)
+        widths[place] += more
+        room -= more
+    return widths
+
+
+def _show_list(out: Console, title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> None:
+    out.print(title, style="bold")
     for row in cells:
-        drawn.add_row(*row)
-    console().print(drawn)
+        # Longer than the terminal, a line is left to it: it can be copied whole.
+        out.print(", ".join(cell for cell in row[:left] if cell) or "-", soft_wrap=True)
+        for heading, cell in zip(headings[left:], row[left:], strict=True):
+            out.print(f"  {heading}: {cell}", soft_wrap=True)
 
 
 @contextmanager
