@@ -27,17 +27,21 @@ $(VENV)/python:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
+# pip is not quiet: it shows how far each download is.
 $(VENV)/run: $(VENV)/python requirements/run.txt pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt -r requirements/run.txt
+	@echo "Installing discreet and what it needs into $(VENV): 180 MB to download, 620 MB on disk, a minute or two."
+	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements/build.txt -r requirements/run.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/dev: $(VENV)/python requirements/dev.txt pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt -r requirements/dev.txt
+	@echo "Installing what developing and testing needs into $(VENV); this takes some minutes."
+	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements/build.txt -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@ $(VENV)/run
 
 demo: $(VENV)/run
+	@echo "Obfuscating 1.7 million people by ten mechanisms; the first time kernels are compiled, which takes half a minute."
 	$(BIN)/discreet simulate examples/census.toml
 
 test: $(VENV)/dev

@@ -33,6 +33,14 @@ def test_make_takes_the_first_python_that_fits(tmp_path: Path) -> None:
     assert "discreet needs Python 3.11 or newer" in missing.stdout
 
 
+def test_the_demo_says_what_it_installs_and_shows_how_far_it_is(tmp_path: Path) -> None:
+    for target, said in {"demo": r"\d+ MB to download, \d+ MB on disk, a minute", "test": "takes some minutes"}.items():
+        steps = _make("--dry-run", target, f"PYTHON={sys.executable}", f"VENV={tmp_path / 'none'}").stdout.splitlines()
+        (installing,) = (place for place, step in enumerate(steps) if "--require-hashes" in step)
+        assert re.search(said, steps[installing - 1])
+        assert "--quiet" not in steps[installing]
+
+
 def _make(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "PYTHON"))}
     command = [program("make"), "--no-print-directory", *arguments]
