@@ -34,6 +34,48 @@ class Fault:
 
 FAULTS = [
     Fault(
+        "a caller's word overrules a row of another plan",
+        "io/rewritten.py",
+        "    if ours < len(plans):\n",
+        "    if not ours and len(plans):\n",
+        ("tests/io/test_rewritten.py",),
+    ),
+    Fault(
+        "floats are cut to whole numbers",
+        "io/loose.py",
+        "(np.trunc(numbers) == numbers) & (",
+        "(",
+        ("tests/io/test_rewritten.py",),
+    ),
+    Fault(
+        "single precision stands for numbers that it cannot tell apart",
+        "io/loose.py",
+        "16: 1 << 11, 32: 1 << 24",
+        "16: 1 << 53, 32: 1 << 53",
+        ("tests/io/test_rewritten.py",),
+    ),
+    Fault(
+        "values in clear are passed over under a plan that has none",
+        "io/rewritten.py",
+        "    if CLEAR in others:\n",
+        "    if not others:\n",
+        ("tests/io/test_rewritten.py",),
+    ),
+    Fault(
+        "a compressed line of any length is read",
+        "io/endings.py",
+        "text.readline(longest + 1)",
+        "text.readline()",
+        ("tests/io/test_compressed.py",),
+    ),
+    Fault(
+        "a stamped file does not say that one of its reports is simulated",
+        "engines/stamping.py",
+        "yield replace(reports, simulated=found.tally.simulated)",
+        "yield replace(reports, simulated=False)",
+        ("tests/engines/test_stamping.py",),
+    ),
+    Fault(
         "compiled kernels are read from where everybody may write",
         "kernels/caching.py",
         "and not found.st_mode & stat.S_IWOTH",

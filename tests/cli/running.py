@@ -24,7 +24,19 @@ name = "{name}"
 """
 LABELS = ["never", "[once]", "[/often]", ":smile:", "daily"]
 VALUES = [LABELS[code] for code in np.random.default_rng(5).choice(5, 600, p=[0.4, 0.3, 0.15, 0.1, 0.05])]
-VERBS = ["simulate", "obfuscate", "estimate", "manifest", "verify", "plan", "audit", "reproduce", "risk", "examples"]
+VERBS = [
+    "simulate",
+    "obfuscate",
+    "estimate",
+    "stamp",
+    "manifest",
+    "verify",
+    "plan",
+    "audit",
+    "reproduce",
+    "risk",
+    "examples",
+]
 
 
 def run(*arguments: object) -> Result:

@@ -130,3 +130,30 @@ def test_a_manifest_is_written_and_checked(files: Files) -> None:
     assert told("estimate", files.plan, folder, "--manifest") == told("estimate", files.plan, folder)
     (folder / "a.parquet").rename(folder / "b.parquet")
     assert "a.parquet first" in refusal("estimate", files.plan, folder, "--manifest", "--method", "mle")
+
+
+def test_stamped_files_need_no_word(files: Files) -> None:
+    files.obfuscated()
+    expected = told("estimate", files.plan, files.reports)
+    rewritten, output = files.folder / "rewritten.parquet", files.folder / "stamped.parquet"
+    pq.write_table(pq.read_table(files.reports).replace_schema_metadata(None), rewritten)
+    shown = done("stamp", files.plan, rewritten, "-o", output)
+    assert f"600 reports of plan {files.mechanism.fingerprint[:12]} written to {output}." in shown.replace("\n", "")
+    assert shown.count("Note: 1 of 1 files: nothing in them says") == 2
+    assert told("estimate", files.plan, output)["columns"] == expected["columns"]
+    assert "exists already" in refusal("stamp", files.plan, rewritten, "-o", output)
+    facts = told("stamp", files.plan, files.reports, "-o", files.folder / "folder")
+    written = {"output": str(files.folder / "folder" / "reports.parquet"), "reports": 600, "simulated": True}
+    assert facts == {
+        "plan": files.mechanism.fingerprint,
+        "reports": 600,
+        "files": [written],
+        "left_out": {},
+        "notes": [],
+    }
+    bad = pq.read_table(rewritten).set_column(0, "clear", pa.array([1.5] * 600))
+    pq.write_table(bad, rewritten)
+    assert "are no reports of this form" in refusal("stamp", files.plan, rewritten, "-o", output, "--force")
+    assert "more than the share" in refusal("stamp", files.plan, rewritten, "-o", output, "--force", "--bad-rows", 0.5)
+    shown = done("stamp", files.plan, rewritten, "-o", output, "--force", "--bad-rows", 1)
+    assert "Left out: 600 rows that are no reports of this form." in shown

@@ -19,6 +19,14 @@ METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 _PICTURE = OutputFile("pictures", PICTURES)
 _FORCE = click.option("--force", is_flag=True, help="Replace output files that exist.")
+_BAD_ROWS = click.option(
+    "--bad-rows",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of rows that no device can have sent and that may be left out; they are counted.",
+)
 _SEED = click.option("--seed", type=int, help="Seed for a simulation; such reports are marked and protect nobody.")
 
 
@@ -100,14 +108,7 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
     help="What goes through the reports: this machine, or a Spark cluster whose executors see the same files.",
 )
 @click.option("--master", metavar="URL", help="For --engine spark: where it runs. [what Spark is set up for]")
-@click.option(
-    "--bad-rows",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    show_default=True,
-    metavar="SHARE",
-    help="Share of rows that no device can have sent and that may be left out; they are counted.",
-)
+@_BAD_ROWS
 @click.option(
     "--trust-plan",
     is_flag=True,
@@ -151,6 +152,30 @@ def manifest(folder: Path, force: bool, as_json: bool) -> None:
     from discreet.cli.listing import list_folder
 
     list_folder(folder, force=force, as_json=as_json)
+
+
+@main.command()
+@click.argument("plan", type=InputFile())
+@click.argument("reports", nargs=-1, required=True, type=InputFile())
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help=f"A file for all reports ({spelled(REPORTS)}), or a folder for a Parquet file of each.",
+)
+@_BAD_ROWS
+@_FORCE
+@_JSON
+def stamp(plan: Path, reports: tuple[Path, ...], output: Path, **options: Any) -> None:
+    """Write REPORTS that another tool rewrote anew, marked as reports of PLAN.
+
+    You vouch that they are of this plan where they do not say so. Every row is checked before anything is written; what
+    says another plan is refused. REPORTS are files, or folders of files.
+    """
+    from discreet.cli.stamping import stamp_files
+
+    stamp_files(plan, reports, output, **options)
 
 
 @main.command()

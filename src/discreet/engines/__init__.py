@@ -6,6 +6,7 @@ And traces, built from files of events without the files in memory.
 from discreet.engines.fold import Counted, Fold, TallyFold
 from discreet.engines.gathering import gather, observe
 from discreet.engines.local import Progress, tally
+from discreet.engines.stamping import Stamped, stamp
 from discreet.engines.traces import read_traces
 
-__all__ = ["Counted", "Fold", "Progress", "TallyFold", "gather", "observe", "read_traces", "tally"]
+__all__ = ["Counted", "Fold", "Progress", "Stamped", "TallyFold", "gather", "observe", "read_traces", "stamp", "tally"]

@@ -75,6 +75,8 @@ def parts_of(path: Path, mechanism: Mechanism, *, trust_plan: bool = False) -> l
         MismatchError: if it belongs to another plan.
     """
     with readable(path):
+        if not path.exists():
+            raise FileNotFoundError
         if checked_suffix(path) in LINES:
             state = FileState.of(path)
             with opened_text(path) as text:

@@ -1,0 +1,142 @@
+"""Files of reports written anew in discreet's own format, with the plan's stamp."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from discreet.core.reports import Reports
+from discreet.engines.fold import Counted, TallyFold
+from discreet.engines.local import Progress, batches_of, checked_share, fold_parts, surveyed
+from discreet.errors import DataError, ParameterError
+from discreet.io.endings import GZIP, ending
+from discreet.io.files import check_free, write_reports
+from discreet.io.parts import Part, report_files
+from discreet.io.suffixes import REPORTS, checked_output
+from discreet.mechanisms import Mechanism
+
+_KEPT_AS = ".parquet"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stamped:
+    """What was written.
+
+    Attributes:
+        files: how many reports each file holds that was written.
+        simulated: which of these files hold a simulated report, and say so.
+        left_out: how many rows were left out for which reason.
+    """
+
+    files: Mapping[Path, int]
+    simulated: tuple[Path, ...]
+    left_out: Mapping[str, int]
+
+    @property
+    def reports(self) -> int:
+        """How many reports there are in all files."""
+        return sum(self.files.values())
+
+
+def stamp(
+    mechanism: Mechanism,
+    sources: str | Path | Sequence[str | Path],
+    target: str | Path,
+    *,
+    bad_share: float = 0.0,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Stamped:
+    """Write files of reports anew, stamped with the plan, on your word that they are of this plan.
+
+    All rows of all files are checked before anything is written.
+
+    Args:
+        mechanism: what made the reports.
+        sources: files of reports, and folders of them, as any tool wrote them; see `discreet.io.rewritten`.
+        target: a file of reports for all of them; or a folder, which gets a Parquet file for each, named alike.
+        bad_share: as for `discreet.engines.tally`.
+        force: whether files that exist are replaced.
+        progress: called now and then while rows are checked.
+
+    Raises:
+        DataError: as for `discreet.engines.tally`.
+        MismatchError: if a stamp or a row says another plan.
+        OutputExistsError: if a file exists and ``force`` is not set.
+        ParameterError: if there is a tally among the sources, the target is neither a file of reports nor a folder, or
+            two sources would be one file.
+    """
+    share, named = checked_share(bad_share), [sources] if isinstance(sources, str | Path) else list(sources)
+    tallies, parts = surveyed(mechanism, named, trust_plan=True)
+    if tallies:
+        raise ParameterError(f"reports are stamped, and tallies have a stamp; leave the {len(tallies)} tallies out.")
+    wanted = _targets([Path(source) for source in named], Path(target))
+    going: dict[Path, list[Part]] = {path: [] for path in wanted.values()}
+    for part in parts:
+        going[wanted[part.path]].append(part)
+    _refuse_inside([Path(source) for source in named], Path(target))
+    for path in going:
+        _check_target(path, Path(target), force=force)
+        if path.exists() and any(path.samefile(source) for source in wanted):
+            raise ParameterError(f"{path} is read and would be replaced; choose another name for the output.")
+    fold = TallyFold(mechanism, sift=share > 0)
+    found = {path: fold_parts(fold, each, mechanism, progress=progress) for path, each in going.items()}
+    left_out = sum((Counter(one.left_out) for one in found.values()), start=Counter[str]())
+    Counted(sum((one.tally for one in found.values()), start=mechanism.empty_tally()), left_out).refuse_above(share)
+    for path, each in going.items():
+        _write(path, each, fold, found[path], force=force)
+    marked = tuple(path for path, one in found.items() if one.tally.simulated)
+    return Stamped({path: one.tally.n for path, one in found.items()}, marked, dict(left_out))
+
+
+def _targets(sources: Sequence[Path], target: Path) -> dict[Path, Path]:
+    """Return where every source's reports go."""
+    if not target.is_dir() and target.suffix:
+        checked_output(target, REPORTS, "reports")
+        return dict.fromkeys(report_files(sources), target)
+    wanted: dict[Path, Path] = {}
+    for source in sources:
+        for path in report_files([source]):
+            name = path.relative_to(source) if source.is_dir() else Path(path.name)
+            wanted[path] = target / name.with_name(_bare(name) + _KEPT_AS)
+    if len(set(wanted.values())) < len(wanted):
+        twice = next(path for path, count in Counter(wanted.values()).items() if count > 1)
+        raise ParameterError(f"several files would be {twice}; stamp them one after the other, into other folders.")
+    return wanted
+
+
+def _refuse_inside(sources: Sequence[Path], target: Path) -> None:
+    """Refuse a target among what a folder is read for: whoever reads the folder next would read it too."""
+    for source in sources:
+        if source.is_dir() and target.resolve().is_relative_to(source.resolve()):
+            raise ParameterError(f"{target} is in {source}, all of which is read; choose another place for it.")
+
+
+def _bare(path: Path) -> str:
+    """Return a file's name without what says how it is written."""
+    stem = path.stem
+    return Path(stem).stem if ending(path) in REPORTS and path.suffix.lower() == GZIP else stem
+
+
+def _check_target(path: Path, target: Path, *, force: bool) -> None:
+    checked_output(path, REPORTS, "reports")
+    if path.parent.is_dir() or path == target:
+        check_free(path, force=force)
+
+
+def _write(path: Path, parts: Sequence[Part], fold: TallyFold, found: Counted, *, force: bool) -> None:
+    mechanism: Mechanism = fold.mechanism
+
+    def batches() -> Iterator[Reports]:
+        for part in parts:
+            for reports, _ in batches_of(part, mechanism, fold.checked):
+                # A file says once whether its reports are simulated; one that is makes it say so.
+                yield replace(reports, simulated=found.tally.simulated)
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f"{path.parent} cannot be made ({type(error).__name__}); choose another place.") from None
+    if write_reports(path, mechanism, batches(), force=force) != found.tally.n:
+        path.unlink()
+        raise DataError("the rows changed while they were read; leave the files alone and start again.")
