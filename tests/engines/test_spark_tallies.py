@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet.io.parts as reading
@@ -21,7 +23,14 @@ from discreet.core.tally import Tally
 from discreet.engines import spark as engine
 from discreet.engines import tally
 from discreet.engines.spark import vectors
-from discreet.errors import DataError, EngineError, MismatchError, MissingExtraError, ParameterError
+from discreet.errors import (
+    DataError,
+    EngineError,
+    MismatchError,
+    MissingExtraError,
+    ParameterError,
+    RewrittenFileWarning,
+)
 from discreet.io.files import write_reports, write_tally
 from discreet.mechanisms import Channel, HadamardResponse, LocalHashing, RandomizedResponse, UnaryEncoding
 from laws import MEDIUM, Case, cases, sampled
@@ -147,6 +156,32 @@ def test_strangers_in_any_partition(spark: Any, tmp_path: Path) -> None:
     refused(MismatchError, lambda: engine.tally(ours.union(unmarked), SYMBOLS))
     shutil.copy(tmp_path / "theirs" / "0.parquet", tmp_path / "ours" / "9.parquet")
     refused(MismatchError, lambda: engine.tally_files(spark, SYMBOLS, tmp_path / "ours"))
+
+
+def test_files_that_other_tools_rewrote_and_frames_of_floats(spark: Any, tmp_path: Path) -> None:
+    reports = made(SYMBOLS, 3000)
+    folder = folder_of(tmp_path / "reports", SYMBOLS, reports)
+    table = pq.read_table(folder / "0.parquet").replace_schema_metadata(None)
+    floats = pa.table({name: table[name].cast(pa.float64()) for name in table.column_names})
+    pq.write_table(floats, folder / "0.parquet")
+    assert "--trust-plan" in refused(DataError, lambda: engine.tally_files(spark, SYMBOLS, folder))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RewrittenFileWarning)
+        found = engine.tally_files(spark, SYMBOLS, folder, trust_plan=True)
+        observed, _ = engine.gather_files(spark, SYMBOLS, folder, trust_plan=True)
+        frame = engine.read_reports(spark, SYMBOLS, folder, trust_plan=True)
+    said = [str(each.message) for each in caught if each.category is RewrittenFileWarning]
+    assert len(said) == 6
+    assert said[0].startswith("1 of 3 files: nothing in them says which plan")
+    expected = SYMBOLS.tally(reports)
+    for counted in (found.tally, engine.tally(frame, SYMBOLS).tally, observed.tally):  # type: ignore[union-attr]
+        assert same(counted, expected)
+    doubles = frame.selectExpr(
+        "CAST(clear AS double) AS clear", "CAST(symbol AS double) AS symbol", "plan", "simulated"
+    )
+    assert same(engine.tally(doubles, SYMBOLS).tally, expected)
+    halves = doubles.selectExpr("clear", "symbol + 0.5 AS symbol", "plan", "simulated")
+    assert engine.tally(halves, SYMBOLS, bad_share=1.0).bad == 3000 - expected.clear_total
 
 
 def test_a_damaged_file_is_named(spark: Any, tmp_path: Path) -> None:
