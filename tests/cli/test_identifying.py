@@ -56,3 +56,14 @@ def test_one_of_both_must_be_said(domain: Path) -> None:
     result = run("plan", domain, "--users", 100)
     assert result.exit_code == 2
     assert "--epsilon" in result.stderr
+
+
+def test_several_reports_need_fresh_noise_and_large_epsilons_are_told_in_odds(tmp_path: Path) -> None:
+    path = tmp_path / "domain.toml"
+    path.write_text("[domain]\nrange = [0, 50]\n")
+    run = ("plan", path, "--identification-error", 0.5, "--users", 1000, "--epsilon", 8)
+    once = " ".join(done(*run).split())
+    assert "fresh" not in once
+    assert once.count("At the largest epsilon: In odds: those of a protected value may grow by a factor of") == 1
+    several = " ".join(done(*run, "--reports-per-user", 4).split())
+    assert "What is said of 4 reports together holds if noise is fresh in each report" in several

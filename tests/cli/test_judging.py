@@ -1,6 +1,7 @@
 """The verbs that judge, ``verify``, ``simulate`` and ``plan``: in numbers and words, and what they refuse."""
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
@@ -214,7 +215,22 @@ def test_plan_with_all_wishes(files: Files) -> None:
     assert "hashing !" in text
     assert "3,000 users, 2 reports each" in text
     assert "the 6,000 values reported are taken to be independent" in text
+    assert "Each report has epsilon = 0.5 and fresh noise" in text
     assert f"{facts['mechanisms'][0]['users_needed']:,}" in text
+
+
+def test_a_large_epsilon_is_told_in_odds(files: Files) -> None:
+    """Above 4, in one sentence, wherever it is promised; e^5 = 148 turns 1 to 99 into 3 to 2."""
+    said = "In odds: those of a protected value may grow by a factor of 148"
+    for epsilon, told_so in ((5, True), (4, False)):
+        text = " ".join(done("plan", files.plan, "--epsilon", epsilon, "--users", 3000).split())
+        assert (said in text) == told_so
+        assert ("In odds" in text) == told_so
+        plan = files.folder / f"{epsilon}.toml"
+        plan.write_text(re.sub(r"epsilon = [\d.]+", f"epsilon = {epsilon}", files.plan.read_text()))
+        text = " ".join(done("verify", plan).split())
+        assert text.count("In odds") == told_so
+        assert ("whoever held it at 1% before may hold it at 60.0% after." in text) == told_so
 
 
 def test_plan_weighs_reports(files: Files) -> None:

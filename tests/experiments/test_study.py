@@ -242,6 +242,40 @@ def test_a_study_of_one_notion_claims_no_gain(tmp_path: Path) -> None:
     assert [run.protects for run in found.compared] == ["ULDP"]
 
 
+@pytest.mark.parametrize(
+    ("protect", "words", "others"),
+    [
+        (["all"], ["Protected: all 5 values."], ["ULDP", "sensitive"]),
+        (["sensitive"], ["Protected: the 2 sensitive values, which 13.50% of the people have."], ["plain LDP"]),
+        (["sensitive", "all"], ["(under plain LDP, all 5 values)", "Not protected under ULDP: the other 3"], []),
+    ],
+    ids=str,
+)
+def test_what_was_protected_is_what_the_runs_protect(
+    protect: list[str], words: list[str], others: list[str], tmp_path: Path
+) -> None:
+    """A study of plain LDP alone says nothing of what another notion would not protect."""
+    each = "".join(f'[[run]]\nprotect = "{kind}"\nmechanism = {{ name = "rr" }}\n' for kind in protect)
+    found = found_in(tmp_path, text=STUDY.format(epsilon=1.0) + each)
+    told = " ".join(found.sentences()[:3])
+    assert all(word in told for word in words)
+    assert not any(word in told for word in others)
+    assert ("Not protected" in told) == ("sensitive" in protect)
+    assert ("Shaded:" in page(found)) == ("sensitive" in protect)
+
+
+@pytest.mark.parametrize("method", ["threshold", "norm-sub"])
+def test_a_method_without_intervals_is_drawn_without(method: str, tmp_path: Path) -> None:
+    found = found_in(tmp_path, text=f'show = "{method}"\n' + STUDY.format(epsilon=1.0) + RUNS)
+    drawn = str(found.chart().to_dict())
+    assert "this method states no intervals" in drawn
+    assert "lower" not in drawn
+    save_findings(found, tmp_path / "out")
+    assert (tmp_path / "out" / "chart.png").read_bytes().startswith(b"\x89PNG")
+    assert "this method states no intervals" in (tmp_path / "out" / "page.html").read_text(encoding="utf-8")
+    assert "bar: 95% interval" in str(found_in(tmp_path).chart().to_dict())
+
+
 def test_the_table_is_what_the_records_say(tmp_path: Path) -> None:
     found = found_in(tmp_path)
     headings, cells = table(found)

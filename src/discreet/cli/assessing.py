@@ -12,6 +12,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.cli.terminal import console, progress_bar, show_json, show_table
 from discreet.core.domain import Domain
+from discreet.core.guarantee import in_odds
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.engines import read_traces
 from discreet.errors import DataError, ParameterError
@@ -21,7 +22,7 @@ from discreet.io.tables import read_table
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.risk.assessment import Assessment, assess, sweep
 from discreet.risk.biometric import biometric
-from discreet.risk.bounds import Bounds, identification_bounds
+from discreet.risk.bounds import Bounds, conditions, identification_bounds
 from discreet.risk.naming import numbered
 from discreet.risk.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 
@@ -150,6 +151,15 @@ def compare_plans(paths: list[Path], *, users: int | None, reports: int, as_json
         "identified <=: probability that the right user is named, on average over users, whoever guesses.\n"
         "The two risks are different things: epsilon is about values, identification about users."
     )
+    _show_conditions([bounds for _, _, bounds, _ in rows])
+
+
+def _show_conditions(bounds: list[Bounds]) -> None:
+    """Say when figures of several reports hold, and what a large epsilon means."""
+    odds = in_odds(max(one.total_epsilon for one in bounds))
+    for sentence in (conditions(bounds), f"At the largest epsilon: {odds}" if odds else ""):
+        if sentence:
+            console().print(sentence)
 
 
 def _compared(path: Path, mechanism: BlockMechanism, bounds: Bounds, mse: float) -> dict[str, Any]:
@@ -263,6 +273,8 @@ def _show(found: Assessment, split: Split, knowledge: str, files: list[Path]) ->
         out.print(str(found.pse.paper))
     for sentence in found.sentences:
         out.print(sentence)
+    if bounds is not None and bounds.condition_sentence:
+        out.print(bounds.condition_sentence)
     if not found.consistent:
         out.print("What was measured is above what bounds it: do not trust these numbers, and please report this.")
     if files:

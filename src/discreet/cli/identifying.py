@@ -5,7 +5,9 @@ from typing import Any
 
 from discreet.cli.terminal import console, show_json, show_table
 from discreet.core.domain import Domain
+from discreet.core.guarantee import in_odds
 from discreet.planning.identification import SIDE_BY_SIDE, IdentificationPlan, Option, plan_identification
+from discreet.risk.bounds import Bounds, conditions
 from discreet.risk.inverse import LARGEST_EPSILON, Wanted
 
 
@@ -84,6 +86,8 @@ def _notes(found: IdentificationPlan) -> list[str]:
         "error >=: identification error of any adversary who guesses one user; in clear: how often a value that is not",
         "sensitive is told as it is, which names a user who alone has it. MSE: largest expected sum of squared errors.",
     ]
+    bounds = [one.bounds for one in found.options]
+    notes += [sentence for sentence in (conditions(bounds), _odds(bounds)) if sentence]
     if not all(one.limited for one in found.options):
         most = LARGEST_EPSILON if found.epsilon is None else found.epsilon
         notes.append(f"!: the identification error is kept at any epsilon up to {most:g}, which alone is the limit.")
@@ -92,3 +96,9 @@ def _notes(found: IdentificationPlan) -> list[str]:
     if found.without_noise is not None:
         notes.append(found.without_noise)
     return notes
+
+
+def _odds(bounds: list[Bounds]) -> str:
+    """Say what the largest epsilon means, if it is large."""
+    odds = in_odds(max((one.total_epsilon for one in bounds), default=0.0))
+    return f"At the largest epsilon: {odds}" if odds else ""

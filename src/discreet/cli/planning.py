@@ -8,6 +8,7 @@ from typing import Any
 from discreet.cli.identifying import plan_for
 from discreet.cli.terminal import console, show_json, show_table
 from discreet.core.domain import Domain
+from discreet.core.guarantee import in_odds
 from discreet.errors import ParameterError
 from discreet.io.files import replacing
 from discreet.io.plan import DomainDocument, Plan, read_document
@@ -194,10 +195,12 @@ def _notes(found: Comparison) -> list[str]:
         notes.append(f"users: how many give every value a standard error of at most {question.standard_error:g}.")
     if found.assumed and question.domain.clear_count:
         notes.append("The sensitive share is assumed; say --sensitive-mass or --distribution if you know better.")
+    if odds := in_odds(question.epsilon):
+        notes.append(odds)
     if question.reports_per_user > 1:
         notes.append(
-            f"Each report has epsilon = {question.epsilon_each:g}; the {question.reports:,} values reported are taken "
-            "to be independent, over time too."
+            f"Each report has epsilon = {question.epsilon_each:g} and fresh noise; the {question.reports:,} values "
+            "reported are taken to be independent, over time too."
         )
     return notes
 

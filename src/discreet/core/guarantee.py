@@ -1,6 +1,7 @@
 """What a mechanism promises, in a form that can be printed and checked."""
 
 from dataclasses import dataclass
+from math import exp
 from typing import NamedTuple
 
 from discreet.core.domain import Domain
@@ -12,6 +13,32 @@ ONE_SIDED = "one-sided: a report makes x at most e^epsilon_x times likelier than
 
 NOT_TWO_SIDED = "the two-sided reading, min(epsilon_x, epsilon_x'), is stricter and does not hold"
 """The reading that is not, wherever promises differ."""
+
+
+LARGE_EPSILON = 4.0
+"""Beyond this an epsilon is told in odds too."""
+
+_CERTAIN = 30.0
+
+
+def in_odds(epsilon: float) -> str:
+    """Return in one sentence what a large epsilon means to somebody who suspects a value; empty up to 4 nats.
+
+    Args:
+        epsilon: in nats; may be infinite.
+    """
+    if epsilon <= LARGE_EPSILON:
+        return ""
+    if epsilon > _CERTAIN:
+        return "In odds: whoever held a protected value at 1% before may hold it for certain after."
+    ratio = exp(epsilon)
+    # 1% is 1 to 99.
+    after = ratio / (ratio + 99)
+    shown = f"{after:.1%}" if after < 0.999 else "more than 99.9%"
+    return (
+        f"In odds: those of a protected value may grow by a factor of {ratio:,.0f}, so that whoever held it at 1% "
+        f"before may hold it at {shown} after."
+    )
 
 
 class LevelPromise(NamedTuple):
@@ -70,6 +97,10 @@ class Guarantee:
     def __str__(self) -> str:
         if self.notion == "none":
             return "No protection: every value is reported in clear."
+        odds = in_odds(self.realised)
+        return f"{self._promise()} {odds}" if odds else self._promise()
+
+    def _promise(self) -> str:
         kept = "" if self.promised is None else f", promised {self.promised:g}"
         realised = f"realised epsilon {self.realised:.12g}{kept}"
         if self.levels:

@@ -38,15 +38,24 @@ class Findings:
         """Say what was protected, what was not, and what it bought."""
         study, domain = self.study, self.study.domain
         people = int(study.counts.sum())
-        mass = float(study.truth[domain.sensitive].sum())
-        told = [
+        told = (
             f"{people:,} people, each with one of {domain.size} values, were obfuscated one by one at "
-            f"epsilon = {study.document.epsilon:g}.",
-            f"Protected: the {domain.sensitive_count} sensitive values, which {mass:.2%} of the people have "
-            f"(under plain LDP, all {domain.size} values).",
+            f"epsilon = {study.document.epsilon:g}."
+        )
+        return [told, *self._protected(), *self._bought()]
+
+    def _protected(self) -> list[str]:
+        """Say what the runs protected, and what those under ULDP did not."""
+        study, domain = self.study, self.study.domain
+        notions = {outcome.protects for outcome in self.outcomes}
+        if notions == {"LDP"}:
+            return [f"Protected: all {domain.size} values."]
+        mass = float(study.truth[domain.sensitive].sum())
+        plain = f" (under plain LDP, all {domain.size} values)" if "LDP" in notions else ""
+        return [
+            f"Protected: the {domain.sensitive_count} sensitive values, which {mass:.2%} of the people have{plain}.",
             f"Not protected under ULDP: the other {domain.clear_count} values; whoever has one may report it in clear.",
         ]
-        return told + self._bought()
 
     def _bought(self) -> list[str]:
         plain, optimized = self.best("LDP"), self.best("ULDP")

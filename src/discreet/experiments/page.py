@@ -34,6 +34,8 @@ def page(findings: Findings) -> str:
         f"<li><b>{escape(run.mechanism.name)}</b>: {escape(str(run.mechanism.guarantee))}</li>"
         for run in findings.compared
     )
+    some = any(run.protects == "ULDP" for run in findings.outcomes)
+    shaded = " Shaded: only the sensitive values are protected." if some else ""
     told = "".join(f"<li>{escape(sentence)}</li>" for sentence in findings.sentences())
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -45,7 +47,7 @@ def page(findings: Findings) -> str:
 {_html_table(findings)}
 <p>MSE / expected: squared error of the linear estimate over its exact expectation, near 1 when all is well. Worst s.e.:
 the largest standard error of the linear estimate. TV: total variation distance to the truth, the share of the people
-that the estimate puts in the wrong place, by estimator. Shaded: only the sensitive values are protected.</p>
+that the estimate puts in the wrong place, by estimator.{shaded}</p>
 <h2>Truth and estimates</h2>
 <div id="chart"></div>
 <h2>The guarantee</h2><ul>{guarantees}</ul>

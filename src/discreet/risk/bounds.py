@@ -6,11 +6,12 @@ right). The bounds on the latter hold for every source, that is whatever users' 
 for every adversary, whatever she knows of the users beforehand.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp, inf
 from typing import Any
 
-from discreet.core.guarantee import Guarantee
+from discreet.core.guarantee import Guarantee, in_odds
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.personalized import Personalized
 from discreet.risk.checks import checked_count
@@ -90,7 +91,14 @@ class Bounds:
             return "Attribute risk: no limit; a report may tell the value for sure."
         several = f", {self.total_epsilon:.4g} for {self.reports} reports together" if self.reports > 1 else ""
         whose = "every value" if self.guarantee.notion == "LDP" else "sensitive values only"
-        return f"Attribute risk: epsilon = {self.epsilon:.4g} nats per report{several}, for {whose}."
+        odds = in_odds(self.total_epsilon)
+        stated = f"Attribute risk: epsilon = {self.epsilon:.4g} nats per report{several}, for {whose}."
+        return f"{stated} {odds}" if odds else stated
+
+    @property
+    def condition_sentence(self) -> str:
+        """Return what must hold for the figures of several reports, in words; empty where nothing must."""
+        return conditions([self])
 
     @property
     def identification_sentence(self) -> str:
@@ -134,6 +142,16 @@ class Bounds:
             "The two risks are different things: a small one does not make the other small.",
         ]
         return "\n".join(lines)
+
+
+def conditions(bounds: Iterable[Bounds]) -> str:
+    """Return what must hold for the leading figures of several bounds, in one sentence; empty where nothing must."""
+    found = list(bounds)
+    figures = [figure for one in found for figure in (one.identification, one.pie)]
+    needed = list(dict.fromkeys(figure.condition for figure in figures if figure.condition))
+    if not needed:
+        return ""
+    return f"What is said of {found[0].reports} reports together holds if {', or for others if '.join(needed)}."
 
 
 def identification_bounds(
