@@ -1,5 +1,6 @@
 """What the verbs share before anything heavy is imported."""
 
+import sys
 from difflib import get_close_matches
 from typing import Any
 
@@ -10,6 +11,7 @@ from discreet.cli.defects import debug_option, keep_traceback, place_of
 from discreet.cli.endings import INTERRUPTED, ended_by_signals, flushed, pipe_closed
 from discreet.cli.outputs import check_outputs
 from discreet.errors import DiscreetError
+from discreet.kernels.announcing import listening
 
 _DEFECT = 70
 
@@ -25,6 +27,19 @@ class Refused(click.ClickException):
     """What discreet refuses: one sentence, exit code 2."""
 
     exit_code = 2
+
+
+class _Compiling:
+    """Says once, to who looks at the error stream, why nothing seems to happen for some seconds."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def __call__(self) -> None:
+        """Say it, if somebody looks and it was not said before."""
+        if not self._said and sys.stderr.isatty():
+            self._said = True
+            click.echo("Note: compiling for this machine, about 10 s; only once where that can be kept.", err=True)
 
 
 class Verb(click.Command):
@@ -57,7 +72,7 @@ class Verbs(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb."""
         try:
-            with ended_by_signals():
+            with ended_by_signals(), listening(_Compiling()):
                 super().invoke(ctx)
             raise click.exceptions.Exit(0)
         except click.exceptions.Exit as ended:

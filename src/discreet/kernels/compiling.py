@@ -4,13 +4,29 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
+from discreet.kernels.announcing import announce
 from discreet.kernels.caching import cache_of
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 REASSOCIATE = frozenset({"reassoc", "nsz", "contract"})
 """Lets sums run in vector lanes; infinities and NaN keep their meaning."""
+
+
+class _Compilations(event.Listener):  # type: ignore[misc]
+    """Hears of compilations, and not of what is read from disk."""
+
+    def on_start(self, _: event.Event) -> None:
+        """Tell of one that begins."""
+        announce()
+
+    def on_end(self, _: event.Event) -> None:
+        """Say nothing of its end."""
+
+
+event.register("numba:compile", _Compilations())
 
 
 def compiled(*, fastmath: frozenset[str] = frozenset()) -> Callable[[_Function], _Function]:
