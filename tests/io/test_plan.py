@@ -320,3 +320,24 @@ def test_a_broken_file_of_labels_is_the_data_that_is_wrong(tmp_path: Path) -> No
     (tmp_path / "labels.parquet").write_bytes(b"PAR1")
     plan = load(tmp_path, domain={"file": {"path": "labels.parquet"}})
     assert "labels.parquet" in refused(DataError, plan.mechanism)
+
+
+@pytest.mark.parametrize(
+    ("change", "known", "meant"),
+    [
+        ({"mechanism": {"name": "unry"}}, "rr, unary, subset, hashing, hashing-pool, hadamard, design", "unary"),
+        ({"mechanism": {"name": "unary", "thta": 0.5}}, "theta, clear_bits", "theta"),
+        ({"domain": {"label": ["a", "b"]}}, "labels, range, product, grid, file, sensitive", "labels"),
+        ({"domain": {"grid": {"lat": [0, 1], "lon": [0, 1], "row": 1, "cols": 2}}}, "lat, lon, rows, cols", "rows"),
+        ({"vrsion": 1}, "epsilon, domain, mechanism, version", "version"),
+        ({"cells": {"rws": 1}}, "rows, cols", "rows"),
+    ],
+    ids=["mechanism", "option", "domain", "grid", "plan", "cells"],
+)
+def test_unknown_names_in_a_plan_list_the_known_ones(tmp_path: Any, change: Any, known: str, meant: str) -> None:
+    path = tmp_path / "plan.json"
+    whole = {"epsilon": 1.0, "domain": {"labels": ["a", "b"]}, "mechanism": {"name": "rr"}}
+    path.write_text(json.dumps(whole | change), encoding="utf-8")
+    message = refused(ParameterError, lambda: Plan.load(path))
+    assert f"known are {known}" in message
+    assert message.endswith(f"; perhaps {meant!r} was meant.")

@@ -24,6 +24,19 @@ _STRETCH = 1 << 16
 _LARGE = 1 << 1000
 
 
+class LevelEpsilons(tuple[float, ...]):
+    """The epsilons of levels, ascending, that know whose they are: ``levels``, ``(v,)``; may be said again."""
+
+    levels: IntArray
+
+    @classmethod
+    def of(cls, levels: "Levels") -> "LevelEpsilons":
+        """Return those of levels."""
+        made = cls(levels.epsilons)
+        made.levels = levels.levels
+        return made
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Levels:
     """The epsilon_x of every sensitive value.
@@ -56,6 +69,8 @@ class Levels:
                 "a personalized mechanism must have one epsilon for all values and bots; "
                 "choose a mechanism without epsilons."
             )
+        if isinstance(said, LevelEpsilons):
+            return cls._again(domain, epsilon, said)
         given, epsilons = _read(domain, epsilon, said)
         missing = domain.sensitive_count - int(np.count_nonzero(given))
         if missing:
@@ -72,6 +87,20 @@ class Levels:
         ranks = np.searchsorted(different, [0.0, *epsilons]).astype(smallest_unsigned(len(different)))
         levels = picked(ranks, given if domain.clear_count == 0 else given[domain.sensitive])
         return cls(tuple(different), sealed(levels))
+
+    @classmethod
+    def _again(cls, domain: Domain, epsilon: float, said: LevelEpsilons) -> "Levels":
+        if len(said.levels) != max(domain.sensitive_count, 1) or max(said) > epsilon:
+            raise ParameterError(
+                f"epsilons must be said anew for {domain.sensitive_count} sensitive values, at most {epsilon!r}, got "
+                f"those of {len(said.levels)} values, up to {max(said)!r}."
+            )
+        return cls(tuple(said), said.levels)
+
+    @property
+    def said(self) -> LevelEpsilons:
+        """The epsilons of the levels, which know whose they are."""
+        return LevelEpsilons.of(self)
 
     @property
     def counts(self) -> list[int]:

@@ -15,13 +15,17 @@ class, so that a new mechanism needs nothing here.
 """
 
 import inspect
+import re
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_type_hints
 
 import msgspec
 
+from discreet.core.choices import meant
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
@@ -193,20 +197,42 @@ def read_document(path: str | Path, kind: type[Document]) -> Document:
         raise ParameterError(f"plans are kept as .toml or .json, got {source.name!r}.")
     decode = msgspec.toml.decode if source.suffix == ".toml" else msgspec.json.decode
     try:
-        return decode(source.read_bytes(), type=kind)
+        written = source.read_bytes()
+        return decode(written, type=kind)
     except FileNotFoundError:
         raise ParameterError(f"{source} does not exist.") from None
     except OSError as error:
         raise ParameterError(f"{source} cannot be read ({type(error).__name__}).") from None
+    except msgspec.ValidationError as error:
+        message = str(error)
+        known: Sequence[str] = tuple(BLOCK_MECHANISMS) if message.endswith("`$.mechanism.name`") else ()
+        if "unknown field" in message:
+            with suppress(RecursionError):
+                known = _fields_there(message, decode(written), kind)
+        raise ParameterError(f"{source}: {_sentence(message, known)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ParameterError(f"{source}: {_sentence(str(error))}") from None
 
 
-def _sentence(message: str) -> str:
-    """Say where first: msgspec ends with '- at `$.place`'."""
+def _sentence(message: str, known: Sequence[str] = ()) -> str:
+    """Say where first: msgspec ends with '- at `$.place`'. And what would be known there instead."""
     what, _, where = message.partition(" - at ")
     what = what[:1].lower() + what[1:]
+    if known:
+        given = re.search(r"[`']([^`']*)[`']$", what)
+        what += f"; known are {', '.join(known)}{meant(given[1] if given else None, known)}"
     return f"at {where.strip('`').removeprefix('$.')}, {what}." if where else f"{what}."
+
+
+def _fields_there(message: str, said: Any, kind: Any) -> Sequence[str]:
+    """Return the fields that a plan may have where it has one that is unknown."""
+    _, _, where = message.partition(" - at ")
+    for part in where.strip("`").split(".")[1:]:
+        kind, said = get_type_hints(kind).get(part), said.get(part)
+        if kind is MechanismSpec:
+            kind = _SPECS.get(said.get("name"))
+        kind = next((one for one in get_args(kind) if one is not type(None)), kind)
+    return () if kind is None else tuple(one.encode_name for one in msgspec.structs.fields(kind))
 
 
 @dataclass(frozen=True)

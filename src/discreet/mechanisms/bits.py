@@ -10,7 +10,7 @@ theta = e^(eps/2) / (e^(eps/2) + 1) is basic RAPPOR, theta = 1/2 is OUE [Wang 20
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, exp, log1p, log2
 from typing import Any, Literal
@@ -18,13 +18,13 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.core.exact import checked_epsilon, real_number, shown
+from discreet.core.exact import real_number, shown
 from discreet.core.random import RandomSource, fresh_words
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.mechanisms.chosen import ChosenMechanism
+from discreet.mechanisms.law import sensitive_size
 from discreet.theory.overlap import Overlap, binomial
 from discreet.theory.theta import optimal_theta
 
@@ -271,7 +271,8 @@ class BitRows:
         return BitRows(self.tiles[start // 32 : -(-stop // 32)], stop - start, self.size)
 
 
-class UnaryEncoding(BlockMechanism):
+@dataclass(frozen=True, eq=False, repr=False)
+class UnaryEncoding(ChosenMechanism):
     """Unary encoding: basic RAPPOR by default, OUE at theta = 1/2; uRAP and uOUE when only some values are sensitive.
 
     Args:
@@ -288,25 +289,21 @@ class UnaryEncoding(BlockMechanism):
 
     name = "unary"
 
-    def __init__(
-        self,
-        domain: Domain,
-        epsilon: float,
-        theta: float | Literal["optimal"] | None = None,
-        *,
-        clear_bits: bool = False,
-    ) -> None:
-        epsilon, size = checked_epsilon(epsilon), sensitive_size(domain)
-        if theta is None:
-            noise = 1 / (1 + exp(epsilon / 2))
-        elif isinstance(theta, str) and theta == "optimal":
-            noise = _best_noise(size, domain.size, epsilon, clear_bits)
-        else:
-            noise = _noise(_checked_theta(theta), epsilon)
-        if clear_bits and domain.clear_count == 0:
+    theta: float | Literal["optimal"] | None = None
+    clear_bits: bool = field(default=False, kw_only=True)
+
+    def _chosen_law(self) -> IndependentBits:
+        size, theta = sensitive_size(self.domain), self.theta
+        if not isinstance(self.clear_bits, bool):
+            raise ParameterError(f"clear_bits must be True or False, got {shown(self.clear_bits)}.")
+        if self.clear_bits and self.domain.clear_count == 0:
             raise ParameterError("clear_bits does nothing where every value is sensitive; leave it out.")
-        law = IndependentBits.near(size, noise)
-        super().__init__(domain, epsilon, law, clear_blocks=clear_bits)
+        object.__setattr__(self, "clear_blocks", self.clear_bits)
+        if theta is None:
+            return IndependentBits.near(size, 1 / (1 + exp(self.epsilon / 2)))
+        if isinstance(theta, str) and theta == "optimal":
+            return IndependentBits.near(size, _best_noise(size, self.domain.size, self.epsilon, self.clear_bits))
+        return IndependentBits.near(size, _noise(_checked_theta(theta), self.epsilon))
 
 
 def _best_noise(size: int, total: int, epsilon: float, clear_bits: bool) -> float:

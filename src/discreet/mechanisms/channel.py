@@ -63,6 +63,12 @@ class Channel:
         if not (np.isfinite(self.matrix).all() and self.matrix.min() >= 0 and abs(rows - 1).max() <= _ROW_TOLERANCE):
             raise ParameterError("matrix must hold probabilities, each row summing to 1.")
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Channel) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
     def __repr__(self) -> str:
         return f"Channel({self.domain!r}, {self.outputs} outputs)"
 

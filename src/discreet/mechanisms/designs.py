@@ -11,7 +11,7 @@ A block that must contain a member has the sizes that Lambda gives to blocks wit
 likelier, by (k + 1)/k. It is drawn by rejection, exactly, and never from the number that decides on truth or noise.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from math import comb
@@ -20,14 +20,13 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.core.exact import checked_epsilon
 from discreet.core.random import WORD_RANGE, RandomSource, toss, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.core.tally import total
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.mechanisms.chosen import ChosenMechanism
+from discreet.mechanisms.law import sensitive_size
 from discreet.mechanisms.subsets import MemberLists, Subsets, draw_subsets
 from discreet.theory.decoder import Decoder
 from discreet.theory.design import Design
@@ -174,7 +173,8 @@ class MixedSubsets(EvenLaw):
         return flawed
 
 
-class BlockDesign(BlockMechanism):
+@dataclass(frozen=True, eq=False, repr=False)
+class BlockDesign(ChosenMechanism):
     """The optimal mechanism: the least worst-case error of all ULDP mechanisms, or the least at a given mass.
 
     Its linear estimate attains `worst_case_mse` = M*/n, the lower bound for every unbiased estimate under any common
@@ -192,19 +192,25 @@ class BlockDesign(BlockMechanism):
 
     name = "design"
 
-    def __init__(self, domain: Domain, epsilon: float, *, sensitive_mass: float | None = None) -> None:
-        epsilon, size = checked_epsilon(epsilon), sensitive_size(domain)
-        if domain.size < 2 or domain.sensitive_count == 0:
-            if sensitive_mass is not None:
-                raise ParameterError("sensitive_mass does nothing where there is nothing to choose; leave it out.")
-            super().__init__(domain, epsilon, Subsets(size, 1))
-            return
-        design = optimal_design(size, domain.size, epsilon, sensitive_mass=sensitive_mass)
-        super().__init__(domain, epsilon, _law_of(design))
-        object.__setattr__(self, "design", design)
-
-    design: Design | None = None
+    sensitive_mass: float | None = field(default=None, kw_only=True)
+    design: Design | None = field(init=False, default=None)
     """Block sizes, weights, certificate; None where there is nothing to choose."""
+
+    def _chosen_law(self) -> Subsets | MixedSubsets:
+        size = sensitive_size(self.domain)
+        if self.domain.size < 2 or self.domain.sensitive_count == 0:
+            if self.sensitive_mass is not None:
+                raise ParameterError("sensitive_mass does nothing where there is nothing to choose; leave it out.")
+            return Subsets(size, 1)
+        design = optimal_design(size, self.domain.size, self.epsilon, sensitive_mass=self.sensitive_mass)
+        object.__setattr__(self, "design", design)
+        return _law_of(design)
+
+    def __eq__(self, other: object) -> bool:
+        # The decoder is the design's, which the law does not tell.
+        return isinstance(other, BlockDesign) and super().__eq__(other) and self.design == other.design
+
+    __hash__ = ChosenMechanism.__hash__
 
     @property
     def decoder(self) -> Decoder:

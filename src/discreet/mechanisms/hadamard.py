@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, fresh_words
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import CountedBlocks, EvenLaw
-from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.mechanisms.chosen import ChosenMechanism
+from discreet.mechanisms.law import sensitive_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,8 @@ class DistinctColumns:
         return found
 
 
-class HadamardResponse(BlockMechanism):
+@dataclass(frozen=True, eq=False, repr=False)
+class HadamardResponse(ChosenMechanism):
     """Hadamard response; utility-optimized (uHR) when only some values are sensitive. One index per report.
 
     Args:
@@ -161,5 +162,5 @@ class HadamardResponse(BlockMechanism):
 
     name = "hadamard"
 
-    def __init__(self, domain: Domain, epsilon: float) -> None:
-        super().__init__(domain, epsilon, HadamardColumns(sensitive_size(domain)))
+    def _chosen_law(self) -> HadamardColumns:
+        return HadamardColumns(sensitive_size(self.domain))

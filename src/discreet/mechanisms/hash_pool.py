@@ -31,14 +31,13 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
-from discreet.core.domain import Domain
-from discreet.core.exact import checked_epsilon
 from discreet.core.random import WORD_RANGE, RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import CountedBlocks
+from discreet.mechanisms.chosen import ChosenMechanism
 from discreet.mechanisms.hashing import Bucketed, checked_buckets, is_prime, promising_buckets
-from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.mechanisms.law import sensitive_size
 
 _LARGEST_PRIME = (1 << 31) - 1
 _LARGEST_SEED = (1 << 63) - 1
@@ -239,7 +238,8 @@ class DistinctBuckets:
         return gather_buckets(self.law.pool, tables, prime=self.law.prime, size=self.law.size)
 
 
-class PooledHashing(BlockMechanism):
+@dataclass(frozen=True, eq=False, repr=False)
+class PooledHashing(ChosenMechanism):
     """Local hashing with a pool of public hash functions: a short report, a small tally, decoded once.
 
     The linear estimate is unbiased over pools; under any one pool it has an error that stays however many people
@@ -260,17 +260,19 @@ class PooledHashing(BlockMechanism):
 
     name = "hashing-pool"
 
-    def __init__(
-        self, domain: Domain, epsilon: float, g: int | None = None, functions: int | None = None, seed: int = 0
-    ) -> None:
-        epsilon, size = checked_epsilon(epsilon), sensitive_size(domain)
-        choices = promising_buckets(size, epsilon) if g is None else [checked_buckets(g)]
+    g: int | None = None
+    functions: int | None = None
+    seed: int = 0
+
+    def _chosen_law(self) -> PooledBuckets:
+        size, functions = sensitive_size(self.domain), self.functions
+        choices = promising_buckets(size, self.epsilon) if self.g is None else [checked_buckets(self.g)]
         laws = [
-            PooledBuckets(size, choice, _default_functions(size, choice) if functions is None else functions, seed)
+            PooledBuckets(size, choice, _default_functions(size, choice) if functions is None else functions, self.seed)
             for choice in choices
-            if g is not None or choice <= _LARGEST_ROW
+            if self.g is not None or choice <= _LARGEST_ROW
         ]
-        super().__init__(domain, epsilon, self.least_worst(domain, epsilon, laws))
+        return self.least_worst(self.domain, self.epsilon, laws)
 
 
 def _default_functions(size: int, buckets: int) -> int:

@@ -21,13 +21,12 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.core.exact import checked_epsilon
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.mechanisms.chosen import ChosenMechanism
+from discreet.mechanisms.law import sensitive_size
 from discreet.theory.overlap import Overlap, binomial, single
 
 _LARGEST_PRIME = (1 << 32) - 5
@@ -209,7 +208,8 @@ class Preimages:
         return Preimages({name: column[start:stop] for name, column in self.blocks.items()}, self.law)
 
 
-class LocalHashing(BlockMechanism):
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalHashing(ChosenMechanism):
     """General local hashing: BLH at g = 2, OLH by default; utility-optimized when only some values are sensitive.
 
     Args:
@@ -224,15 +224,14 @@ class LocalHashing(BlockMechanism):
 
     name = "hashing"
 
-    def __init__(self, domain: Domain, epsilon: float, g: int | None = None) -> None:
-        epsilon = checked_epsilon(epsilon)
-        size = sensitive_size(domain)
-        if g is None:
-            choices = [HashBuckets(size, choice) for choice in promising_buckets(size, epsilon)]
-            law = self.least_worst(domain, epsilon, choices)
-        else:
-            law = HashBuckets(size, checked_buckets(g))
-        super().__init__(domain, epsilon, law)
+    g: int | None = None
+
+    def _chosen_law(self) -> HashBuckets:
+        size = sensitive_size(self.domain)
+        if self.g is not None:
+            return HashBuckets(size, checked_buckets(self.g))
+        choices = [HashBuckets(size, choice) for choice in promising_buckets(size, self.epsilon)]
+        return self.least_worst(self.domain, self.epsilon, choices)
 
 
 def checked_buckets(g: object) -> int:

@@ -99,6 +99,12 @@ class BlockMechanism:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.domain!r}, epsilon={self.epsilon!r}, plan={self.fingerprint[:12]})"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BlockMechanism) and type(self) is type(other) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
     @classmethod
     def options(cls) -> dict[str, inspect.Parameter]:
         """Return what its constructor may be told beyond a domain and an epsilon."""

@@ -1,17 +1,18 @@
 """Mechanisms that promise an epsilon of its own to each sensitive value."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.core.domain import Domain
 from discreet.core.epsilons import Levels
 from discreet.mechanisms.block_law import BlockLaw
-from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.chosen import ChosenMechanism
 from discreet.mechanisms.uneven_bits import UnevenBits
 from discreet.mechanisms.uneven_singletons import UnevenSingletons
 
 
-class PerValueMechanism(BlockMechanism):
+@dataclass(frozen=True, eq=False, repr=False)
+class PerValueMechanism(ChosenMechanism):
     """A mechanism with an epsilon for each sensitive value.
 
     The promise is one-sided: a report makes x at most e^epsilon_x times likelier than any other value. The two-sided
@@ -27,11 +28,13 @@ class PerValueMechanism(BlockMechanism):
         ParameterError: if an epsilon is no promise, or values are not named once each; see `Levels`.
     """
 
-    def __init__(
-        self, domain: Domain, epsilon: float, *, epsilons: Mapping[Any, float] | Sequence[Mapping[str, Any]]
-    ) -> None:
-        promises = Levels.of(domain, epsilon, epsilons)
-        super().__init__(domain, epsilon, self._law_keeping(promises), epsilons=promises.epsilons)
+    # Said as labels or groups, and kept as levels that know whose they are: what may be said again.
+    epsilons: Mapping[Any, float] | Sequence[Mapping[str, Any]] = field(kw_only=True)  # type: ignore[assignment]
+
+    def _chosen_law(self) -> BlockLaw:
+        promises = Levels.of(self.domain, self.epsilon, self.epsilons)
+        object.__setattr__(self, "epsilons", promises.said)
+        return self._law_keeping(promises)
 
     @staticmethod
     def _law_keeping(promises: Levels) -> BlockLaw:

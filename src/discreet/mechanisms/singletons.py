@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.mechanisms.chosen import ChosenMechanism
+from discreet.mechanisms.law import sensitive_size
 from discreet.theory.overlap import Overlap, single
 
 # Below this a 32-bit lane is hardly ever thrown away.
@@ -155,7 +155,8 @@ class DistinctSymbols:
         return np.array(weights, dtype=np.float64)
 
 
-class RandomizedResponse(BlockMechanism):
+@dataclass(frozen=True, eq=False, repr=False)
+class RandomizedResponse(ChosenMechanism):
     """k-ary randomized response; utility-optimized (uRR) when only some values are sensitive.
 
     Args:
@@ -168,5 +169,5 @@ class RandomizedResponse(BlockMechanism):
 
     name = "rr"
 
-    def __init__(self, domain: Domain, epsilon: float) -> None:
-        super().__init__(domain, epsilon, Singletons(sensitive_size(domain)))
+    def _chosen_law(self) -> Singletons:
+        return Singletons(sensitive_size(self.domain))

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.core.exact import checked_epsilon
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.mechanisms.chosen import ChosenMechanism
+from discreet.mechanisms.law import sensitive_size
 from discreet.theory.overlap import Overlap, hits_of_subsets, hypergeometric
 
 # Rows that are drawn together: marks that fit into the cache, but enough rows for a step to be worth its call.
@@ -197,7 +196,8 @@ class MemberLists:
         return MemberLists(self.members[start:stop], self.size)
 
 
-class SubsetSelection(BlockMechanism):
+@dataclass(frozen=True, eq=False, repr=False)
+class SubsetSelection(ChosenMechanism):
     """Subset selection; the utility-optimized block design uBD(k) when only some values are sensitive.
 
     Args:
@@ -211,17 +211,16 @@ class SubsetSelection(BlockMechanism):
 
     name = "subset"
 
-    def __init__(self, domain: Domain, epsilon: float, k: int | None = None) -> None:
-        epsilon = checked_epsilon(epsilon)
-        size = sensitive_size(domain)
-        if k is None:
-            # In the worst case the best k is next to v/(e^eps + 1), or 1 or 2 [spec of the optimum, section 3].
-            near = int(size / (expm1(epsilon) + 2))
-            choices = {min(max(choice, 1), max(size - 1, 1)) for choice in (1, 2, near, near + 1)}
-            law = self.least_worst(domain, epsilon, [Subsets(size, choice) for choice in sorted(choices)])
-        else:
-            law = Subsets(size, _checked_count(k, size))
-        super().__init__(domain, epsilon, law)
+    k: int | None = None
+
+    def _chosen_law(self) -> Subsets:
+        size = sensitive_size(self.domain)
+        if self.k is not None:
+            return Subsets(size, _checked_count(self.k, size))
+        # In the worst case the best k is next to v/(e^eps + 1), or 1 or 2 [spec of the optimum, section 3].
+        near = int(size / (expm1(self.epsilon) + 2))
+        choices = {min(max(choice, 1), max(size - 1, 1)) for choice in (1, 2, near, near + 1)}
+        return self.least_worst(self.domain, self.epsilon, [Subsets(size, choice) for choice in sorted(choices)])
 
 
 def _checked_count(k: object, size: int) -> int:
