@@ -28,7 +28,7 @@ from refusals import refused
 SECRET = 8_675_309
 COLUMNS = {"user": "who", "event": "what", "time": "when"}
 UNTIMED = {"user": "who", "event": "what"}
-TEXTS = st.text(st.characters(codec="utf-8"), max_size=5)
+TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=5)
 INTEGERS = st.one_of(st.integers(-3, 6), st.integers(-(2**63), 2**63 - 1))
 EDGES = [-(2**63), 2**63 - 1]
 # Few, so that there are ties; some that fit into 4 bytes by steps, some that do not.
@@ -430,3 +430,66 @@ def test_files_that_change_while_they_are_read_are_refused(
     monkeypatch.setattr("discreet.engines.rows.stream", changing)
     with pytest.raises(DataError, match="changed while they were read; leave the files alone"):
         read_traces(tmp_path, **COLUMNS)
+
+
+# What is missing
+
+GAPS = "who,what,when\na,x,1\n,x,2\nb,,3\na,y,\nb,y,5\nb,z,6\na,x,7\n"
+
+
+def gaps(folder: Path) -> list[Path]:
+    """The same rows, some with gaps, as CSV (empty cells), as Parquet (null), as empty text and as a dictionary."""
+    path = folder / "gaps.csv"
+    path.write_text(GAPS)
+    table = csv.read_csv(path, convert_options=csv.ConvertOptions(strings_can_be_null=True))
+    pq.write_table(table, folder / "gaps.parquet", row_group_size=2)
+    empty = table.set_column(0, "who", pa.compute.fill_null(table["who"], ""))
+    pq.write_table(empty, folder / "empty.parquet")
+    coded = table.set_column(1, "what", table["what"].combine_chunks().dictionary_encode())
+    with pa.ipc.new_file(str(folder / "coded.arrow"), coded.schema) as sink:
+        sink.write_table(coded)
+    return [path, folder / "gaps.parquet", folder / "empty.parquet", folder / "coded.arrow"]
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_rows_with_gaps_are_refused_or_left_out_and_counted(which: int, tmp_path: Path) -> None:
+    path = gaps(tmp_path)[which]
+    assert "1 of 7 users are missing (first at row 1)" in refused(DataError, lambda: read_traces(path, **COLUMNS))
+    whole = [("a", "x", 1), ("b", "y", 5), ("b", "z", 6), ("a", "x", 7)]
+    expected = Traces.of(*[[row[place] for row in whole] for place in range(3)])
+    for rows in (1, 2, 100):
+        with tiny(rows, 1):
+            found = read_traces(path, **COLUMNS, missing="drop")
+        same(found, expected)
+        assert found.left_out == 3
+        assert "3 rows left out" in repr(found)
+    # The time is not asked for, so its gap is none.
+    untimed = read_traces(path, **UNTIMED, missing="drop")
+    assert (untimed.left_out, len(untimed)) == (2, 5)
+    assert read_traces(path, **UNTIMED, missing="drop", domain=Domain(["x", "y", "z"])).left_out == 2
+
+
+def test_rows_with_gaps_in_order_are_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("who,what,when\na,x,1\na,,2\na,y,3\nb,x,1\nb,z,2\n,z,3\n")
+    found = read_traces(path, **COLUMNS, keep_times=True, missing="drop")
+    same(found, Traces.of(["a", "a", "b", "b"], ["x", "y", "x", "z"], [1, 3, 1, 2]), timed=True)
+    assert found.left_out == 2
+
+
+def test_what_is_wrong_besides_gaps_is_still_refused(tmp_path: Path) -> None:
+    path = gaps(tmp_path)[0]
+    message = refused(DataError, lambda: read_traces(path, **UNTIMED, missing="drop", domain=Domain(["x", "y"])))
+    assert "1 of 7 values are not in the domain (first at row 5)" in message
+    refused(ParameterError, lambda: read_traces(path, **UNTIMED, missing="ignore"))
+
+
+def test_empty_text_is_missing_in_memory_too() -> None:
+    assert "1 of 3 users are missing (first at row 1)" in refused(
+        DataError, lambda: Traces.of(["a", "", "b"], [1, 2, 3])
+    )
+    assert "2 of 3 events are missing" in refused(DataError, lambda: Traces.of([1, 2, 3], ["", "x", ""]))
+    unused = pa.DictionaryArray.from_arrays(pa.array([1, 2, 1]), pa.array(["", "x", "y"]))
+    assert Traces.of([1, 2, 3], unused).event_count == 2
+    used = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1]), pa.array(["", "x", "y"]))
+    assert "1 of 3 events are missing (first at row 1)" in refused(DataError, lambda: Traces.of([1, 2, 3], used))

@@ -7,39 +7,37 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
-from discreet.arrays import FloatArray
+from discreet.cli.scoring import source_of
 from discreet.cli.terminal import console, progress_bar, show_json, show_table
 from discreet.core.domain import Domain
 from discreet.core.guarantee import in_odds
-from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.engines import read_traces
-from discreet.errors import DataError, ParameterError
-from discreet.experiments.risk_page import tried_in_words, write_page
+from discreet.errors import ParameterError
+from discreet.experiments.risk_page import check_page, tried_in_words, write_page
 from discreet.io.plan import Plan
-from discreet.io.tables import read_table
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.risk.assessment import Assessment, assess, sweep
-from discreet.risk.biometric import biometric
 from discreet.risk.bounds import Bounds, conditions, identification_bounds
-from discreet.risk.naming import numbered
 from discreet.risk.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 
 _SAMPLE = 200_000
-_WORSE_THAN_CHANCE = 0.5
+_MOST_DIGITS = 18
 
 
 def assess_tables(paths: Sequence[Path], **options: Any) -> None:
     """Attack tables of events, print and keep what was found, and exit with 1 if the risk is above a limit."""
+    if options["output"] is not None:
+        check_page(options["output"])
     mechanism, domain = _mechanism(options)
-    split, knowledge = _split(_read(paths, options, domain), options["split"], options["least"])
+    traces = _read(paths, options, domain)
+    split, knowledge = _split(traces, options["split"], options["least"])
     if mechanism is None and options["epsilon"] is not None:
         mechanism = _named(options["mechanism"], Domain(range(split.target.event_count)), options["epsilon"])
-    chosen = {"attack": options["attack"], "reports": options["reports"], "largest_list": options["largest_list"]}
+    chosen = {name: options[name] for name in ("attack", "reports", "largest_list")}
     with progress_bar("comparing every trace with every user"):
-        found = assess(split, mechanism=mechanism, sample=_SAMPLE, random=_source(options["seed"]), **chosen)
-    facts = _facts(found, split, knowledge)
+        found = assess(split, mechanism=mechanism, sample=_SAMPLE, random=source_of(options["seed"]), **chosen)
+    facts = _facts(found, split, knowledge) | {"rows_left_out": traces.left_out}
     files = []
     if options["output"] is not None:
         swept = []
@@ -49,6 +47,10 @@ def assess_tables(paths: Sequence[Path], **options: Any) -> None:
     if options["as_json"]:
         show_json(facts | {"files": [str(file) for file in files]})
     else:
+        if traces.left_out:
+            console().print(
+                f"{traces.left_out:,} rows are left out, since a user, an event or a time is missing in them."
+            )
         _show(found, split, knowledge, files)
     limit = options["fail_above"]
     if limit is not None and found.risk > limit:
@@ -60,67 +62,13 @@ def assess_tables(paths: Sequence[Path], **options: Any) -> None:
 def _read(paths: Sequence[Path], options: dict[str, Any], domain: Domain | None) -> Traces:
     named = {column: options[column] for column in ("user", "event", "time")}
     with progress_bar("reading the events") as show:
-        return read_traces(paths, **named, domain=domain, progress=partial(show, "reading the events"))
+        wanted = {"domain": domain, "missing": options["missing"]}
+        return read_traces(paths, **named, **wanted, progress=partial(show, "reading the events"))
 
 
-def assess_scores(path: Path, **options: Any) -> None:
-    """Measure a matcher by its table of scores, and exit with 1 if it names the right user too often."""
-    table = read_table(path)
-    matrix = _matrix(table, options["probe"], options["template"], options["score"])
-    found = biometric(
-        {options["score"]: matrix},
-        distances=options["distance"],
-        failed=options["failed"],
-        random=_source(options["seed"]),
-    )[options["score"]]
-    success = found.ranks.rates[0]
-    facts = {
-        "users": found.users,
-        "dropped": found.dropped,
-        "success": asdict(success),
-        "bse_at_least_bits": found.bse.best.certified,
-        "bse": {one.name: asdict(one) for one in (found.bse.certified, found.bse.info_nce, found.bse.paper) if one},
-        "equal_error_rate": found.det.equal_error_rate,
-        "in_words": str(found),
-    }
-    if options["as_json"]:
-        show_json(facts)
-    else:
-        console().print(str(found))
-    if found.det.equal_error_rate > _WORSE_THAN_CHANCE:
-        way = "leave out --distance" if options["distance"] else "pass --distance"
-        click.echo(
-            f"Note: genuine pairs look less alike than impostors; if the scores go the other way, {way}.", err=True
-        )
-    limit = options["fail_above"]
-    if limit is not None and success.value > limit:
-        click.echo(f"The right user is named with probability {success.value:.4g}, above {limit:g}.", err=True)
-        raise click.exceptions.Exit(1)
-
-
-def _matrix(table: Any, probe: str, template: str, score: str) -> FloatArray:
-    """Return ``(n, n)`` scores, probes in rows."""
-    for name in (probe, template, score):
-        if name not in table.column_names:
-            raise ParameterError(f"there is no column {name!r}; the table has {', '.join(table.column_names)}.")
-    (rows, n), (columns, m) = (numbered(table[name], name) for name in (probe, template))
-    same = np.asarray(table[probe].combine_chunks().unique()).tolist()
-    order = {name: place for place, name in enumerate(same)}
-    names = np.asarray(table[template].combine_chunks().unique()).tolist()
-    if n != m or len(table) != n * n or set(same) != set(names):
-        raise DataError(
-            f"there must be a score of every one of n probes for each of as many templates, got {len(table)}."
-        )
-    places = np.array([order[name] for name in names])[columns]
-    if len(np.unique(rows.astype(np.int64) * n + places)) != n * n:
-        raise DataError("some pairs of a probe and a template are there twice, and others not at all.")
-    matrix = np.empty((n, n))
-    matrix[rows, places] = np.asarray(table[score], dtype=np.float64)
-    return matrix
-
-
-def compare_plans(paths: list[Path], *, users: int | None, reports: int, as_json: bool) -> None:
-    """Rank plans by the identification risk, with their errors beside it."""
+def compare_plans(paths: list[Path], **options: Any) -> None:
+    """Rank plans by the identification risk, their errors beside it, and exit with 1 if one is above a limit."""
+    users, reports = options["users"], options["reports"]
     if users is None:
         raise ParameterError("--users must say among how many people a report's sender is to be found.")
     rows = []
@@ -129,9 +77,22 @@ def compare_plans(paths: list[Path], *, users: int | None, reports: int, as_json
         bounds = identification_bounds(mechanism, users, reports=reports)
         rows.append((path, mechanism, bounds, mechanism.worst_case_mse(users)))
     rows.sort(key=lambda row: (row[2].identification.value, row[3]))
-    if as_json:
+    if options["as_json"]:
         show_json({"users": users, "reports": reports, "plans": [_compared(*row) for row in rows]})
-        return
+    else:
+        _show_compared(rows, users, reports)
+    limit = options["fail_above"]
+    above = [row for row in rows if limit is not None and row[2].identification.value > limit]
+    if above:
+        most = above[-1][2].identification.value
+        click.echo(
+            f"The identification risk is above {limit:g} under {len(above)} of {len(rows)} plans, {most:.4g} at most.",
+            err=True,
+        )
+        raise click.exceptions.Exit(1)
+
+
+def _show_compared(rows: list[tuple[Path, BlockMechanism, Bounds, float]], users: int, reports: int) -> None:
     cells = [
         [
             str(path),
@@ -178,9 +139,13 @@ def _compared(path: Path, mechanism: BlockMechanism, bounds: Bounds, mse: float)
 def _mechanism(options: dict[str, Any]) -> tuple[BlockMechanism | None, Domain | None]:
     if options["plan"] is None:
         return None, None
-    if options["epsilon"] is not None:
-        raise ParameterError("--epsilon follows from --plan; give one of the two.")
-    mechanism = Plan.load(options["plan"]).mechanism()
+    plan = Plan.load(options["plan"])
+    if plan.is_personalized:
+        raise ParameterError(
+            "events under a personalized plan are attacked only with each user's secret values, which their table does "
+            "not have; bound its risk with discreet risk compare instead."
+        )
+    mechanism = plan.mechanism()
     return mechanism, mechanism.domain
 
 
@@ -194,7 +159,8 @@ def _named(name: str, domain: Domain, epsilon: float) -> BlockMechanism:
 def _split(traces: Traces, how: str, least: int) -> tuple[Split, str]:
     """Return the split and what the attacker knows, in words."""
     kind, _, number = how.partition(":")
-    count = int(number) if number.isdigit() else 0
+    # Not isdigit, which also takes what int does not, such as a superscript.
+    count = int(number) if number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS else 0
     kept = traces.with_least(max(least, count + 1 if number else least))
     if kept.users < 2:
         raise ParameterError(
@@ -209,10 +175,6 @@ def _split(traces: Traces, how: str, least: int) -> tuple[Split, str]:
     if kind == "rest" and count:
         return leave_out(kept, count), f"all but the first {count} events of each user, which are attributed"
     raise ParameterError(f"--split must be half, all, first:N or rest:N with N >= 1, got {how!r}.")
-
-
-def _source(seed: int | None) -> RandomSource:
-    return SecureRandom() if seed is None else SeededRandom(seed)
 
 
 def _facts(found: Assessment, split: Split, knowledge: str) -> dict[str, Any]:

@@ -285,6 +285,13 @@ def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
 @click.option("--event", default="event", show_default=True, help="Column of events.")
 @click.option("--time", help="Column by which each user's events are ordered; else the order of the rows.")
 @click.option(
+    "--missing",
+    type=click.Choice(["refuse", "drop"]),
+    default="refuse",
+    show_default=True,
+    help="What becomes of rows where a user, an event or a time is missing; those left out are counted.",
+)
+@click.option(
     "--split",
     default="half",
     show_default=True,
@@ -320,20 +327,18 @@ def risk(tables: tuple[Path, ...], **options: Any) -> None:
     set beside what no attack exceeds. With --score, TABLE has a row per score of a matcher instead. `discreet risk
     compare PLAN... --users N` ranks plans by their limit.
     """
-    from discreet.cli.assessing import assess_scores, assess_tables, compare_plans
+    from discreet.cli.forms import COMPARE, SCORES, form_of
 
-    users = options.pop("users")
-    if str(tables[0]) == "compare" and len(tables) > 1:
-        compare_plans(list(tables[1:]), users=users, reports=options["reports"], as_json=options["as_json"])
-        return
-    if users is not None:
-        raise click.UsageError("--users goes with compare; a table says itself how many there are.")
-    if options["score"] is None:
+    form = form_of(click.get_current_context(), tables, options)
+    from discreet.cli.assessing import assess_tables, compare_plans
+    from discreet.cli.scoring import assess_scores
+
+    if form == COMPARE:
+        compare_plans(list(tables[1:]), **options)
+    elif form == SCORES:
+        assess_scores(tables[0], **options)
+    else:
         assess_tables(tables, **options)
-        return
-    if len(tables) > 1:
-        raise click.UsageError("One TABLE of scores at a time.")
-    assess_scores(tables[0], **options)
 
 
 @main.command()

@@ -16,7 +16,7 @@ from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError
 from discreet.io.files import readable
 from discreet.io.streams import Stored, stream, survey, table_files
-from discreet.risk.naming import instants, spelled
+from discreet.risk.naming import instants, missing_rows, spelled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,15 +81,17 @@ class Rows:
         files: in order.
         columns: users, events and perhaps times.
         alone: whether one file was named; messages then need not say which.
+        drop: whether rows are left out where something that is asked for is missing; otherwise they are refused.
     """
 
     files: Sequence[Stored]
     columns: Sequence[Column]
     alone: bool
+    drop: bool = False
     kinds: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, sources: str | Path | Sequence[str | Path], asked: Sequence[Column]) -> "Rows":
+    def of(cls, sources: str | Path | Sequence[str | Path], asked: Sequence[Column], *, drop: bool = False) -> "Rows":
         """Look at all files before any is read.
 
         Raises:
@@ -100,7 +102,7 @@ class Rows:
         named = [sources] if isinstance(sources, str | Path) else list(sources)
         paths = table_files(named)
         names = list(dict.fromkeys(column.name for column in asked))
-        found = cls([survey(path, names) for path in paths], asked, paths == [Path(one) for one in named[:1]])
+        found = cls([survey(path, names) for path in paths], asked, paths == [Path(one) for one in named[:1]], drop)
         for file in found.files:
             with found._naming(file.path):
                 for name in names:
@@ -135,7 +137,8 @@ class Rows:
         Raises:
             DataError: if a value is missing or not of its kind, or a file breaks off or changes; it names the file.
         """
-        names = list(dict.fromkeys(column.name for column in chosen))
+        # What is missing in any column decides which rows there are, whichever of them are chosen.
+        names = list(dict.fromkeys(column.name for column in (self.columns if self.drop else chosen)))
         for file in self.files:
             with self._checking(file):
                 done = 0
@@ -143,7 +146,9 @@ class Rows:
                     done += batch.num_rows
                     if done > file.rows:
                         break
-                    yield tuple(column.read(batch[column.name]) for column in chosen)
+                    rows = _whole(batch) if self.drop else batch
+                    if rows.num_rows or not self.drop:
+                        yield tuple(column.read(rows[column.name]) for column in chosen)
                 if done != file.rows:
                     raise changed()
 
@@ -157,7 +162,7 @@ class Rows:
         for file in self.files:
             with self._naming(file.path):
                 for column in self.columns:
-                    _examine(file, column)
+                    _examine(file, column, drop=self.drop)
 
     @contextmanager
     def _naming(self, path: Path) -> Iterator[None]:
@@ -181,21 +186,30 @@ class Rows:
                 yield
             except DataError:
                 for column in self.columns:
-                    _examine(file, column)
+                    _examine(file, column, drop=self.drop)
                 raise
 
 
-def _examine(file: Stored, column: Column) -> None:
+def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows of a batch in which nothing is missing."""
+    kept = np.ones(batch.num_rows, dtype=np.bool_)
+    for column in batch.columns:
+        kept[missing_rows(column)] = False
+    return batch if kept.all() else batch.filter(pa.array(kept))
+
+
+def _examine(file: Stored, column: Column, *, drop: bool) -> None:
     """Go through a column, and raise what reading it at once would."""
     missing, outside, refused, done = _Found(), _Found(), None, 0
     for batch in stream(file, [column.name]):
         values = batch[column.name]
-        gone = _missing(values)
-        missing.add(gone, done)
-        if not len(gone):
+        gone = missing_rows(values)
+        rows = np.delete(np.arange(len(values)), gone)
+        missing.add(gone if not drop else gone[:0], done)
+        if drop or not len(gone):
             try:
-                column.read(values)
-                outside.add(column.outside(values), done)
+                column.read(values.take(pa.array(rows)))
+                outside.add(rows[column.outside(values.take(pa.array(rows)))], done)
             except DataError as error:
                 refused = refused or error
         done += batch.num_rows
@@ -218,12 +232,6 @@ class _Found:
         if len(rows) and not self.count:
             self.first = before + int(rows[0])
         self.count += len(rows)
-
-
-def _missing(values: Any) -> AnyArray:
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    return np.flatnonzero(np.asarray(values.is_null(nan_is_null=pa.types.is_floating(values.type))))
 
 
 def changed() -> DataError:

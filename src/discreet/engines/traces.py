@@ -17,6 +17,7 @@ from discreet.core.domain import Domain
 from discreet.engines.ahead import ahead
 from discreet.engines.local import Progress
 from discreet.engines.rows import Column, Rows, changed
+from discreet.errors import ParameterError
 from discreet.risk.traces import Traces
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def read_traces(
     time: str | None = None,
     domain: Domain | None = None,
     keep_times: bool = False,
+    missing: str = "refuse",
     progress: Progress | None = None,
 ) -> Traces:
     """Group the rows of tables in files by user, as `Traces.from_table` does with those of one table.
@@ -50,6 +52,8 @@ def read_traces(
             order.
         domain: as for `Traces.of`.
         keep_times: whether the traces keep the times; otherwise they only order the events.
+        missing: what becomes of rows where a user, an event or a time is missing or empty text: "refuse", or "drop" to
+            leave them out; the traces say how many these were.
         progress: called now and then with the rows read and the rows to be read; rows that are read twice count twice.
 
     Returns:
@@ -58,24 +62,26 @@ def read_traces(
     Raises:
         DataError: if a file is missing or broken, a column is not there or not of its kind, values are missing or not
             in the domain, or files differ in their kinds; it names the file, unless only one was named.
-        ParameterError: if tables are not read from such files.
+        ParameterError: if tables are not read from such files, or ``missing`` is neither of the two.
     """
+    if missing not in ("refuse", "drop"):
+        raise ParameterError(f"missing must be 'refuse' or 'drop', got missing={missing!r}.")
     asked = [Column(user, "users"), Column(event, "events" if domain is None else "values", domain=domain)]
     asked += [] if time is None else [Column(time, "times", timed=True)]
-    rows = Rows.of(sources, asked)
+    rows = Rows.of(sources, asked, drop=missing == "drop")
     building = _Building(rows, keep_times and time is not None, progress)
     found = building.in_one_pass()
     if found is None:
         found = building.in_two_passes()
     offsets, events, times = found
-    count = building.events.size
+    count, left_out = building.events.size, rows.count - len(events)
     if domain is not None:
         _recode(events, _codes(domain, building.events, rows))
         count = domain.size
     del building
     # What reading took would otherwise stay with Arrow while the traces are worked on.
     pa.default_memory_pool().release_unused()
-    return Traces(offsets, events, count, times)
+    return Traces(offsets, events, count, times, left_out)
 
 
 def _codes(domain: Domain, names: "Names", rows: Rows) -> AnyArray:
@@ -145,10 +151,16 @@ class _Building:
                 times = np.empty(len(events), timed[0].dtype) if times is None else times
                 times[place:stop] = timed[0]
             place = stop
+        # Shorter where rows were left out.
+        events, times = (
+            events[:place].copy() if place < len(events) else events,
+            None if times is None else times[:place],
+        )
         return tracked.offsets(self.users.size), events, self._kept(times)
 
     def _kept(self, times: AnyArray | None) -> AnyArray | None:
-        return np.empty(0, np.int64) if times is None and self.keep_times else times
+        kind = np.float64 if self.rows.kinds.get("times") == "floats" else np.int64
+        return np.empty(0, kind) if times is None and self.keep_times else times
 
     def in_two_passes(self) -> _Found:
         """Return offsets, events and times: count each user's events first, then put all of them in place."""

@@ -2,13 +2,16 @@
 
 import base64
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from html import escape
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from discreet.errors import ParameterError
-from discreet.io.files import replacing_all
+from discreet.extras import optional
+from discreet.io.files import check_free, replacing_all
 from discreet.io.json_text import json_text
 from discreet.plots.curves import Curves, curve_chart
 from discreet.plots.det import det_chart, rank_chart
@@ -25,7 +28,7 @@ td.number, th.number { text-align: right; white-space: nowrap; }
 .answer { background: #f0f9ff; padding: .6rem 1rem; border-left: 4px solid #0369a1; }
 small { color: #57534e; }
 """
-
+_FILES = ("risk.html", "risk.json")
 
 Sweep = Sequence[tuple[float, float, float]]
 
@@ -43,19 +46,47 @@ def write_page(
         sweep: epsilon, success and bound of other epsilons, if there are any.
 
     Raises:
-        ParameterError: if the folder cannot be made.
+        ParameterError: if the folder cannot be made or written to; nothing is written then.
         MissingExtraError: if the ``plot`` extra is not installed.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ParameterError(f"{folder} cannot be made ({type(error).__name__}); choose another folder.") from None
-    files = [folder / "risk.html", folder / "risk.json"]
     texts = page(found, knowledge, sweep), json_text(facts, indent=2) + "\n"
+    _make(folder)
+    files = [folder / name for name in _FILES]
     with replacing_all(files, force=True) as besides:
         for beside, text in zip(besides, texts, strict=True):
             beside.write_text(text, encoding="utf-8")
     return files
+
+
+def check_page(folder: Path) -> None:
+    """Refuse a page that could not be drawn or written, before any work is done for it; nothing stays behind.
+
+    Raises:
+        ParameterError: if the folder cannot be made or written to.
+        MissingExtraError: if the ``plot`` extra is not installed.
+    """
+    for module in ("altair", "vl_convert"):
+        optional(module)
+    new = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    try:
+        _make(folder)
+        for name in _FILES:
+            check_free(folder / name, force=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ParameterError(f"{folder} cannot be written to ({type(error).__name__}); choose another.") from None
+    finally:
+        for parent in new:
+            with suppress(OSError):
+                parent.rmdir()
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f"{folder} cannot be made ({type(error).__name__}); choose another folder.") from None
 
 
 def page(found: Assessment, knowledge: str, sweep: Sweep = ()) -> str:

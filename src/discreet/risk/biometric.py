@@ -61,7 +61,7 @@ def biometric(
     Args:
         matchers: by name, an ``(N, N)`` matrix each, row u the probe of user u against the gallery.
         distances: whether a lower number means more alike.
-        failed: what is written where there is no score; None if there always is one. NaN is a mark too.
+        failed: what is written where there is no score, besides NaN; None if there always is one.
         halves: how many halves of the users the interval of D(f_G || f_I) takes; 0 for none.
         level: confidence of the intervals.
         random: chooses folds and halves; None for fresh words.
@@ -106,7 +106,7 @@ def _kept(matrix: Any, failed: float | None) -> tuple[AnyArray, int]:
         raise DataError(f"scores must be a square matrix, got shape {scores.shape}.")
     if failed is None or scores.dtype.kind not in "fiu":
         return checked_matrix(scores), 0
-    bad = np.isnan(scores) if failed != failed else scores == failed  # noqa: PLR0124
+    bad = np.isnan(scores) | (scores == failed)
     marks = bad.sum(axis=0) + bad.sum(axis=1)
     keep = np.ones(len(scores), dtype=np.bool_)
     while marks[keep].any():

@@ -45,7 +45,7 @@ def spelled(values: Any, wanted: str) -> Any:
         wanted: what they are, for messages.
 
     Raises:
-        DataError: if they are neither, or some are missing.
+        DataError: if they are neither, or some are missing or empty text.
     """
     import pyarrow as pa
 
@@ -55,10 +55,31 @@ def spelled(values: Any, wanted: str) -> Any:
     if pa.types.is_dictionary(column.type) and column.dictionary.null_count:
         # Where a dictionary says that an entry is missing, its rows do not count as missing until they are spelled out.
         column = column.dictionary_decode().cast(pa.large_string())
-    if column.null_count:
-        rows = np.flatnonzero(np.asarray(column.is_null()))
+    rows = missing_rows(column)
+    if len(rows):
         raise DataError(columns.missing_message(len(rows), len(column), int(rows[0]), wanted))
     return column
+
+
+def missing_rows(values: Any) -> AnyArray:
+    """Return the rows of an Arrow column where nothing stands, nan and empty text included: cells of CSV left empty.
+
+    Args:
+        values: ``(m,)``, an array.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    gone = values.is_null(nan_is_null=pa.types.is_floating(values.type))
+    if pa.types.is_dictionary(values.type):
+        entries = missing_rows(values.dictionary)
+        if len(entries):
+            gone = pc.or_(gone, pc.is_in(values.indices, value_set=pa.array(entries).cast(values.indices.type)))
+    elif str(values.type).endswith("string_view"):
+        return missing_rows(values.cast(pa.large_string()))
+    elif pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        gone = pc.or_(gone, pc.fill_null(pc.equal(pc.binary_length(values), 0), fill_value=True))
+    return np.flatnonzero(np.asarray(gone))
 
 
 def _integers_or_text(values: Any, wanted: str) -> Any:

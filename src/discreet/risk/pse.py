@@ -195,7 +195,8 @@ def checked_matrix(scores: Any) -> AnyArray:
     matrix = as_array(scores, "scores")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 4:
         raise DataError(f"scores must be a square matrix of at least 4 rows, got shape {matrix.shape}.")
-    return scaled(checked_numbers(matrix, "matrix"))[0]
+    numbers = checked_numbers(matrix, "matrix", "leave out their users, or let biometric() do so with failed=")
+    return scaled(numbers)[0]
 
 
 def _fold(matrix: AnyArray, p: FloatArray, tested: Any) -> Fold:

@@ -117,8 +117,13 @@ def as_array(values: Any, what: str) -> AnyArray:
         raise DataError(f"{what} must be an array of numbers, got rows of unequal lengths.") from None
 
 
-def checked_numbers(array: AnyArray, kind: str) -> AnyArray:
+def checked_numbers(array: AnyArray, kind: str, remedy: str = "leave them out") -> AnyArray:
     """Return an array of any shape as float64 or int64.
+
+    Args:
+        array: the numbers.
+        kind: what they are, for messages.
+        remedy: what to do if some are of no use, for messages.
 
     Raises:
         DataError: if it holds anything but finite numbers, or integers of more than 62 bits.
@@ -133,9 +138,7 @@ def checked_numbers(array: AnyArray, kind: str) -> AnyArray:
         what = "integers of more than 62 bits"
     if bad.any():
         where = int(np.flatnonzero(bad)[0])
-        raise DataError(
-            f"{int(bad.sum())} of {array.size} {kind} scores are {what} (first at {where}); leave them out."
-        )
+        raise DataError(f"{int(bad.sum())} of {array.size} {kind} scores are {what} (first at {where}); {remedy}.")
     return array.astype(np.float64 if array.dtype.kind == "f" else np.int64, copy=False)
 
 

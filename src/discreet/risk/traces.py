@@ -26,12 +26,14 @@ class Traces:
         events: ``(m,)`` codes 0..d - 1, int32 if they were not coded before.
         event_count: d, how many different events there may be.
         times: ``(m,)`` numbers that do not fall within a user, in any unit; None if only the order is known.
+        left_out: how many rows of the table they were read from were left out, since something was missing in them.
     """
 
     offsets: IntArray
     events: AnyArray
     event_count: int
     times: AnyArray | None = None
+    left_out: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what is no list of traces, and make the columns read-only.
@@ -59,8 +61,9 @@ class Traces:
             object.__setattr__(self, "times", frozen(times))
 
     def __repr__(self) -> str:
-        timed = "" if self.times is None else ", timed"
-        return f"Traces({self.users} users, {len(self)} events, {self.event_count} different{timed})"
+        more = "" if self.times is None else ", timed"
+        more += f", {self.left_out} rows left out" if self.left_out else ""
+        return f"Traces({self.users} users, {len(self)} events, {self.event_count} different{more})"
 
     def __len__(self) -> int:
         return len(self.events)

@@ -1,0 +1,306 @@
+"""Every option of ``risk`` in each of its forms: used, or refused in one sentence."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pytest
+from running import done, refusal, run, told
+
+from discreet.cli import main
+from discreet.cli.forms import COMPARE, OPTIONS, SCORES, TRACES
+
+RISK = main.commands["risk"]
+NAMES = {one.name: max(one.opts, key=len) for one in RISK.params if isinstance(one, click.Option)}
+PLACES = [f"place {place}" for place in range(6)]
+PERSONAL = (
+    'epsilon = 2.0\ntags = ["home"]\n[domain]\nlabels = {labels}\nsensitive = ["place 1"]\n[mechanism]\nname = "rr"\n'
+)
+
+
+class Inputs:
+    """A table of events, one of scores, and plans, each small."""
+
+    def __init__(self, folder: Path) -> None:
+        generator = np.random.default_rng(3)
+        self.folder, self.events, self.scores = folder, folder / "events.csv", folder / "scores.csv"
+        self.plans = [self.plan(name, epsilon) for name, epsilon in (("rr", 3.0), ("unary", 1.0))]
+        favourite = generator.integers(0, 6, (30, 2))
+        rows = [
+            (user, PLACES[favourite[user, generator.integers(0, 2)] if generator.random() < 0.8 else place], 9 - time)
+            for user in range(30)
+            for time, place in enumerate(generator.integers(0, 6, 10))
+        ]
+        extra = [f"{u},{p},{t},{u // 3},{p[::-1]}" for u, p, t in rows]
+        self.events.write_text("user,event,when,other,tnelp\n" + "\n".join(extra) + "\n")
+        pairs = [(row, col) for row in range(12) for col in range(12)]
+        lines = [f"{r},{c},{(r == c) / 3 + generator.random():.6f},{generator.random():.6f},{c},{r}" for r, c in pairs]
+        self.scores.write_text("row,col,good,bad,probe,template\n" + "\n".join(lines) + "\n")
+
+    def plan(self, name: str, epsilon: float) -> Path:
+        path = self.folder / f"{name}.toml"
+        path.write_text(f'epsilon = {epsilon}\n[domain]\nlabels = {PLACES}\n[mechanism]\nname = "{name}"\n')
+        return path
+
+    def base(self, form: str) -> list[object]:
+        if form == TRACES:
+            return [self.events, "--seed", 1]
+        if form == SCORES:
+            return [self.scores, "--score", "good", "--seed", 1]
+        return ["compare", *self.plans, "--users", 100]
+
+
+# For each option, what to pass, and, where it is no different answer, how to see that it was used.
+VALUES: dict[str, list[object]] = {
+    "user": ["other"],
+    "event": ["when"],
+    "time": ["when"],
+    "missing": ["drop"],
+    "split": ["first:2"],
+    "least": [11],
+    "attack": ["cosine"],
+    "plan": ["PLAN"],
+    "epsilon": [2.0],
+    "mechanism": ["unary"],
+    "reports": [2],
+    "largest_list": [3],
+    "score": ["bad"],
+    "probe": ["template"],
+    "template": ["probe"],
+    "distance": [],
+    "failed": [-1],
+    "users": [7],
+    "fail_above": [0.0],
+    "output": ["FOLDER"],
+    "seed": [2],
+    "as_json": [],
+    "debug": ["FILE"],
+}
+
+USES = [(form, name) for name, forms in OPTIONS.items() for form in forms]
+WASTES = [
+    (form, name)
+    for name, forms in OPTIONS.items()
+    for form in (TRACES, SCORES, COMPARE)
+    # With --score a table is one of scores.
+    if form not in forms and (form, name) != (TRACES, "score")
+]
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Inputs:
+    return Inputs(tmp_path)
+
+
+def passed(name: str, inputs: Inputs) -> list[object]:
+    special: dict[object, object] = {
+        "PLAN": inputs.plans[0],
+        "FOLDER": inputs.folder / "out",
+        "FILE": inputs.folder / "trace.txt",
+    }
+    return [NAMES[name], *(special.get(value, value) for value in VALUES[name])]
+
+
+def test_no_option_is_left_out_here() -> None:
+    """A new option needs an entry in `OPTIONS`, and how to see that it is used."""
+    assert set(NAMES) == set(OPTIONS) == set(VALUES)
+
+
+def writes(inputs: Inputs, form: str) -> None:
+    done("risk", *inputs.base(form), "-o", inputs.folder / "out")
+    assert {file.name for file in (inputs.folder / "out").iterdir()} == {"risk.html", "risk.json"}
+
+
+def left_out(inputs: Inputs, form: str) -> None:
+    with inputs.events.open("a") as file:
+        file.write(",place 1,3,5,1\n7,,3,5,1\n")
+    assert "are missing" in refusal("risk", *inputs.base(form))
+    facts = told("risk", *inputs.base(form), "--missing", "drop")
+    assert (facts["rows_left_out"], facts["users"]) == (2, 30)
+    assert "2 rows are left out" in done("risk", *inputs.base(form), "--missing", "drop")
+
+
+def refuses_all_but(text: str, *more: object) -> Callable[[Inputs, str], None]:
+    return lambda inputs, form: _contains(text, refusal("risk", *inputs.base(form), *more))
+
+
+def _contains(text: str, message: str) -> None:
+    assert text in message
+
+
+def failed_scores(inputs: Inputs, form: str) -> None:
+    inputs.scores.write_text(inputs.scores.read_text().replace("\n3,4,0", "\n3,4,-1#", 1).replace("-1#", "-1.0#"))
+    lines = [line.split("#")[0] + ",0.5,4,3" if "#" in line else line for line in inputs.scores.read_text().split("\n")]
+    inputs.scores.write_text("\n".join(lines))
+    facts = told("risk", *inputs.base(form), "--failed", -1)
+    assert (facts["users"], facts["dropped"]) == (11, 1)
+
+
+def turned(inputs: Inputs, form: str) -> None:
+    found = run("risk", *inputs.base(form), "--distance")
+    assert found.exit_code == 0
+    assert "leave out --distance" in found.stderr
+    assert found.stdout != done("risk", *inputs.base(form))
+
+
+def keeps(inputs: Inputs, form: str) -> None:
+    assert run("risk", *inputs.base(form), "--debug", inputs.folder / "trace.txt").exit_code == 0
+
+
+OTHERWISE: dict[str, Callable[[Inputs, str], None]] = {
+    "missing": left_out,
+    "least": refuses_all_but("at least 2 users must have 11 events", "--least", 11),
+    "output": writes,
+    "failed": failed_scores,
+    "distance": turned,
+    "debug": keeps,
+}
+
+
+@pytest.mark.parametrize(("form", "name"), USES)
+def test_an_option_is_used(form: str, name: str, inputs: Inputs) -> None:
+    if name == "fail_above":
+        assert run("risk", *inputs.base(form), "--fail-above", 0.0).exit_code == 1
+        assert run("risk", *inputs.base(form), "--fail-above", 0.9999).exit_code == 0
+    elif name in OTHERWISE:
+        OTHERWISE[name](inputs, form)
+    elif name == "as_json":
+        assert isinstance(told("risk", *inputs.base(form)), dict)
+        assert not done("risk", *inputs.base(form)).startswith("{")
+    else:
+        more = {"mechanism": ["--epsilon", 2.0], "reports": [] if form == COMPARE else ["--epsilon", 2.0]}.get(name, [])
+        before, given = told("risk", *inputs.base(form), *more), passed(name, inputs)
+        # The last of an option given twice counts.
+        after: Any = told("risk", *inputs.base(form), *more, *given)
+        if name in ("probe", "template"):
+            other = passed({"probe": "template", "template": "probe"}[name], inputs)
+            assert told("risk", *inputs.base(form), *given, *other)["success"] == before["success"]
+            assert "there is no column 'nobody'" in refusal("risk", *inputs.base(form), given[0], "nobody")
+        else:
+            assert after != before
+
+
+@pytest.mark.parametrize(("form", "name"), WASTES)
+def test_an_option_that_would_be_ignored_is_refused(form: str, name: str, inputs: Inputs) -> None:
+    arguments = [*inputs.base(form), *passed(name, inputs)]
+    message = refusal("risk", *arguments)
+    assert NAMES[name] in message
+    assert "goes with" in message
+    assert not (inputs.folder / "out").exists()
+
+
+@pytest.mark.parametrize("limit", ["5", "nan", "inf", "-inf", "-1", "1", "1.0001", "-0.1"])
+@pytest.mark.parametrize("form", [TRACES, SCORES, COMPARE])
+def test_a_limit_that_never_or_always_fires_is_refused(limit: str, form: str, inputs: Inputs) -> None:
+    assert "--fail-above must be a probability" in refusal("risk", *inputs.base(form), f"--fail-above={limit}")
+
+
+def test_compare_says_how_many_plans_are_above_the_limit(inputs: Inputs) -> None:
+    facts = told("risk", *inputs.base(COMPARE))
+    risks = [plan["identification"]["value"] for plan in facts["plans"]]
+    found = run("risk", *inputs.base(COMPARE), "--json", "--fail-above", sum(risks) / 2)
+    assert found.exit_code == 1
+    assert "under 1 of 2 plans" in found.stderr
+    assert run("risk", *inputs.base(COMPARE), "--fail-above", max(risks)).exit_code == 0
+    assert "needs the plans" in refusal("risk", "compare")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--mechanism", "hashing", "--reports", 3], "--mechanism goes with --epsilon"),
+        (["--reports", 3], "--reports goes with --plan or --epsilon"),
+        (["--mechanism", "unary", "--plan", "PLAN"], "--mechanism goes with --epsilon"),
+        (["--attack", "visits", "--plan", "PLAN"], "attacked by their likelihood"),
+        (["--attack", "all", "--epsilon", 1], "attacked by their likelihood"),
+        (["--epsilon", 1, "--plan", "PLAN"], "give one of the two"),
+    ],
+)
+def test_options_that_do_not_go_together(options: list[object], said: str, inputs: Inputs) -> None:
+    given = [inputs.plans[0] if one == "PLAN" else one for one in options]
+    assert said in refusal("risk", inputs.events, *given)
+
+
+@pytest.mark.parametrize(
+    "split", ["first:²", "first:٣", "first:", "first:-1", "first:1e3", "rest:" + "9" * 5000, "all:1"]
+)
+def test_splits_that_are_none(split: str, inputs: Inputs) -> None:
+    assert "--split must be" in refusal("risk", inputs.events, "--split", split)
+
+
+# Inputs that must be refused in one sentence
+
+
+def test_a_personalized_plan_is_refused_for_events_and_bounded_by_compare(inputs: Inputs) -> None:
+    plan = inputs.folder / "personal.toml"
+    plan.write_text(PERSONAL.format(labels=PLACES))
+    assert "personalized plan" in refusal("risk", inputs.events, "--plan", plan)
+    assert told("risk", "compare", plan, "--users", 100)["plans"][0]["identification"]["value"] < 1
+
+
+def test_a_score_that_is_text_is_refused_without_quoting_it(inputs: Inputs) -> None:
+    inputs.scores.write_text(inputs.scores.read_text().replace("\n5,6,", "\n5,6,alice@example.org "))
+    message = refusal("risk", *inputs.base(SCORES))
+    assert "scores must be numbers, got a column of string" in message
+    assert "alice" not in message
+
+
+@pytest.mark.parametrize("cell", ["", "nan", "inf"])
+def test_what_is_said_of_a_missing_score_can_be_done(cell: str, inputs: Inputs) -> None:
+    lines = inputs.scores.read_text().split("\n")
+    place = next(place for place, line in enumerate(lines) if line.startswith("3,4,"))
+    lines[place] = f"3,4,{cell},0.5,4,3"
+    inputs.scores.write_text("\n".join(lines))
+    message = refusal("risk", *inputs.base(SCORES))
+    assert "1 of 144 scores are" in message
+    advice = message.split("--failed ")[1].split()[0]
+    facts = told("risk", *inputs.base(SCORES), "--failed", advice)
+    assert (facts["users"], facts["dropped"]) == (11, 1)
+
+
+# Outputs
+
+
+def test_an_output_that_cannot_be_drawn_or_written_is_refused_before_any_work(
+    inputs: Inputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        pytest.fail("work was done")
+
+    file = inputs.folder / "file"
+    file.write_text("")
+    blocked = inputs.folder / "blocked"
+    (blocked / "risk.json").mkdir(parents=True)
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.cli.assessing.read_traces", never)
+        assert "cannot be made" in refusal("risk", *inputs.base(TRACES), "-o", file)
+        assert "cannot be made" in refusal("risk", *inputs.base(TRACES), "-o", file / "below")
+        assert "is a folder" in refusal("risk", *inputs.base(TRACES), "-o", blocked)
+        patch.setitem(sys.modules, "altair", None)
+        assert "discreet[plot]" in refusal("risk", *inputs.base(TRACES), "-o", inputs.folder / "new" / "out")
+    assert sorted(path.name for path in blocked.iterdir()) == ["risk.json"]
+    assert not (inputs.folder / "new").exists()
+    done("risk", *inputs.base(TRACES), "-o", inputs.folder / "new" / "out")
+    writes(inputs, TRACES)
+
+
+def test_all_outputs_or_none(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = inputs.folder / "out"
+    done("risk", *inputs.base(TRACES), "-o", out)
+    before = {file.name: file.read_bytes() for file in out.iterdir()}
+    write = Path.write_text
+
+    def full(self: Path, text: str, **options: Any) -> int:
+        if self.suffix == ".json":
+            raise OSError(28, "No space left on device", str(self))
+        return write(self, text, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        assert "No space left" in refusal("risk", inputs.events, "--attack", "cosine", "-o", out)
+    assert {file.name: file.read_bytes() for file in out.iterdir()} == before
+    done("risk", *inputs.base(TRACES), "-o", out)
+    assert {file.name for file in out.iterdir()} == set(before)
