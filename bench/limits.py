@@ -99,11 +99,16 @@ def add_rate(table: int, adds: int, repeats: int) -> float:
     """Return random increments per second of a table of 8-byte counters."""
     places = np.random.default_rng(1).integers(0, table, adds).astype(np.uint16 if table <= 1 << 16 else np.uint32)
     counters = np.zeros(table, dtype=np.int64)
-    works = (lambda: _increment(places, counters), lambda: np.add.at(counters, places, 1))
+    works = (
+        lambda: increment(places, counters),
+        lambda: np.add.at(counters, places, 1),
+        lambda: np.bincount(places, minlength=table),
+    )
     return adds / min(_best(work, repeats) for work in works)
 
 
 @njit(nogil=True)  # type: ignore[untyped-decorator]
-def _increment(places: np.ndarray, counters: np.ndarray) -> None:
+def increment(places: np.ndarray, counters: np.ndarray) -> None:
+    """Add one to the counter of each place, in the plainest way there is."""
     for i in range(len(places)):
         counters[places[i]] += 1

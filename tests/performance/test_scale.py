@@ -1,0 +1,64 @@
+"""What a tally is measured against counts the same, on as many threads; whoever is faster is said to be."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from bench import scale
+
+from discreet import Domain, RandomizedResponse
+from discreet.io.files import write_reports
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    mechanism, path = RandomizedResponse(Domain(range(1000)), 1.0), tmp_path / "reports.parquet"
+    write_reports(path, mechanism, scale.made_up(mechanism, 5000), force=True)
+    return path
+
+
+@pytest.mark.parametrize("work", [scale._bincount, scale._loop])
+def test_every_limit_counts_every_report(
+    stored: Path, work: Any, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    seen = []
+    scanned = scale._scan_and_add
+
+    def watched(mechanism: Any, path: Path, add: Any) -> None:
+        def adding(values: np.ndarray, counts: np.ndarray) -> None:
+            before = counts.copy()
+            add(values, counts)
+            assert (counts - before == np.bincount(values, minlength=len(counts))).all()
+            seen.append(len(values))
+
+        scanned(mechanism, path, adding)
+
+    monkeypatch.setattr(scale, "_scan_and_add", watched)
+    work(RandomizedResponse(Domain(range(1000)), 1.0), stored)
+    assert sum(seen) == 5000
+    assert not recwarn.list
+
+
+class _Others:
+    """Answers like DuckDB's process, in so many seconds."""
+
+    def __init__(self, taken: float) -> None:
+        self.taken = taken
+
+    def ask(self, *_: object, **__: object) -> dict[str, dict[str, float]]:
+        return {"duckdb": {"seconds": self.taken}}
+
+
+@pytest.mark.slow
+def test_the_row_says_who_is_faster(tmp_path: Path) -> None:
+    rows = {
+        taken: scale._tally_row("RR, |X| = 1e3", tmp_path, _Others(taken), 3000, 1)  # type: ignore[arg-type]
+        for taken in (1e-9, 1e9)
+    }
+    assert [row.cells["faster"] for row in rows.values()] == ["DuckDB", "ours"]
+    for row in rows.values():
+        assert row.cells["times limit"] == pytest.approx(row.cells["seconds"] / row.cells["scan and adds"])
+        assert json.dumps(row.cells["scan"])
+    assert rows[1e-9].met is False
