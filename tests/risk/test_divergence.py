@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import isfinite, log
+from math import inf, isfinite, log
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from discreet import SeededRandom
 from discreet.errors import DataError, ParameterError
 from discreet.kernels import neighbours
 from discreet.risk.divergence import METHODS, divergence, divergence_of_counts, harmonic
+from discreet.risk.measured import MUCH_BEYOND
 from discreet.risk.samples import ScoreCounts
 from refusals import refused
 
@@ -136,6 +137,26 @@ def test_intervals_cover(case: Case) -> None:
     assert hits >= 49
 
 
+@pytest.mark.parametrize("distance", [3, 4, 5])
+def test_beyond_all_impostors_only_the_lower_limit_holds(distance: float) -> None:
+    """Two normal laws far apart: two-sided intervals covered 0 of 12, since no impostor comes where most scores are."""
+    rng, words, truth = np.random.default_rng(20), SeededRandom(2), distance**2 / 2 * BITS
+    for _ in range(12):
+        genuine, impostors = rng.normal(distance, 1, 1000), rng.normal(0, 1, 3000)
+        found = divergence(genuine, impostors, halves=20, random=words)
+        assert found.beyond > MUCH_BEYOND
+        assert found.interval is not None
+        low, high = found.interval
+        assert 0 < low <= truth
+        assert high == inf
+        assert low > truth / 3
+        assert "at least" in str(found)
+        assert "inf" not in str(found)
+    near = divergence(rng.normal(0.5, 1, 1000), rng.normal(0, 1, 30_000), halves=20, random=words)
+    assert near.interval is not None
+    assert isfinite(near.interval[1])
+
+
 # What must not change it
 
 
@@ -190,7 +211,10 @@ def test_never_nan_or_infinite(genuine: list[float], impostors: list[float], met
     assert isfinite(found.bits)
     assert found.bits <= harmonic(len(impostors)) * BITS * (1 + 1e-15)
     if found.interval:
-        assert 0 <= found.interval[0] <= found.interval[1] <= harmonic(len(impostors)) * BITS * (1 + 1e-15)
+        most = harmonic(len(impostors)) * BITS * (1 + 1e-15)
+        assert 0 <= found.interval[0] <= min(found.interval[1], most)
+        # No upper limit where there are scores beyond all impostors.
+        assert found.interval[1] <= most or (found.interval[1] == inf and found.beyond > MUCH_BEYOND)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -25,7 +25,7 @@ to noise, and the same for any increasing function of the scores.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from math import isqrt, log
+from math import inf, isqrt, log
 from typing import Any
 
 from discreet.core.choices import checked_choice
@@ -33,7 +33,7 @@ from discreet.core.random import RandomSource, checked_source
 from discreet.kernels import neighbours
 from discreet.risk.checks import checked_count, checked_level
 from discreet.risk.intervals import around, half_sample_spread
-from discreet.risk.measured import Information, bits
+from discreet.risk.measured import MUCH_BEYOND, Information, bits
 from discreet.risk.samples import Overlap, Sample, ScoreCounts, sample_of
 
 NAME = "D(f_G || f_I)"
@@ -67,7 +67,8 @@ def divergence(
         random: chooses the half-samples; None for fresh words.
 
     Returns:
-        The estimate, at most H_m = 1 + 1/2 + ... + 1/m nats: finite whatever the scores are.
+        The estimate, at most H_m = 1 + 1/2 + ... + 1/m nats: finite whatever the scores are. Where more than 1% of the
+        genuine scores lie beyond all impostor scores, the upper limit of its interval is infinite.
 
     Raises:
         DataError: if there are too few scores, or they are not finite.
@@ -94,12 +95,19 @@ def divergence_of_counts(counts: ScoreCounts, *, level: float = 0.95) -> Informa
 def described(
     nats: float, error: float | None, sizes: tuple[int, int], method: str, *, level: float, overlap: Overlap
 ) -> Information:
-    """Return D(f_G || f_I) with its interval, cut at the cap, and say so."""
+    """Return D(f_G || f_I) with its interval, cut at the cap, and say so.
+
+    Where genuine scores lie beyond all impostor scores, nothing shows how rare an impostor is there: the estimate is
+    too low by an amount that no half-sample tells of, and only the lower limit holds.
+    """
     n, m = sizes
     cap = harmonic(m)
     # At the cap the spread is none, and says nothing.
     limits = around(nats, error, level) if nats < cap else None
-    interval = None if limits is None else (bits(max(limits[0], 0.0)), bits(min(max(limits[1], 0.0), cap)))
+    interval = None
+    if limits is not None:
+        high = inf if overlap.beyond > MUCH_BEYOND else min(max(limits[1], 0.0), cap)
+        interval = bits(max(limits[0], 0.0)), bits(high)
     found = Information(NAME, bits(min(nats, cap)), interval, level, method, n, m, bounds_pie=False)
     return replace(found, capped=nats >= cap, separated=overlap.separated, beyond=overlap.beyond)
 

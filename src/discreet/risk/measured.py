@@ -1,11 +1,12 @@
 """A measured amount of information, and what may be said of it."""
 
 from dataclasses import dataclass
-from math import log
+from math import isfinite, log
 from statistics import NormalDist
 
 NATS_PER_BIT = log(2)
-_MUCH = 0.01
+MUCH_BEYOND = 0.01
+"""From which share of genuine scores beyond all impostor scores on an estimate has no upper limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,8 @@ class Information:
     Attributes:
         name: what is estimated, such as ``D(f_G || f_mix)``.
         bits: the estimate; near 0 it may come out negative.
-        interval: lower and upper confidence limit, in bits; None if none was asked for.
+        interval: lower and upper confidence limit, in bits; the upper one is infinite where the scores show no limit;
+            None if none was asked for.
         level: confidence of the interval.
         method: how it was estimated.
         n: number of genuine scores.
@@ -44,9 +46,11 @@ class Information:
         return max(self.interval[0], 0.0) if self.bounds_pie and self.interval else None
 
     def __str__(self) -> str:
-        between = (
-            f" ({self.level:.0%} interval {self.interval[0]:.4g} to {self.interval[1]:.4g})" if self.interval else ""
-        )
+        between = ""
+        if self.interval:
+            low, high = self.interval
+            upto = f" ({self.level:.0%} interval {low:.4g} to {high:.4g})"
+            between = upto if isfinite(high) else f" (at least {low:.4g} with {(1 + self.level) / 2:.4g} confidence)"
         role = (
             "a lower bound on the PIE"
             if self.bounds_pie
@@ -54,7 +58,7 @@ class Information:
         )
         ends = "; all that so many impostor scores can show, the truth may be larger" if self.capped else ""
         gap = "; no impostor score lies among the genuine ones" if self.separated else ""
-        if self.beyond > _MUCH and not self.bounds_pie:
+        if self.beyond > MUCH_BEYOND and not self.bounds_pie:
             gap += f"; {self.beyond:.1%} of the genuine scores lie beyond all impostor scores, so it is rather too low"
         return (
             f"{self.name} is about {self.bits:.4g} bits{between}, by {self.method} from {self.n} genuine and {self.m} "
