@@ -14,6 +14,7 @@ from damage import EACH, MECHANISM, written
 from discreet.engines.fold import TallyFold
 from discreet.engines.local import fold_parts, surveyed
 from discreet.errors import DataError, DiscreetError
+from discreet.io.cells import Cells, Kind
 from discreet.io.files import iterate_reports, read_reports, write_reports
 from discreet.io.parts import part_elsewhere
 from discreet.io.streams import stream, survey
@@ -128,7 +129,7 @@ def test_tables_that_change_after_the_check_are_refused(suffix: str, tmp_path: P
     else:
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as sink:
             sink.write_table(table, max_chunksize=2)
-    found = survey(path, ["event", "user"])
+    found = survey(path, dict.fromkeys(["event", "user"], Cells(Kind.INTEGER)))
     assert found.rows == 3
     assert pa.Table.from_batches(stream(found, ["event", "user"])).to_pydict() == {
         "event": [4, 5, 6],

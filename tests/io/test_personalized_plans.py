@@ -99,7 +99,7 @@ def test_owned_values(tmp_path: Path) -> None:
     values, users, tags = read_owned(path, DOMAIN, "who", tag="tag")
     assert (values.to_pylist(), users.to_pylist(), tags.to_pylist()) == (
         ["b", "c", "d"],
-        [7, 7, 9],
+        ["7", "7", "9"],
         ["home", "work", "home"],
     )
     values, _, tags = read_owned(path, DOMAIN, "who", "where")

@@ -131,6 +131,27 @@ def test_labels_in_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("cells", "labels"),
+    [
+        ("1 2 -3", [1, 2, -3]),
+        ("20.0 21.0", [20, 21]),
+        ("01 02", ["01", "02"]),
+        ("1 02", ["1", "02"]),
+        ("0.5 1.5", ["0.5", "1.5"]),
+        ("2026-01-01 2026-01-02", ["2026-01-01", "2026-01-02"]),
+        ("true false", ["true", "false"]),
+        ("NA DE null", ["NA", "DE", "null"]),
+        (f"{2**63} 1", [f"{2**63}", "1"]),
+    ],
+)
+def test_labels_in_a_text_file_are_what_is_written(cells: str, labels: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("label;n\n" + "".join(f"{cell};1\n" for cell in cells.split()))
+    found = load(tmp_path, domain={"file": {"path": "labels.csv"}}).domain
+    assert found == Domain(labels)
+    assert found.table()["value"].tolist() == labels
+
+
+@pytest.mark.parametrize(
     ("said", "told"),
     [
         ({"file": {"path": "labels.csv", "label": "what", "sensitive": "secret"}, "sensitive": ["x"]}, "said once"),
@@ -141,7 +162,7 @@ def test_labels_in_a_file(tmp_path: Path) -> None:
         ({"file": {"path": "nowhere.csv"}}, "does not exist"),
         ({"file": {"path": "labels.txt"}}, "kept as"),
         ({"file": {"path": "labels.csv", "label": "same"}}, "repeated"),
-        ({"file": {"path": "labels.csv", "label": "half"}}, "integers"),
+        ({"file": {"path": "labels.csv", "label": "holes"}}, "missing values, got 1"),
     ],
 )
 def test_files_that_are_not_labels(said: dict[str, Any], told: str, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.errors import DataError, ParameterError
 
 MISSING = -2
@@ -146,6 +146,26 @@ def reals(values: Any, wanted: str) -> FloatArray:
     if array is None or array.dtype.kind not in "biuf":
         raise ParameterError(f"{wanted} must hold real numbers, each of them there, and nothing else.")
     return array.astype(np.float64)
+
+
+def absent(values: Any, wanted: str = "values") -> BoolArray:
+    """Return ``(n,)`` booleans: which values of a column are missing.
+
+    Null in Arrow and polars, None, nan, NaT and NA elsewhere, and what a masked array hides. An empty text is not: only
+    who reads a text file knows that nothing was written there.
+
+    Raises:
+        DataError: if this is no column of values of one kind.
+    """
+    import pyarrow as pa
+
+    if isinstance(values, np.ma.MaskedArray):
+        return np.asarray(np.ma.getmaskarray(values), dtype=np.bool_)
+    column = _arrow_column(values, wanted)
+    if pa.types.is_dictionary(column.type):
+        # Where a dictionary holds a missing entry, its rows count only once they are spelled out.
+        column = column.cast(column.type.value_type)
+    return np.asarray(column.is_null(nan_is_null=pa.types.is_floating(column.type)), dtype=np.bool_)
 
 
 def unmasked(array: AnyArray, wanted: str) -> AnyArray:

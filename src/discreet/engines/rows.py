@@ -14,8 +14,10 @@ from discreet.core import columns
 from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError
+from discreet.io.cells import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of
 from discreet.io.files import readable
 from discreet.io.streams import Stored, stream, survey, table_files
+from discreet.io.tables import check_once, is_text
 from discreet.risk.naming import instants, missing_rows, spelled
 
 
@@ -54,6 +56,13 @@ class Column:
         if self.timed:
             return _kind_of_times(dtype)
         return "integers" if isinstance(read, np.ndarray) else "text"
+
+    @property
+    def cells(self) -> Cells:
+        """What the cells are read as where a file does not say what it holds: names, unless they are labels."""
+        if self.timed:
+            return ANYTHING
+        return NAMES if self.domain is None or columns_of(self.domain) else cells_of(self.domain.space)
 
     def outside(self, column: Any) -> AnyArray:
         """Return the rows whose values are not in the domain."""
@@ -101,13 +110,11 @@ class Rows:
         """
         named = [sources] if isinstance(sources, str | Path) else list(sources)
         paths = table_files(named)
-        names = list(dict.fromkeys(column.name for column in asked))
-        found = cls([survey(path, names) for path in paths], asked, paths == [Path(one) for one in named[:1]], drop)
+        found = cls(_surveyed(paths, asked), asked, paths == [Path(one) for one in named[:1]], drop)
         for file in found.files:
             with found._naming(file.path):
-                for name in names:
-                    if name not in file.types:
-                        raise DataError(f"there is no column {name!r} in the table.")
+                for column in asked:
+                    check_once(column.name, file.columns)
         for column in asked:
             found._agree(column)
         return found
@@ -188,6 +195,16 @@ class Rows:
                 for column in self.columns:
                     _examine(file, column, drop=self.drop)
                 raise
+
+
+def _surveyed(paths: Sequence[Path], asked: Sequence[Column]) -> list[Stored]:
+    """Look at all files: first at those that say what they hold, because text files are read alike."""
+    cells = {column.name: column.cells for column in asked}
+    typed = {path: survey(path, cells) for path in paths if not is_text(path)}
+    for name in [column.name for column in asked if column.cells is NAMES]:
+        if any(pa.types.is_integer(file.types.get(name, pa.null())) for file in typed.values()):
+            cells[name] = Cells(Kind.INTEGER)
+    return [typed[path] if path in typed else survey(path, cells) for path in paths]
 
 
 def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:

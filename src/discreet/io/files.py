@@ -16,6 +16,7 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError
 from discreet.io import arrow, json_form, suffixes
 from discreet.io.endings import BROKEN, ending, lines_of, opened_text, written_text
+from discreet.io.piped import Piped
 from discreet.io.rewritten import Form, Rewritten, form_of, rewritten_reports, warn_of
 from discreet.io.seals import SealingFile
 from discreet.io.stored import FileState, look, no_rows, read_groups
@@ -152,8 +153,8 @@ def replacing_all(paths: Iterable[str | Path], *, force: bool = False) -> Iterat
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Turn what libraries say of a broken file into one sentence."""
+def readable(path: Path | Piped) -> Iterator[None]:
+    """Turn what libraries say of a broken file, or of what is on standard input, into one sentence."""
     try:
         yield
     except DiscreetError as error:

@@ -1,19 +1,20 @@
 """Some columns of tables in files, batch by batch.
 
-Parquet and Arrow files say themselves what they hold. A CSV file is gone through once to learn its types, which are
-those that the whole file read at once would have; JSON lines are read at once.
+Parquet and Arrow files say themselves what they hold. A CSV file is gone through once, to see whether its cells are
+what they are asked for as; JSON lines are read at once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
-from pyarrow import csv
 
+from discreet.io.cells import Cells, Kind
 from discreet.io.endings import ending
 from discreet.io.files import readable
 from discreet.io.folders import files_in
+from discreet.io.separated import Separated, layout_of
 from discreet.io.stored import FileState, StoredTable, look, read_groups
 from discreet.io.suffixes import COLUMNS, TABLES
 from discreet.io.tables import checked_table, read_table
@@ -29,15 +30,19 @@ class Stored:
         path: the file.
         types: of the columns that were asked for.
         rows: how many.
+        columns: all that there are, for messages.
         state: what the file was when it was looked at.
         table: what a Parquet or Arrow file said of itself.
+        form: how a CSV file is to be read.
     """
 
     path: Path
     types: Mapping[str, pa.DataType]
     rows: int
+    columns: Sequence[str]
     state: FileState
     table: StoredTable | None = None
+    form: Separated | None = None
 
 
 def table_files(sources: Iterable[str | Path]) -> list[Path]:
@@ -55,37 +60,47 @@ def table_files(sources: Iterable[str | Path]) -> list[Path]:
     return found
 
 
-def survey(path: Path, names: Sequence[str]) -> Stored:
+def survey(path: Path, asked: Mapping[str, Cells]) -> Stored:
     """Look for columns in a file; those are left out of which there is not one of the name.
 
+    Args:
+        path: the file.
+        asked: the columns, and what their cells are read as where a file does not say what it holds.
+
     Raises:
-        DataError: if the file is missing or broken; it names the file.
+        DataError: if the file is missing or broken, or cells are not what they are to be read as; it names the file.
     """
     with readable(path):
         if ending(path) in COLUMNS:
             found = look(path)
-            return Stored(path, _types(found.schema, names), sum(found.rows), found.state, found)
+            types = _types(found.schema, asked)
+            return Stored(path, types, sum(found.rows), found.schema.names, found.state, table=found)
         state = FileState.of(path)
         if ending(path) == ".csv":
-            return _survey_csv(path, names, state)
+            return _survey_csv(path, asked, state)
     table = read_table(path)
-    return Stored(path, _types(table.schema, names), table.num_rows, state)
+    return Stored(path, _types(table.schema, asked), table.num_rows, table.column_names, state)
 
 
-def _types(schema: pa.Schema, names: Sequence[str]) -> dict[str, pa.DataType]:
-    return {name: schema.field(name).type for name in names if schema.names.count(name) == 1}
+def _types(schema: pa.Schema, asked: Iterable[str]) -> dict[str, pa.DataType]:
+    return {name: schema.field(name).type for name in asked if schema.names.count(name) == 1}
 
 
-def _survey_csv(path: Path, names: Sequence[str], state: FileState) -> Stored:
-    with csv.open_csv(path) as source:
-        wanted = csv.ConvertOptions(include_columns=list(_types(source.schema, names)))
+def _survey_csv(path: Path, asked: Mapping[str, Cells], state: FileState) -> Stored:
+    layout = layout_of(path, list(asked))
+    there = {name: cells for name, cells in asked.items() if layout.columns.count(name) == 1}
+    form = Separated(path, layout, there)
+    types: dict[str, pa.DataType] = {name: cells.type or pa.null() for name, cells in there.items()}
+    rows = 0
     try:
-        with csv.open_csv(path, convert_options=wanted) as source:
-            return Stored(path, _types(source.schema, names), sum(batch.num_rows for batch in source), state)
+        for batch in form.batches():
+            types, rows = {name: batch.schema.field(name).type for name in there}, rows + batch.num_rows
+        form = replace(form, types={name: types[name] for name, cells in there.items() if cells.kind is Kind.ANY})
     except pa.ArrowInvalid:
-        # Something later on is not of the type that the beginning has: now all of it decides.
-        table = csv.read_csv(path, convert_options=wanted)
-        return Stored(path, _types(table.schema, names), table.num_rows, state)
+        # Something is of another form than usual, or than the beginning: now all of it decides.
+        form, table = form.settled()
+        types, rows = dict(zip(table.column_names, table.schema.types, strict=True)), table.num_rows
+    return Stored(path, types, rows, layout.columns, state, form=form)
 
 
 def stream(stored: Stored, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -107,9 +122,8 @@ def _batches(stored: Stored, names: list[str]) -> Iterator[pa.RecordBatch]:
 
 
 def _from_csv(stored: Stored, names: list[str]) -> Iterator[pa.RecordBatch]:
-    wanted = csv.ConvertOptions(include_columns=names, column_types={name: stored.types[name] for name in names})
-    with csv.open_csv(stored.path, convert_options=wanted) as source:
-        yield from source
+    if stored.form is not None:
+        yield from replace(stored.form, asked={name: stored.form.asked[name] for name in names}).batches()
 
 
 def _from_lines(stored: Stored, names: list[str]) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,188 @@
+"""What the cells of a column are read as, and what stands for a missing one.
+
+A text file does not say whether 01 is a label or a number; who asks for a column does.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.arrays import BoolArray
+from discreet.core.bots import Extended
+from discreet.core.domain import Domain
+from discreet.core.labels import Grid, LabelSpace, Product, Texts
+from discreet.errors import DataError
+
+# What the CSV reader of Arrow takes for a missing number, and three more: Python's, pandas' and MySQL's.
+_NUMBERS_AWAY = "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|N/A|NA|NULL|NaN|n/a|nan|null"
+SPELLINGS = frozenset(["", *_NUMBERS_AWAY.split("|"), "None", "<NA>", "\\N"])
+"""What stands for a missing cell of a text file, unless it is a label."""
+
+_SHORT_INTEGER = r"^[+-]?[0-9]{1,18}(\.0*)?$"
+_INTEGER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?", re.ASCII)
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
+
+
+class Kind(Enum):
+    """What cells hold."""
+
+    TEXT = "text"
+    INTEGER = "integers"
+    NUMBER = "numbers"
+    ANY = "anything"
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """What the cells of a column are read as.
+
+    Attributes:
+        kind: what they hold; ANY if that is to be told from the cells.
+        labels: those spellings of a missing cell that are labels here; None if the cells are names (of users, of
+            tags), of which an empty one is missing in any kind of file.
+    """
+
+    kind: Kind
+    labels: frozenset[str] | None = frozenset()
+
+    @property
+    def spellings(self) -> frozenset[str]:
+        """What stands for a missing cell."""
+        return SPELLINGS - (self.labels or frozenset())
+
+    @property
+    def type(self) -> pa.DataType | None:
+        """The Arrow type; None if it is to be told from the cells."""
+        return {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.NUMBER: pa.float64()}.get(self.kind)
+
+
+NAMES = Cells(Kind.TEXT, None)
+NUMBERS = Cells(Kind.NUMBER)
+# Where labels are listed, NA is one of them (Namibia); an empty cell is none.
+LISTED = Cells(Kind.TEXT, SPELLINGS - {""})
+ANYTHING = Cells(Kind.ANY)
+
+
+def cells_of(space: LabelSpace) -> Cells:
+    """Return what a column with values of a flat label space is read as."""
+    space = space.space if isinstance(space, Extended) else space
+    if not isinstance(space, Texts):
+        return Cells(Kind.INTEGER)
+    spelled = sorted(SPELLINGS)
+    known = space.encode(spelled) >= 0
+    return Cells(Kind.TEXT, frozenset(one for one, is_label in zip(spelled, known, strict=True) if is_label))
+
+
+def columns_of(domain: Domain) -> Mapping[str, Cells] | None:
+    """Return the columns of a domain's values; None if it is one, of any name."""
+    space = domain.space.space if isinstance(domain.space, Extended) else domain.space
+    if isinstance(space, Product):
+        return {name: cells_of(part) for name, part in space.attributes.items()}
+    return {"lat": NUMBERS, "lon": NUMBERS} if isinstance(space, Grid) else None
+
+
+def from_text(name: str, column: Any, cells: Cells, known: frozenset[str] = frozenset()) -> Any:
+    """Return a column of text as what it is read as, missing cells as nulls.
+
+    Args:
+        name: of the column, for messages.
+        column: an Arrow array or chunked array.
+        cells: what it is read as.
+        known: spellings that have been read as text, so far.
+
+    Raises:
+        DataError: if some cells are not of their kind; it says how many, and the row of the first.
+    """
+    left = known & cells.spellings
+    if left:
+        column = _without(column, pc.is_in(column, value_set=pa.array(sorted(left), column.type)))
+    if cells.kind is Kind.TEXT:
+        return column if "" in (cells.labels or ()) else without_empty(column)
+    read, wrong = _whole_numbers(column) if cells.kind is Kind.INTEGER else _numbers(column)
+    if wrong.any():
+        raise DataError(_refusal(name, column, cells, wrong))
+    return read
+
+
+def without_empty(column: Any) -> Any:
+    """Return a column of text in which empty ones are null."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode() if isinstance(column, pa.Array) else column.cast(column.type.value_type)
+    return _without(column, pc.equal(pc.binary_length(column), 0))
+
+
+def _without(column: Any, gone: Any) -> Any:
+    return pc.if_else(gone, pa.scalar(None, column.type), column) if pc.any(gone).as_py() else column
+
+
+def _whole_numbers(column: Any) -> tuple[Any, BoolArray]:
+    """Return text as int64, and which cells are no integers; 20.0 and 2e1 are."""
+    trimmed = pc.utf8_trim_whitespace(column)
+    short = pc.match_substring_regex(trimmed, _SHORT_INTEGER)
+    plain = pc.replace_substring_regex(pc.if_else(short, trimmed, None), r"^\+|\.0*$", "")
+    read = np.asarray(plain.cast(pa.int64()).fill_null(0)).copy()
+    others = pc.dictionary_encode(pc.if_else(short, None, trimmed))
+    others = others.combine_chunks() if isinstance(others, pa.ChunkedArray) else others
+    numbers = [_whole(text) for text in others.dictionary.to_pylist()]
+    known = np.array([number is not None for number in numbers] or [True])
+    at = np.flatnonzero(np.asarray(others.is_valid()))
+    places = np.asarray(others.drop_null().indices)
+    read[at] = np.array([number or 0 for number in numbers] or [0], dtype=np.int64)[places]
+    wrong = np.zeros(len(column), dtype=np.bool_)
+    wrong[at] = ~known[places]
+    return pa.array(read, mask=np.asarray(column.is_null())), wrong
+
+
+def _whole(text: str) -> int | None:
+    if not _INTEGER.fullmatch(text):
+        return None
+    number = Decimal(text)
+    # Asked first: spelled out, 1e999 has a thousand digits.
+    if number.adjusted() > 18 or number != number.to_integral_value():
+        return None
+    return int(number) if -(1 << 63) <= number < 1 << 63 else None
+
+
+def _numbers(column: Any) -> tuple[Any, BoolArray]:
+    trimmed = pc.utf8_trim_whitespace(column)
+    fits = pc.match_substring_regex(trimmed, _NUMBER)
+    wrong: BoolArray = ~np.asarray(fits.fill_null(True))
+    return pc.if_else(fits, trimmed, None).cast(pa.float64()), wrong
+
+
+def _refusal(name: str, column: Any, cells: Cells, wrong: BoolArray) -> str:
+    commas = pc.match_substring_regex(pc.utf8_trim_whitespace(column), _COMMA).fill_null(False)
+    advice = "write a decimal point, not a comma" if pc.any(commas).as_py() else "mend them or filter them out"
+    count, first = np.count_nonzero(wrong), np.flatnonzero(wrong)[0]
+    return (
+        f"the column {name!r} must hold {cells.kind.value}, and {count} of its {len(wrong)} cells do not "
+        f"(first at row {first}); {advice}."
+    )
+
+
+def from_typed(column: Any, cells: Cells) -> Any:
+    """Return a column of a file that knows types as what it is read as, where nothing is lost by that.
+
+    Integers that a missing one made floats of are integers again; names that are integers are spelled; all else stays
+    as it is, for others to refuse.
+    """
+    whole = cells.kind is Kind.INTEGER or cells.labels is None
+    if whole and pa.types.is_floating(column.type):
+        numbers = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column).cast(pa.float64())
+        inside = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), 2.0**53))
+        column = numbers.cast(pa.int64()) if pc.all(inside).as_py() in (True, None) else column
+    if cells.labels is not None:
+        return column
+    if pa.types.is_integer(column.type):
+        return column.cast(pa.string())
+    of = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    is_text = pa.types.is_string(of) or pa.types.is_large_string(of)
+    return without_empty(column) if is_text else column
