@@ -17,6 +17,7 @@ from discreet.mechanisms import (
     Channel,
     HadamardResponse,
     LocalHashing,
+    PerValueEncoding,
     PerValueResponse,
     RandomizedResponse,
     SubsetSelection,
@@ -115,8 +116,50 @@ def test_reports_of_a_channel(events: int, monkeypatch: pytest.MonkeyPatch) -> N
     assert_agrees(found, users, np.round(np.array([np.rint(logs / UNIT)[:, own[u]].sum(axis=1) for u in users])))
 
 
-def test_a_mechanism_and_its_matrix_find_the_same_users() -> None:
-    mechanism = RandomizedResponse(Domain(range(PLACES)), 1.5)
+def softer(kind: Any, sensitive: tuple[int, ...] | None, epsilon: float) -> BlockMechanism:
+    others = [x for x in sensitive or range(PLACES) if x not in (2, 3)]
+    promises = [{"values": [2, 3], "epsilon": 0.7}, {"values": others, "epsilon": epsilon}]
+    made: BlockMechanism = kind(Domain(range(PLACES), sensitive=sensitive), epsilon, epsilons=promises)
+    return made
+
+
+@pytest.mark.parametrize("kind", [PerValueResponse, PerValueEncoding])
+@pytest.mark.parametrize("sensitive", [None, SOME])
+def test_values_with_promises_of_their_own(kind: Any, sensitive: tuple[int, ...] | None) -> None:
+    """A block is 1 + sum c_x pi(x) over its values as likely to be a user's as to be noise."""
+    made = softer(kind, sensitive, 2.0)
+    contrasts = dict(zip(made.domain.sensitive_codes.tolist(), np.asarray(made.contrasts, float), strict=True))
+    assert len(set(contrasts.values())) == 2
+    whole = by_half(draw(5, users=40))
+    sent = whole.target.first(1)
+    reports = made.obfuscate_codes(sent.events, random=SeededRandom(3))
+    known = events_of(whole.training)
+
+    def exact(user: int, in_clear: bool, values: list[int]) -> float:
+        shares = {x: known[user].count(x) / max(len(known[user]), 1) for x in values}
+        if in_clear:
+            return log(max(shares[values[0]], SMALLEST))
+        return log1p(sum(contrasts[x] * shares[x] for x in values))
+
+    listed = members_of(made, reports)
+    found = match(report_matcher(whole.training, made, reports, np.arange(40)), sample=10**6)
+    matrix = np.array([[exact(user, *one) for user in range(40)] for one in listed])
+    np.testing.assert_allclose(found.genuine * UNIT, np.diag(matrix), atol=1e-8)
+    others = np.sort(matrix[~np.eye(40, dtype=bool)])
+    np.testing.assert_allclose(np.sort(found.impostor_sample) * UNIT, others, atol=1e-8)
+    rounded = np.round(matrix, 6)
+    assert found.ties is not None
+    assert found.ties.tolist() == (rounded == np.diag(rounded)[:, None]).sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        RandomizedResponse(Domain(range(PLACES)), 1.5),
+        softer(PerValueResponse, None, 1.5),
+    ],
+)
+def test_a_mechanism_and_its_matrix_find_the_same_users(mechanism: BlockMechanism) -> None:
     channel = mechanism.channel()
     whole = by_half(draw(8, users=60))
     sent = whole.target.first(1)
@@ -206,12 +249,6 @@ def test_noise_of_another_law() -> None:
         (DataError, lambda w: match_reports(w, Channel(np.eye(5)))),
         (DataError, lambda w: match_reports(w, RandomizedResponse(Domain(range(PLACES)), 1.0), events=0)),
         (DataError, lambda w: OneReport(Scores.from_samples([1], [2]), np.zeros(2))),
-        (
-            ParameterError,
-            lambda w: match_reports(
-                w, PerValueResponse(Domain(range(PLACES)), 2.0, epsilons=[{"values": [1, 2], "epsilon": 1.0}])
-            ),
-        ),
     ],
 )
 def test_refusals(kind: type[DiscreetError], attempt: Callable[[Split], Any]) -> None:

@@ -21,6 +21,7 @@ from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.hashing import HashBuckets
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.singletons import Symbols
+from discreet.risk.features import KeyCounts
 from discreet.risk.matching import match, match_rows
 from discreet.risk.models import SMALLEST, Matcher, checked_zero, counted_visits, visit_weights, visits
 from discreet.risk.scores import Scores, binned_weights
@@ -31,6 +32,7 @@ UNIT = 2.0**-40
 
 _ENTRIES_PER_CHUNK = 1 << 24
 _MOST_MEMBERS = 500_000_000
+_PER_VISIT = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -136,7 +138,7 @@ def match_reports(
 
     Args:
         split: training and target, in the codes of the mechanism's domain.
-        mechanism: any that has one promise to all values, or a channel.
+        mechanism: any, or a channel.
         events: how many each user sends (all she has, if fewer), with fresh noise.
         zero: what the probability of a value in clear becomes where it is 0.
         sample: as for `match`.
@@ -161,13 +163,12 @@ def report_matcher(
 
     Args:
         training: what is known of the users, in the codes of the mechanism's domain.
-        mechanism: any with one promise to all values.
+        mechanism: any; values with promises of their own weigh as much less as their contrasts are smaller.
         reports: of which those of one user are a probe.
         owners: ``(r,)`` whose each report is, ascending.
         zero: what the probability of a value in clear becomes where it is 0.
 
     Raises:
-        ParameterError: if the mechanism has promises of its own to some values.
         DataError: if the reports' blocks are too large to be listed, or owners do not fit.
         MismatchError: if the reports belong to another plan.
     """
@@ -175,9 +176,8 @@ def report_matcher(
     from discreet.kernels.matching import Problem
 
     refuse_strangers({mechanism.fingerprint, reports.fingerprint})
-    if mechanism.law.levels is not None:
-        raise ParameterError("this mechanism has several promises; attack its channel() instead.")
     known = counted_visits(_fitting(training, mechanism))
+    weights, whole = _contrasting(known, mechanism)
     users, rows = _grouped(owners, reports.n, training.users)
     floor = np.int64(np.rint(np.log(checked_zero(zero)) / UNIT))
     told = np.zeros(reports.n, dtype=np.int64) if reports.in_clear is None else reports.in_clear.astype(np.int64)
@@ -187,16 +187,34 @@ def report_matcher(
             users=users,
             candidates=training.users,
             constants=np.add.reduceat(told, rows[:-1]) * floor,
-            index=invert(training.event_count, [(known.offsets, known.keys.astype(np.int32), known.counts)]),
+            index=invert(
+                training.event_count, [(known.offsets, known.keys.astype(np.int32), weights)], weights.dtype.type
+            ),
             queries=(offsets, features, np.ones(len(features), dtype=np.int32)),
             reports=rows,
             contrasts=np.where(told > 0, 0.0, mechanism.contrast),
-            totals=training.lengths,
+            totals=training.lengths * whole,
             floor=zero,
             scale=1 / UNIT,
         ),
         UNIT,
     )
+
+
+def _contrasting(known: KeyCounts, mechanism: BlockMechanism) -> tuple[AnyArray, int]:
+    """Return the counts of visits as a block counts them, and what one visit counts where that is most.
+
+    A block A is 1 + sum of c_x pi_i(x) over its values x times as likely to come from user i as to be noise; c_x is the
+    contrast of x. With c the largest of them that is 1 + c times a sum of visits, each of which counts c_x / c. Values
+    in clear count wholly.
+    """
+    if mechanism.law.levels is None:
+        return known.counts, 1
+    each = np.full(mechanism.domain.size, _PER_VISIT, dtype=np.int64)
+    shares = np.asarray(mechanism.contrasts, dtype=np.float64) / mechanism.contrast
+    # One visit is rounded, not their sum: users of whom the same shares are known must tie.
+    each[mechanism.domain.sensitive_codes] = np.rint(shares * _PER_VISIT).astype(np.int64)
+    return known.counts * each[known.keys], _PER_VISIT
 
 
 def _fitting(traces: Traces, mechanism: BlockMechanism | Channel) -> Traces:
