@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import csv as arrow_csv
 from running import done, refusal, run, told
 
 from discreet.cli import main
@@ -314,3 +316,11 @@ def test_all_outputs_or_none(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) ->
     assert {file.name: file.read_bytes() for file in out.iterdir()} == before
     done("risk", *inputs.base(TRACES), "-o", out)
     assert {file.name for file in out.iterdir()} == set(before)
+
+
+@pytest.mark.parametrize("name", ["events.arrow", "events.feather", "events.ipc", "EVENTS.FEATHER"])
+def test_tables_of_arrow_whatever_their_names_end_in(name: str, inputs: Inputs) -> None:
+    table, path = arrow_csv.read_csv(inputs.events), inputs.folder / name
+    with pa.ipc.new_file(str(path), table.schema) as sink:
+        sink.write_table(table)
+    assert told("risk", path, "--seed", 1) == told("risk", *inputs.base(TRACES))
