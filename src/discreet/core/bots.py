@@ -75,5 +75,5 @@ def checked_tags(tags: Any) -> tuple[str, ...]:
         raise ParameterError(f"tags must be a list of texts, got {type(tags).__name__}.")
     found = tuple(tags)
     if not found or not all(isinstance(tag, str) and tag for tag in found) or len(set(found)) < len(found):
-        raise ParameterError(f"tags must be different texts, at least one, got {list(found)!r}.")
+        raise ParameterError(f"tags must be different texts, at least one, none of them empty, got {len(found)} tags.")
     return found

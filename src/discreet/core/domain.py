@@ -13,6 +13,7 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
 from discreet.core import columns
 from discreet.core.bots import Extended
 from discreet.core.columns import MISSING, OUTSIDE
+from discreet.core.exact import real_number, shown
 from discreet.core.labels import Grid, LabelSpace, Product, flat, names
 from discreet.core.sensitivity import sensitive_mask
 from discreet.errors import DataError, ParameterError
@@ -51,6 +52,8 @@ class Domain:
     def _set(self, space: LabelSpace, sensitive: Any, allow_unprotected: bool) -> None:
         if space.size >= _LARGEST:
             raise ParameterError(f"a domain must have fewer than {_LARGEST} values, got {space.size}.")
+        if not isinstance(allow_unprotected, bool | np.bool_):
+            raise ParameterError(f"allow_unprotected must be True or False, got {shown(allow_unprotected)}.")
         mask = sensitive_mask(space, sensitive)
         if mask is not None and not mask.any() and not allow_unprotected:
             raise ParameterError(
@@ -77,6 +80,8 @@ class Domain:
                 for all the combinations that fit it.
             allow_unprotected: as for `Domain`.
         """
+        if not isinstance(attributes, Mapping):
+            raise ParameterError(f"attributes must be labels by name, got {type(attributes).__name__}.")
         if not attributes:
             raise ParameterError("attributes must name at least one attribute, got none.")
         if len({str(name) for name in attributes}) < len(attributes):
@@ -106,9 +111,11 @@ class Domain:
             allow_unprotected: as for `Domain`.
         """
         try:
-            borders = [(float(low), float(high)) for low, high in (lat, lon)]
+            borders = [(real_number(low), real_number(high)) for low, high in (lat, lon)]
         except (TypeError, ValueError):
-            raise ParameterError(f"lat and lon must be two numbers each, got lat={lat!r}, lon={lon!r}.") from None
+            raise ParameterError(
+                f"lat and lon must be two numbers each, got {type(lat).__name__} and {type(lon).__name__}."
+            ) from None
         return cls._of(Grid(borders[0], borders[1], rows, cols), sensitive, allow_unprotected)
 
     def __repr__(self) -> str:
@@ -204,11 +211,11 @@ class Domain:
 
     def table(self, codes: IntArray | None = None) -> dict[str, AnyArray]:
         """Return named label columns for ``codes`` (every value if None)."""
-        return self.space.table(np.arange(self.size) if codes is None else codes)
+        return self.space.table(np.arange(self.size) if codes is None else self.check_codes(codes))
 
     def names(self, codes: IntArray | None = None) -> list[str]:
         """Return one readable name per code (every value if None)."""
-        return names(self.space, np.arange(self.size) if codes is None else codes)
+        return names(self.space, np.arange(self.size) if codes is None else self.check_codes(codes))
 
     def with_bots(self, tags: Sequence[str]) -> Self:
         """Return the domain extended by one bot per tag, all of them sensitive: Z = X + bots, Z_S = X_S + bots.

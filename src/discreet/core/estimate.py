@@ -1,7 +1,6 @@
 """An estimated distribution, with errors that belong to the estimator that made it."""
 
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.core.domain import Domain
+from discreet.core.exact import checked_whole, real_number, shown
 from discreet.errors import ParameterError
 from discreet.extras import optional
 from discreet.plots.frequencies import Panel, frequency_chart
@@ -77,8 +77,8 @@ class Estimate:
         Raises:
             ParameterError: if the level is not in (0, 1), or the method states no intervals.
         """
-        if not (isinstance(level, int | float) and isfinite(level) and 0 < level < 1):
-            raise ParameterError(f"level must be a number between 0 and 1, both excluded, got level={level!r}.")
+        if not 0 < real_number(level) < 1:
+            raise ParameterError(f"level must be a number between 0 and 1, both excluded, got level={shown(level)}.")
         if self.no_intervals is not None:
             raise ParameterError(self.no_intervals)
         tail = (1 - level) / 2 / (self.domain.size if simultaneous else 1)
@@ -163,7 +163,7 @@ class Estimate:
     def largest(self, count: int, truth: Any = None) -> IntArray:
         """Return the codes of the ``count`` most frequent values (by the truth where it is given), in falling order."""
         ranked = self.frequencies if truth is None else np.asarray(truth)
-        return np.argsort(-ranked, kind="stable")[:count]
+        return np.argsort(-ranked, kind="stable")[: checked_whole("count", count, 0)]
 
     def panel(
         self, title: str, codes: IntArray, *, level: float | None = None, simultaneous: bool = False, truth: Any = None

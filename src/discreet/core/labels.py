@@ -18,6 +18,7 @@ import numpy as np
 from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core import columns
 from discreet.core.columns import MISSING, OUTSIDE
+from discreet.core.exact import shown
 from discreet.errors import DataError, ParameterError
 
 
@@ -260,7 +261,7 @@ class Grid:
         counts = [count for count in (self.rows, self.cols) if not isinstance(count, bool)]
         if len(counts) < 2 or not all(isinstance(count, int | np.integer) and count >= 1 for count in counts):
             raise ParameterError(
-                f"rows and cols must be integers of at least 1, got rows={self.rows!r}, cols={self.cols!r}."
+                f"rows and cols must be integers of at least 1, got rows={shown(self.rows)}, cols={shown(self.cols)}."
             )
 
         # One map, one description: plain numbers, and no -0.0.

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.exact import real_number, shown
+from discreet.core.exact import checked_whole, real_number, shown
 from discreet.core.random import RandomSource, fresh_words
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
@@ -186,6 +186,9 @@ class IndependentBits(EvenLaw, BitStrings):
         Raises:
             ParameterError: if there is no value, or the fraction is not one between 0 and 1 in lowest terms.
         """
+        checked_whole("size", self.size)
+        checked_whole("depth", self.depth, 1, GREATEST_DEPTH)
+        checked_whole("threshold", self.threshold)
         if self.size < 1 or not 0 < self.threshold < 1 << self.depth or self.threshold % 2 == 0:
             raise ParameterError(
                 f"threshold must be odd and below 2^depth, got {self.threshold!r} and depth {self.depth!r}."

@@ -10,8 +10,10 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.epsilons import tallied
+from discreet.core.exact import checked_whole
 from discreet.core.random import RandomSource
-from discreet.core.reports import Blocks, Column
+from discreet.core.reports import Blocks, Column, is_plain
+from discreet.errors import ParameterError
 from discreet.theory.overlap import Overlap, from_pairs
 
 _STRETCH = 1 << 16
@@ -356,6 +358,20 @@ class UnevenLaw(_Plain, ABC):
 def level_counts(size: int, levels: IntArray | None) -> list[int]:
     """Return how many of ``size`` values each level has."""
     return [size] if levels is None else tallied(levels).tolist()
+
+
+def check_levels(levels: object, numbers: object, name: str) -> None:
+    """Refuse levels that are no column of integers from 0 on, and numbers of levels that are no whole ones.
+
+    Raises:
+        ParameterError: if they are so.
+    """
+    if not is_plain(levels) or not len(levels) or levels.min() < 0:  # type: ignore[arg-type,attr-defined]
+        raise ParameterError("levels must be a column of integers of at least 0, one for each value.")
+    if not isinstance(numbers, tuple) or not numbers:
+        raise ParameterError(f"{name} must be a tuple of integers, one for each level.")
+    for number in numbers:
+        checked_whole(name, number)
 
 
 def spread(shares: tuple[Fraction, ...], levels: IntArray | None) -> float | FloatArray:

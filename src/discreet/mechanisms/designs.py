@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.exact import checked_whole
 from discreet.core.random import WORD_RANGE, RandomSource, toss, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.core.tally import total
@@ -54,6 +55,8 @@ class MixedSubsets(EvenLaw):
         Raises:
             ParameterError: if a number is out of its range.
         """
+        for name in ("size", "smaller", "larger"):
+            checked_whole(name, getattr(self, name), 1, WORD_RANGE)
         if not 1 <= self.smaller < self.size or not 0 < self.larger < WORD_RANGE:
             raise ParameterError(f"two sizes must lie in 1..{self.size}, got {self.smaller!r} and the next.")
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.exact import checked_whole
 from discreet.core.random import RandomSource, fresh_words
 from discreet.core.reports import Blocks, Column, smallest_unsigned
-from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import CountedBlocks, EvenLaw
 from discreet.mechanisms.chosen import ChosenMechanism
 from discreet.mechanisms.law import sensitive_size
@@ -36,8 +36,7 @@ class HadamardColumns(CountedBlocks, EvenLaw):
         Raises:
             ParameterError: if there is no value.
         """
-        if self.size < 1:
-            raise ParameterError(f"size must be at least 1, got size={self.size!r}.")
+        checked_whole("size", self.size)
 
     @property
     def order(self) -> int:

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
+from discreet.core.exact import shown
 from discreet.core.random import WORD_RANGE, RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
@@ -283,4 +284,4 @@ def _default_functions(size: int, buckets: int) -> int:
 def _check_whole(name: str, number: object, least: int, most: int) -> None:
     whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
     if not whole or not least <= number <= most:  # type: ignore[operator]
-        raise ParameterError(f"{name} must be an integer in {least}..{most}, got {name}={number!r}.")
+        raise ParameterError(f"{name} must be an integer in {least}..{most}, got {name}={shown(number)}.")

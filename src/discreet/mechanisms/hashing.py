@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.exact import checked_whole, shown
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
@@ -76,8 +77,8 @@ class HashBuckets(Bucketed):
         Raises:
             ParameterError: if there is no value, or g is not in 2..2^32 - 5.
         """
-        if self.size < 1 or not 2 <= self.buckets <= _LARGEST_PRIME:
-            raise ParameterError(f"g must be an integer in 2..{_LARGEST_PRIME}, got g={self.buckets!r}.")
+        checked_whole("size", self.size, 1, _LARGEST_PRIME)
+        checked_whole("g", self.buckets, 2, _LARGEST_PRIME)
         object.__setattr__(self, "prime", _next_prime(max(self.size, self.buckets)))
 
     @property
@@ -237,7 +238,7 @@ class LocalHashing(ChosenMechanism):
 def checked_buckets(g: object) -> int:
     """Return a number of buckets that is one, or refuse it."""
     if isinstance(g, bool) or not isinstance(g, int | np.integer):
-        raise ParameterError(f"g must be an integer in 2..{_LARGEST_PRIME}, got g={g!r}.")
+        raise ParameterError(f"g must be an integer in 2..{_LARGEST_PRIME}, got g={shown(g)}.")
     return int(g)
 
 

@@ -29,11 +29,12 @@ from discreet.core.exact import (
     checked_whole,
     likelihood_ratio,
     logarithm,
+    shown,
     truth_threshold,
 )
 from discreet.core.guarantee import Guarantee, LevelPromise
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, toss
-from discreet.core.reports import CLEAR, Blocks, Column, Reports, refuse_strangers, smallest_unsigned
+from discreet.core.reports import CLEAR, Blocks, Column, Reports, is_plain, refuse_strangers, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, CountedBlocks, block_size, level_counts, spread
@@ -81,6 +82,7 @@ class BlockMechanism:
         """
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         size = sensitive_size(self.domain)
+        self._check_kinds()
         if self.law.size != size:
             raise ParameterError(f"the block law must be over the {size} sensitive values, got size {self.law.size}.")
         if len(self.promises) != len(self.law.inclusions):
@@ -95,6 +97,14 @@ class BlockMechanism:
         if self.clear_blocks and self.law.inclusions != self.law.pair_inclusions:
             raise ParameterError("clear_blocks needs a law whose values are in a block independently.")
         _ = self.threshold
+
+    def _check_kinds(self) -> None:
+        if not all(hasattr(self.law, name) for name in ("inclusions", "draw", "columns")) or isinstance(self.law, type):
+            raise ParameterError(f"law must be a block law, got {type(self.law).__name__}.")
+        if not isinstance(self.clear_blocks, bool):
+            raise ParameterError(f"clear_blocks must be True or False, got {shown(self.clear_blocks)}.")
+        if not isinstance(self.epsilons, tuple):
+            raise ParameterError(f"epsilons must be a tuple, one for each level, got {type(self.epsilons).__name__}.")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.domain!r}, epsilon={self.epsilon!r}, plan={self.fingerprint[:12]})"
@@ -292,7 +302,7 @@ class BlockMechanism:
             size = min(max(_BATCH_BYTES // sum(column.bytes for column in self.columns), 1), _MOST_PER_BATCH)
         # Checked here and now, not when the first batch is asked for.
         step, source = checked_whole("size", size), checked_source(random)
-        column = codes if isinstance(codes, np.ndarray) and codes.ndim == 1 else integers(codes, "codes")
+        column = codes if is_plain(codes) else integers(codes, "codes")
         return (self.obfuscate_codes(column[at : at + step], random=source) for at in range(0, len(column), step))
 
     # The collector

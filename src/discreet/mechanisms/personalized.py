@@ -18,7 +18,7 @@ from discreet.arrays import IntArray, sealed
 from discreet.core.bots import checked_tags
 from discreet.core.choices import checked_choice
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.exact import checked_epsilon
+from discreet.core.exact import checked_epsilon, shown
 from discreet.core.guarantee import Guarantee
 from discreet.core.labels import Grid
 from discreet.core.random import RandomSource
@@ -233,8 +233,8 @@ def candidates_left(domain: Domain, seen_in_clear: int) -> int:
         DataError: if more values were told in clear than there are.
     """
     whole = isinstance(seen_in_clear, int | np.integer) and not isinstance(seen_in_clear, bool)
-    if not whole or not 0 <= seen_in_clear <= domain.clear_count:
-        raise DataError(f"seen_in_clear must be an integer in 0..{domain.clear_count}, got {seen_in_clear!r}.")
+    if not whole or not 0 <= seen_in_clear <= checked_domain(domain).clear_count:
+        raise DataError(f"seen_in_clear must be an integer in 0..{domain.clear_count}, got {shown(seen_in_clear)}.")
     return domain.size - int(seen_in_clear)
 
 
@@ -265,7 +265,7 @@ def _cells(domain: Domain, rows: int, cols: int) -> tuple[tuple[str, ...], IntAr
 
 def _check_count(name: str, count: object, most: int) -> None:
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or not 1 <= count <= most:
-        raise ParameterError(f"{name} of cells must be an integer in 1..{most}, got {name}={count!r}.")
+        raise ParameterError(f"{name} of cells must be an integer in 1..{most}, got {name}={shown(count)}.")
 
 
 def _span(name: str, part: int, parts: int, size: int) -> str:

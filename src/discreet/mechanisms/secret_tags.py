@@ -68,6 +68,8 @@ class SecretTags:
     __replace: Replacement
 
     def __init__(self, personalized: Tagged, tagged: Any, *, keep_sensitive: bool = False) -> None:
+        if not hasattr(personalized, "cell_of"):
+            raise ParameterError(f"a Personalized mechanism is needed, got {type(personalized).__name__}.")
         codes, bots = _tagged(personalized, tagged)
         kept = ~personalized.domain.sensitive[codes]
         if not keep_sensitive and not kept.all():

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.exact import checked_whole
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
-from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.chosen import ChosenMechanism
 from discreet.mechanisms.law import sensitive_size
@@ -100,8 +100,7 @@ class Singletons(Symbols, EvenLaw):
         Raises:
             ParameterError: if there is no value.
         """
-        if self.size < 1:
-            raise ParameterError(f"size must be at least 1, got size={self.size!r}.")
+        checked_whole("size", self.size)
 
     @property
     def inclusion(self) -> Fraction:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.exact import checked_whole, shown
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
@@ -48,6 +49,8 @@ class Subsets(EvenLaw):
         Raises:
             ParameterError: if k is not in 1..v - 1.
         """
+        checked_whole("size", self.size)
+        checked_whole("k", self.count)
         if not 1 <= self.count <= max(self.size - 1, 1):
             raise ParameterError(f"k must be in 1..{max(self.size - 1, 1)}, got k={self.count!r}.")
 
@@ -227,5 +230,5 @@ def _checked_count(k: object, size: int) -> int:
     if size == 1:
         raise ParameterError("k does nothing where fewer than two values are sensitive; leave it out.")
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k < size:
-        raise ParameterError(f"k must be an integer in 1..{size - 1}, got k={k!r}.")
+        raise ParameterError(f"k must be an integer in 1..{size - 1}, got k={shown(k)}.")
     return int(k)

@@ -23,11 +23,11 @@ import numpy as np
 
 from discreet.arrays import AnyArray, IntArray, WordArray
 from discreet.core.epsilons import Levels, picked
-from discreet.core.exact import noise_weight
+from discreet.core.exact import checked_whole, noise_weight
 from discreet.core.random import RandomSource
 from discreet.errors import ParameterError
 from discreet.mechanisms.bits import GREATEST_DEPTH, PIECE_WORDS, PRECISION_BITS, BitStrings
-from discreet.mechanisms.block_law import UnevenLaw, level_counts
+from discreet.mechanisms.block_law import UnevenLaw, check_levels, level_counts
 
 # Steps of r: far finer than its effect on any error, far coarser than what machines disagree on.
 _ODDS_BITS = 20
@@ -54,6 +54,8 @@ class UnevenBits(UnevenLaw, BitStrings):
         Raises:
             ParameterError: if a level has no value or no threshold, or one is not a probability between 0 and 1.
         """
+        check_levels(self.levels, self.thresholds, "thresholds")
+        checked_whole("depth", self.depth, 1, GREATEST_DEPTH)
         counts = level_counts(self.size, self.levels)
         if len(counts) != len(self.thresholds) or not all(counts):
             raise ParameterError(

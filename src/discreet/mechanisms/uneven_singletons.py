@@ -22,7 +22,7 @@ from discreet.core.exact import noise_weight
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import UnevenLaw, level_counts
+from discreet.mechanisms.block_law import UnevenLaw, check_levels, level_counts
 from discreet.mechanisms.singletons import Symbols
 
 # A multiple of W is just below 2^64, so that hardly a word is thrown away.
@@ -47,6 +47,7 @@ class UnevenSingletons(Symbols, UnevenLaw):
         Raises:
             ParameterError: if a level has no value or no weight, or they are too large.
         """
+        check_levels(self.levels, self.weights, "weights")
         counts = level_counts(self.size, self.levels)
         if len(counts) != len(self.weights) or not all(counts):
             raise ParameterError(f"every level must have values and a weight, got {len(self.weights)} weights.")

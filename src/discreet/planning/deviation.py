@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.core.columns import reals
 from discreet.core.exact import checked_n
 from discreet.errors import ParameterError
 
@@ -28,7 +29,7 @@ def mean_absolute_deviation(n: int, chance: Any) -> FloatArray:
     """
     if checked_n(n) >= 1 << 53:
         raise ParameterError(f"n must be below 2^53, got n={n!r}.")
-    chance = np.asarray(chance, dtype=np.float64)
+    chance = reals(chance, "chances")
     if not np.all((chance >= 0) & (chance <= 1)):
         raise ParameterError("chances must be between 0 and 1, got others.")
     above = np.floor(n * chance) + 1

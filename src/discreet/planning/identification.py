@@ -12,7 +12,7 @@ from math import sqrt
 
 import numpy as np
 
-from discreet.core.domain import Domain
+from discreet.core.domain import Domain, checked_domain
 from discreet.core.exact import checked_epsilon, checked_n
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, LocalHashing, UnaryEncoding
@@ -115,7 +115,7 @@ def plan_identification(domain: Domain, wanted: Wanted, *, epsilon: float | None
     Raises:
         ParameterError: if a number is out of range, nothing is sensitive, or no mechanism keeps the risk.
     """
-    if domain.sensitive_count == 0:
+    if checked_domain(domain).sensitive_count == 0:
         raise ParameterError("there is nothing to compare where no value is sensitive.")
     limit = LARGEST_EPSILON if epsilon is None else split_epsilon(checked_epsilon(epsilon), wanted.reports)
     reports = checked_n(wanted.users * wanted.reports)

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.exact import checked_n, real_number
+from discreet.core.exact import checked_n, real_number, shown
 from discreet.errors import ParameterError
+from discreet.mechanisms import given
 from discreet.mechanisms.law import BlockMechanism
 from discreet.planning.deviation import mean_absolute_deviation
 from discreet.theory.decoder import PerValue
@@ -60,7 +61,7 @@ def exact_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
         ParameterError: if a report has three different worths, n is out of range, or p is not a distribution over the
             domain.
     """
-    p = mechanism.domain.check_distribution(p)
+    p = given.block_mechanism(mechanism).domain.check_distribution(p)
     if mechanism.decoder is not mechanism.moments or mechanism.moments.lasting:
         raise ParameterError("an exact l1 loss needs blocks of one kind, drawn for each report; use normal_l1 instead.")
     moments, chosen = mechanism.moments, mechanism.domain.sensitive
@@ -94,7 +95,7 @@ def normal_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
         n: number of reports.
         p: ``(|X|,)`` the true distribution.
     """
-    return sqrt(2 / pi) * float(mechanism.expected_standard_errors(n, p).sum())
+    return sqrt(2 / pi) * float(given.block_mechanism(mechanism).expected_standard_errors(n, p).sum())
 
 
 # Worst-case l1, in the limit of many reports
@@ -107,7 +108,7 @@ def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
     class; the sum is concave in a, and searched. Where values have promises of their own, the worst p has equal slopes.
     Where an error lasts (see `Lasting`), this is a bound: each value is given more of it than any could have.
     """
-    domain = mechanism.domain
+    domain = given.block_mechanism(mechanism).domain
     v, others = domain.sensitive_count, domain.clear_count
     lasting = (checked_n(n) - 1) * mechanism.moments.lasting.most if v > 1 else 0.0
 
@@ -205,7 +206,7 @@ def paper_worst_l1_rappor(size: int, total: int, epsilon: float, n: int) -> Wors
 
 def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
     """Return the largest n Var(p_hat_x) of any value under any distribution; the same for every n if no error lasts."""
-    domain, decoder = mechanism.domain, mechanism.decoder
+    domain, decoder = given.block_mechanism(mechanism).domain, mechanism.decoder
     lasting = (checked_n(n) - 1) * mechanism.moments.lasting.most
     if domain.size == 1:
         return 0.0
@@ -237,7 +238,7 @@ def reports_for_mse(mechanism: BlockMechanism, wanted: float, *, p: Any = None) 
     Raises:
         ParameterError: if ``wanted`` is not a finite number above 0.
     """
-    error = mechanism.worst_case_mse if p is None else partial(mechanism.expected_mse, p=p)
+    error = given.block_mechanism(mechanism).worst_case_mse if p is None else partial(mechanism.expected_mse, p=p)
     one = error(1)
     near = one / _positive(wanted)
     return _first(error, near, wanted) if mechanism.moments.lasting else _least(lambda n: one / n, near, wanted)
@@ -260,6 +261,7 @@ def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: A
             return sqrt(worst_variance(mechanism, n) / n)
         return float(mechanism.expected_standard_errors(n, p).max())
 
+    given.block_mechanism(mechanism)
     one = error(1)
     root = one / _positive(wanted)
     if mechanism.moments.lasting:
@@ -273,7 +275,7 @@ def excess(mechanism: BlockMechanism) -> float:
     Raises:
         ParameterError: if no value is sensitive, or there is only one.
     """
-    domain = mechanism.domain
+    domain = given.block_mechanism(mechanism).domain
     best = lower_bound(domain.sensitive_count, domain.size, mechanism.epsilon, 1)
     return mechanism.worst_case_mse(1) / best
 
@@ -289,7 +291,7 @@ def _peak(constant: PerValue, slope: PerValue, lasting: float = 0.0) -> float:
 def _positive(wanted: object) -> float:
     number = real_number(wanted)
     if not isfinite(number) or number <= 0:
-        raise ParameterError(f"the wanted error must be a finite number > 0, got {wanted!r}.")
+        raise ParameterError(f"the wanted error must be a finite number > 0, got {shown(wanted)}.")
     return number
 
 

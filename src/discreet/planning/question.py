@@ -9,8 +9,8 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.core.choices import checked_choice
-from discreet.core.domain import Domain
-from discreet.core.exact import checked_epsilon, checked_n, real_number
+from discreet.core.domain import Domain, checked_domain
+from discreet.core.exact import checked_epsilon, checked_n, real_number, shown
 from discreet.errors import ParameterError
 from discreet.privacy.composition import split_epsilon
 
@@ -47,7 +47,7 @@ class People:
         Raises:
             ParameterError: if it is out of range, or both were given.
         """
-        if domain.sensitive_count == 0:
+        if checked_domain(domain).sensitive_count == 0:
             raise ParameterError("there is nothing to compare where no value is sensitive.")
         if p is not None:
             if sensitive_mass is not None:
@@ -114,7 +114,7 @@ class Question:
         for name in ("largest_report", "standard_error"):
             given = getattr(self, name)
             if given is not None and not (isfinite(real_number(given)) and given > 0):
-                raise ParameterError(f"{name} must be a finite number > 0, got {name}={given!r}.")
+                raise ParameterError(f"{name} must be a finite number > 0, got {name}={shown(given)}.")
         if not 0 <= real_number(self.within) < inf:
             raise ParameterError(f"within must be a finite number >= 0, got within={self.within!r}.")
         _ = self.epsilon_each, self.reports
@@ -143,7 +143,7 @@ class Question:
 def _checked_mass(domain: Domain, mass: Any) -> float:
     number = real_number(mass)
     if not 0 <= number <= 1:
-        raise ParameterError(f"sensitive_mass must be between 0 and 1, got sensitive_mass={mass!r}.")
+        raise ParameterError(f"sensitive_mass must be between 0 and 1, got sensitive_mass={shown(mass)}.")
     if domain.clear_count == 0 and number != 1:
         raise ParameterError("sensitive_mass must be 1 where every value is sensitive; leave it out.")
     return number

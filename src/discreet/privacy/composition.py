@@ -7,12 +7,12 @@ multiplied out in the samplers' own integers, so that the promise, a product of 
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import inf, isfinite, nextafter
+from math import isfinite, nextafter
 
 import numpy as np
 
 from discreet.arrays import BoolArray
-from discreet.core.exact import checked_epsilon
+from discreet.core.exact import checked_epsilon, checked_whole
 from discreet.errors import MismatchError, ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism
 from discreet.privacy.derived import Derived, derive, refuse_large
@@ -125,6 +125,4 @@ def _product(first: Channel, seconds: list[Channel], protected: BoolArray, ratio
 
 
 def _checked_reports(reports: object) -> int:
-    if isinstance(reports, bool) or not isinstance(reports, int | np.integer) or not 1 <= reports < inf:
-        raise ParameterError(f"reports must be an integer of at least 1, got reports={reports!r}.")
-    return int(reports)
+    return checked_whole("reports", reports)

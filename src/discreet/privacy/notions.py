@@ -23,6 +23,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, frozen
 from discreet.core.choices import checked_choice
+from discreet.core.columns import reals
 from discreet.errors import ParameterError
 from discreet.mechanisms import Channel
 
@@ -192,7 +193,7 @@ def _checked(source: Channel | Any, notion: Notion, sensitive: Any) -> tuple[Any
 def _checked_matrix(given: Any) -> AnyArray:
     try:
         matrix = np.asarray(given)
-        matrix = matrix.astype(object if matrix.dtype.kind in "Oiu" else np.float64)
+        matrix = matrix.astype(object) if matrix.dtype.kind in "Oiu" else reals(given, "matrix")
     except (TypeError, ValueError):
         raise ParameterError("matrix must be (|X|, |Y|) numbers.") from None
     if matrix.ndim != 2 or 0 in matrix.shape:

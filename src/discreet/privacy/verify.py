@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import ParameterError
-from discreet.mechanisms import BlockMechanism, Channel, Mechanism
+from discreet.mechanisms import BlockMechanism, Channel, Mechanism, given
 from discreet.privacy.notions import at_most, logarithm, one_sided, smallest_epsilon
 
 _WORDS = 1 << 64
@@ -79,7 +79,7 @@ def verify(mechanism: Mechanism) -> Verification:
     Returns:
         what was found; nothing is taken from `mechanism.guarantee` but the notion and the promise.
     """
-    notion = mechanism.guarantee.notion
+    notion = given.mechanism(mechanism).guarantee.notion
     if notion == "none":
         return Verification(notion, None, None, {}, float("inf"), None, holds=True)
     if isinstance(mechanism, Channel):

@@ -12,7 +12,7 @@ from math import exp, inf
 from typing import Any
 
 from discreet.core.guarantee import Guarantee, in_odds
-from discreet.mechanisms import Mechanism
+from discreet.mechanisms import Mechanism, given
 from discreet.mechanisms.personalized import Personalized
 from discreet.risk.checks import checked_count
 from discreet.risk.figures import Figure, least
@@ -172,6 +172,8 @@ def identification_bounds(
     Raises:
         ParameterError: if a number is not a whole one of at least 1, or the prior is not n probabilities.
     """
+    if not isinstance(mechanism, Personalized):
+        given.mechanism(mechanism)
     people = Users.of(users, prior)
     reports, listed = checked_count("reports", reports), checked_count("largest_list", largest_list)
     found = profile(mechanism, people, listed)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.arrays import AnyArray, IntArray, frozen
+from discreet.core.columns import unmasked
 from discreet.errors import DataError
 
 _LARGEST_INTEGER = 1 << 62
@@ -112,7 +113,7 @@ def as_array(values: Any, what: str) -> AnyArray:
         DataError: if there are rows of unequal lengths.
     """
     try:
-        return np.asarray(values)
+        return unmasked(values, what) if isinstance(values, np.ndarray) else np.asarray(values)
     except ValueError:
         raise DataError(f"{what} must be an array of numbers, got rows of unequal lengths.") from None
 

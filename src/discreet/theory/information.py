@@ -21,11 +21,12 @@ from math import expm1
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.exact import checked_epsilon, real_number, refuse_silence
+from discreet.core.exact import checked_epsilon, checked_whole, real_number, refuse_silence, shown
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
 
 Three = tuple[float, float, float]
+_MOST = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Instance:
         """
         number = real_number(mass)
         if not 0 <= number <= 1:
-            raise ParameterError(f"sensitive_mass must be between 0 and 1, got sensitive_mass={mass!r}.")
+            raise ParameterError(f"sensitive_mass must be between 0 and 1, got sensitive_mass={shown(mass)}.")
         if self.clear_size == 0 and number != 1:
             raise ParameterError("sensitive_mass must be 1 where every value is sensitive; leave it out.")
         return number
@@ -166,6 +167,4 @@ class Mixture:
 
 
 def _count(name: str, given: object) -> int:
-    if isinstance(given, bool) or not isinstance(given, int | np.integer):
-        raise ParameterError(f"{name} must be an integer, got {name}={given!r}.")
-    return int(given)
+    return checked_whole(name, given, -_MOST, _MOST)

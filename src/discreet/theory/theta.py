@@ -15,7 +15,7 @@ the best loss is largest.
 from dataclasses import dataclass
 from math import exp, expm1, sqrt
 
-from discreet.core.exact import real_number
+from discreet.core.exact import real_number, shown
 from discreet.errors import ParameterError
 from discreet.theory.information import Instance
 from discreet.theory.moments import Moments
@@ -94,7 +94,7 @@ def unary_moments(size: int, total: int, epsilon: float, theta: float, *, clear_
     """
     instance = Instance(size, total, epsilon)
     if not 0 < real_number(theta) < 1:
-        raise ParameterError(f"theta must be a number between 0 and 1, both excluded, got theta={theta!r}.")
+        raise ParameterError(f"theta must be a number between 0 and 1, both excluded, got theta={shown(theta)}.")
     # With e^-eps, not e^eps: no overflow.
     hidden = 1 - theta + theta * exp(-instance.epsilon)
     noise = theta * exp(-instance.epsilon) / hidden

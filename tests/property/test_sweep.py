@@ -1,0 +1,255 @@
+"""Every public constructor and function, handed what is no argument: refused, typed, in one sentence."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.errors import DiscreetError
+from discreet.estimators import estimate
+from discreet.estimators.tags import estimate_personalized
+from discreet.mechanisms import (
+    BlockDesign,
+    BlockMechanism,
+    Channel,
+    HadamardResponse,
+    LocalHashing,
+    PerValueEncoding,
+    PooledHashing,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from discreet.mechanisms.bits import IndependentBits
+from discreet.mechanisms.designs import MixedSubsets
+from discreet.mechanisms.hadamard import HadamardColumns
+from discreet.mechanisms.hash_pool import PooledBuckets
+from discreet.mechanisms.hashing import HashBuckets
+from discreet.mechanisms.personalized import Personalized, candidates_left
+from discreet.mechanisms.secret_tags import SecretTags
+from discreet.mechanisms.singletons import Singletons
+from discreet.mechanisms.subsets import Subsets
+from discreet.mechanisms.uneven_bits import UnevenBits
+from discreet.mechanisms.uneven_singletons import UnevenSingletons
+from discreet.planning.compare import best, compare
+from discreet.planning.deviation import mean_absolute_deviation
+from discreet.planning.losses import (
+    exact_l1,
+    excess,
+    normal_l1,
+    paper_worst_l1_rr,
+    reports_for_mse,
+    reports_for_standard_error,
+    worst_normal_l1,
+    worst_variance,
+)
+from discreet.privacy.composition import integrated, repeated_epsilon, sequential, split_epsilon
+from discreet.privacy.notions import one_sided, smallest_epsilon
+from discreet.privacy.verify import verify
+from discreet.risk.bounds import identification_bounds
+from discreet.risk.divergence import divergence
+from discreet.risk.pse import pse_of_matrix, pse_of_scores
+from discreet.theory.optimum import lower_bound, optimal_design
+from discreet.theory.theta import optimal_theta, unary_moments
+from refusals import refused
+
+DOMAIN, PLAIN, TEXT = Domain(range(5), sensitive=[0, 1, 2]), Domain(range(5)), Domain(["a", "b", "c"], sensitive=["a"])
+MECHANISM, CHANNEL = RandomizedResponse(DOMAIN, 1.0), RandomizedResponse(PLAIN, 1.0).channel()
+REPORTS = MECHANISM.obfuscate_codes(np.arange(200) % 5, random=SeededRandom(1))
+TALLY, FOUND = MECHANISM.tally(REPORTS), estimate(MECHANISM, REPORTS)
+PERSONAL = Personalized(TEXT, 1.0, ["home"])
+EVEN, SCORES = np.full(5, 0.2), np.random.default_rng(1).random((5, 5))
+MAP = Domain.grid(lat=(0, 1), lon=(0, 1), rows=2, cols=2, sensitive=[(0.1, 0.1)])
+SECRET = 8675309.5
+
+BAD: dict[str, Callable[[], Any]] = {
+    "none": lambda: None,
+    "text": lambda: "x",
+    "nan": lambda: float("nan"),
+    "inf": lambda: float("inf"),
+    "negative": lambda: -1,
+    "negative float": lambda: -0.5,
+    "bool": lambda: True,
+    "masked": lambda: np.ma.array([SECRET, 2.0], mask=[1, 0]),
+    "set": lambda: {1, 2},
+    "generator": lambda: (one for one in [1, 2]),
+    "mapping": lambda: {"a": SECRET},
+    "object": object,
+    "list": lambda: [1, "x", SECRET],
+    "large": lambda: 10**400,
+    "complex": lambda: 1j,
+    "array": lambda: np.array([[SECRET, "x"]], dtype=object),
+}
+
+
+def _of(**arguments: Any) -> dict[str, Any]:
+    return arguments
+
+
+CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
+    (Domain, _of(labels=range(5), sensitive=[1], allow_unprotected=False)),
+    (Domain.product, _of(attributes={"x": [1, 2]}, sensitive={"x": 1})),
+    (Domain.grid, _of(lat=(0, 1), lon=(0, 1), rows=2, cols=2, sensitive=[(0.1, 0.1)])),
+    (DOMAIN.encode, _of(values=[1])),
+    (DOMAIN.check_codes, _of(codes=[1])),
+    (DOMAIN.names, _of(codes=np.array([1]))),
+    (DOMAIN.table, _of(codes=np.array([1]))),
+    (DOMAIN.with_bots, _of(tags=["a"])),
+    (DOMAIN.distribution, _of(values=[1], probabilities=[1.0])),
+    (DOMAIN.check_distribution, _of(p=EVEN)),
+    (SeededRandom, _of(seed=1)),
+    (RandomizedResponse, _of(domain=DOMAIN, epsilon=1.0)),
+    (UnaryEncoding, _of(domain=DOMAIN, epsilon=1.0, theta=0.5, clear_bits=True)),
+    (SubsetSelection, _of(domain=PLAIN, epsilon=1.0, k=2)),
+    (LocalHashing, _of(domain=PLAIN, epsilon=1.0, g=3)),
+    (PooledHashing, _of(domain=PLAIN, epsilon=1.0, g=3, functions=4, seed=1)),
+    (HadamardResponse, _of(domain=PLAIN, epsilon=1.0)),
+    (BlockDesign, _of(domain=DOMAIN, epsilon=1.0, sensitive_mass=0.5)),
+    (PerValueEncoding, _of(domain=DOMAIN, epsilon=1.0, epsilons={0: 1.0, 1: 1.0, 2: 0.5})),
+    (BlockMechanism, _of(domain=PLAIN, epsilon=1.0, law=IndependentBits(5, 1, 2), clear_blocks=False, epsilons=())),
+    (Singletons, _of(size=3)),
+    (IndependentBits, _of(size=3, threshold=1, depth=2)),
+    (Subsets, _of(size=4, count=2)),
+    (MixedSubsets, _of(size=4, smaller=2, larger=5)),
+    (HashBuckets, _of(size=4, buckets=2)),
+    (HadamardColumns, _of(size=4)),
+    (PooledBuckets, _of(size=4, buckets=2, functions=3, seed=0)),
+    (UnevenBits, _of(levels=np.array([0, 1]), thresholds=(1, 2), depth=3)),
+    (UnevenSingletons, _of(levels=np.array([0, 1]), weights=(1, 2))),
+    (Channel, _of(matrix=np.eye(5), domain=PLAIN)),
+    (MECHANISM.obfuscate, _of(values=[1], random=SeededRandom(1))),
+    (MECHANISM.obfuscate_codes, _of(codes=[1], random=SeededRandom(1))),
+    (MECHANISM.obfuscate_batches, _of(codes=[1], size=1, random=SeededRandom(1))),
+    (MECHANISM.tally, _of(reports=REPORTS)),
+    (MECHANISM.linear, _of(tally=TALLY)),
+    (MECHANISM.expected_mse, _of(n=5, p=EVEN)),
+    (MECHANISM.worst_case_mse, _of(n=5)),
+    (MECHANISM.expected_standard_errors, _of(n=5, p=EVEN)),
+    (CHANNEL.obfuscate_codes, _of(codes=[1], random=SeededRandom(1))),
+    (CHANNEL.expected_mse, _of(n=5, p=EVEN)),
+    (CHANNEL.worst_case_mse, _of(n=5)),
+    (estimate, _of(mechanism=MECHANISM, data=REPORTS, method="linear")),
+    (FOUND.interval, _of(level=0.9)),
+    (FOUND.columns, _of(level=0.9)),
+    (FOUND.largest, _of(count=2)),
+    (Personalized, _of(domain=TEXT, epsilon=1.0, tags=["home"], mechanism="rr")),
+    (
+        Personalized.cells,
+        _of(
+            domain=Domain.grid(lat=(0, 1), lon=(0, 1), rows=2, cols=2, sensitive=[(0.1, 0.1)]),
+            epsilon=1.0,
+            rows=1,
+            cols=1,
+        ),
+    ),
+    (SecretTags, _of(personalized=PERSONAL, tagged={"home": ["b"]})),
+    (PERSONAL.obfuscate, _of(values=["b"], secret=SecretTags(PERSONAL, {"home": ["b"]}))),
+    (candidates_left, _of(domain=TEXT, seen_in_clear=1)),
+    (
+        estimate_personalized,
+        _of(
+            personalized=PERSONAL,
+            data=PERSONAL.obfuscate(["b"], SecretTags(PERSONAL, {"home": ["b"]})),
+            background="drop",
+        ),
+    ),
+    (
+        compare,
+        _of(
+            domain=DOMAIN,
+            epsilon=1.0,
+            users=10,
+            target="worst-case",
+            largest_report=9,
+            reports_per_user=1,
+            standard_error=0.1,
+        ),
+    ),
+    (best, _of(domain=DOMAIN, epsilon=1.0, sensitive_mass=0.5, largest_report=9)),
+    (exact_l1, _of(mechanism=MECHANISM, n=5, p=EVEN)),
+    (normal_l1, _of(mechanism=MECHANISM, n=5, p=EVEN)),
+    (worst_normal_l1, _of(mechanism=MECHANISM, n=5)),
+    (paper_worst_l1_rr, _of(size=2, total=5, epsilon=1.0, n=5)),
+    (worst_variance, _of(mechanism=MECHANISM, n=5)),
+    (reports_for_mse, _of(mechanism=MECHANISM, wanted=0.1)),
+    (reports_for_standard_error, _of(mechanism=MECHANISM, wanted=0.1)),
+    (excess, _of(mechanism=MECHANISM)),
+    (mean_absolute_deviation, _of(n=5, chance=0.5)),
+    (sequential, _of(first=CHANNEL, second=CHANNEL)),
+    (integrated, _of(own=CHANNEL, other=CHANNEL)),
+    (split_epsilon, _of(epsilon=1.0, reports=2)),
+    (repeated_epsilon, _of(mechanism=MECHANISM, reports=2)),
+    (smallest_epsilon, _of(source=CHANNEL, notion="LDP")),
+    (one_sided, _of(source=CHANNEL)),
+    (verify, _of(mechanism=MECHANISM)),
+    (optimal_design, _of(size=2, total=5, epsilon=1.0, sensitive_mass=0.5)),
+    (lower_bound, _of(size=2, total=5, epsilon=1.0, n=5)),
+    (optimal_theta, _of(size=2, total=5, epsilon=1.0, sensitive_mass=0.5)),
+    (unary_moments, _of(size=2, total=5, epsilon=1.0, theta=0.5)),
+    (pse_of_scores, _of(genuine=[1.0, 2.0], impostors=[1.0, 2.0], users=3, halves=2, level=0.9)),
+    (pse_of_matrix, _of(scores=SCORES, prior=EVEN, folds=2, halves=2, level=0.9)),
+    (divergence, _of(genuine=[1.0, 2.0], impostors=[1.0, 3.0], method="fixed", halves=2, level=0.9)),
+    (identification_bounds, _of(mechanism=MECHANISM, users=10)),
+]
+
+# What is an argument after all: None where there is a default, whatever gives a column one by one, and so on.
+ANSWERS = {
+    ("Domain", "labels"): {"generator"},
+    ("Domain", "sensitive"): {"none", "generator", "set"},
+    ("Domain", "allow_unprotected"): {"bool"},
+    ("Domain.product", "sensitive"): {"none"},
+    ("Domain.grid", "sensitive"): {"none"},
+    ("Domain.encode", "values"): {"generator"},
+    ("Domain.check_codes", "codes"): {"generator"},
+    ("Domain.names", "codes"): {"none", "generator"},
+    ("Domain.table", "codes"): {"none", "generator"},
+    ("SeededRandom", "seed"): {"large", "negative"},
+    ("UnaryEncoding", "theta"): {"none"},
+    ("UnaryEncoding", "clear_bits"): {"bool"},
+    ("SubsetSelection", "k"): {"none"},
+    ("LocalHashing", "g"): {"none"},
+    ("PooledHashing", "g"): {"none"},
+    ("PooledHashing", "functions"): {"none"},
+    ("BlockDesign", "sensitive_mass"): {"none"},
+    ("BlockMechanism", "clear_blocks"): {"bool"},
+    ("Channel", "domain"): {"none"},
+    ("BlockMechanism.obfuscate", "values"): {"generator"},
+    ("BlockMechanism.obfuscate", "random"): {"none"},
+    ("BlockMechanism.obfuscate_codes", "codes"): {"generator"},
+    ("BlockMechanism.obfuscate_codes", "random"): {"none"},
+    ("BlockMechanism.obfuscate_batches", "codes"): {"generator"},
+    ("BlockMechanism.obfuscate_batches", "size"): {"none"},
+    ("BlockMechanism.obfuscate_batches", "random"): {"none"},
+    ("Channel.obfuscate_codes", "codes"): {"generator"},
+    ("Channel.obfuscate_codes", "random"): {"none"},
+    ("Estimate.columns", "level"): {"none"},
+    ("estimate_personalized", "background"): {"none"},
+    ("compare", "largest_report"): {"none"},
+    ("compare", "standard_error"): {"none"},
+    ("best", "sensitive_mass"): {"none"},
+    ("best", "largest_report"): {"none"},
+    ("mean_absolute_deviation", "chance"): {"bool"},
+    ("optimal_design", "sensitive_mass"): {"none"},
+    ("optimal_theta", "sensitive_mass"): {"none"},
+    ("pse_of_scores", "users"): {"none"},
+    ("pse_of_matrix", "prior"): {"none"},
+}
+
+
+@pytest.mark.parametrize(("function", "arguments"), CASES, ids=[function.__qualname__ for function, _ in CASES])
+def test_whatever_is_no_argument_is_refused(function: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    function(**arguments)
+    for name in arguments:
+        for kind, make in BAD.items():
+            changed = {**arguments, name: make()}
+            if kind in ANSWERS.get((function.__qualname__, name), ()):
+                function(**changed)
+                continue
+            try:
+                refused(DiscreetError, lambda given=changed: function(**given), SECRET)
+            except BaseException as error:
+                error.add_note(f"{function.__qualname__}({name}=<{kind}>)")
+                raise
