@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from discreet.cli.lazily import given_options
 from discreet.cli.personalizing import backgrounds, bot_facts, codes_of, notes, show_bots
 from discreet.cli.terminal import console, progress_bar, said_of_files, show_json, show_table
 from discreet.core.estimate import DEFAULT_LEVEL, Estimate
@@ -24,6 +25,7 @@ from discreet.io.endings import ending
 from discreet.io.files import put_tally, replacing_all, write_columns, write_reports
 from discreet.io.json_text import json_text
 from discreet.io.plan import Plan
+from discreet.io.suffixes import is_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.personalized import Personalized
 from discreet.plots.pictures import picture_options
@@ -68,6 +70,8 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
     mechanism, known = document.mechanism(), backgrounds(document, options["background"])
     method = options["method"]
     _check_intervals(options)
+    if all(is_tally(source) for source in sources):
+        _refuse_given(["bad_rows", "trust_plan"], "tallies have no rows of their own")
     with progress_bar("reading") as progress, _engine(options) as engine:
         with said_of_files() as said:
             data, left_out = _gathered(engine, mechanism, sources, options, partial(progress, "reading"))
@@ -149,13 +153,13 @@ class _Engine:
 def _engine(options: dict[str, Any]) -> Iterator[_Engine]:
     """Yield the engine that was asked for; what it started is stopped afterwards."""
     if options["engine"] == "local":
-        _refuse_given(options, ["master"], "it goes with --engine spark")
+        _refuse_given(["master"], "it goes with --engine spark")
         memory = None if options["memory"] is None else options["memory"] * 1_000_000
         yield _Engine(tally, partial(gather, memory=memory, folder=options["temporary"]))
         return
     from discreet.engines import spark
 
-    _refuse_given(options, ["memory", "temporary"], "it goes with --engine local")
+    _refuse_given(["memory", "temporary"], "it goes with --engine local")
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     running = spark.session(options["master"], **spark.QUIET)
     try:
@@ -164,10 +168,11 @@ def _engine(options: dict[str, Any]) -> Iterator[_Engine]:
         running.stop()
 
 
-def _refuse_given(options: dict[str, Any], names: Sequence[str], why: str) -> None:
+def _refuse_given(names: Sequence[str], why: str) -> None:
+    given = given_options()
     for name in names:
-        if options[name] is not None:
-            raise ParameterError(f"--{name} does nothing here: {why}; leave it out.")
+        if name in given:
+            raise ParameterError(f"{given[name]} does nothing here: {why}; leave it out.")
 
 
 def _gathered(
@@ -178,7 +183,7 @@ def _gathered(
     given |= {name: options[name] for name in ("trust_plan", "allow_copies", "manifest")}
     if options["method"] in _NEEDS_REPORTS and not mechanism.tally_suffices:
         return engine.gather(mechanism, sources, **given)
-    _refuse_given(options, ["memory", "temporary"], "this method needs no more than a tally")
+    _refuse_given(["memory", "temporary"], "this method needs no more than a tally")
     counted = engine.tally(mechanism, sources, **given)
     return counted.tally, counted.left_out
 

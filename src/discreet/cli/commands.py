@@ -264,7 +264,7 @@ def compare_mechanisms(domain: Path, epsilon: float | None, users: int, **option
 @click.option("--jobs", type=Count(), default=1, show_default=True, help="How many processes measure.")
 @click.option("--data", type=InputFile(), help="Folder of the data sets. [DISCREET_DATA]")
 @click.option("--only", "only", multiple=True, metavar="DATASET", help="Use only this data set; may be repeated.")
-@click.option("-o", "--output", type=OutputFolder(), default=Path("out/reproduce"), show_default=True, help="Folder.")
+@click.option("-o", "--output", type=OutputFolder(), help="Folder for everything that is written. [out/reproduce]")
 @_JSON
 def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
     """Make figures and tables of the papers again, and check the papers' findings.

@@ -16,11 +16,18 @@ from discreet.kernels.announcing import listening
 _DEFECT = 70
 
 
-def given_options() -> set[str]:
-    """Return the names of the options that the running verb was given, whether or not they are the defaults."""
+def given_options() -> dict[str, str]:
+    """Return the options that the running verb was given, by the names of their values, as they are written.
+
+    Whether one was given cannot be seen from its value: it may be the default, or 0.
+    """
     ctx = click.get_current_context()
     given = {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
-    return {name for name in ctx.params if ctx.get_parameter_source(name) in given}
+    return {
+        one.name: max(one.opts, key=len)
+        for one in ctx.command.params
+        if one.name is not None and ctx.get_parameter_source(one.name) in given and isinstance(one, click.Option)
+    }
 
 
 class Refused(click.ClickException):

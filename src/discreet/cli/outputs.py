@@ -47,6 +47,8 @@ def check_outputs(parameters: Sequence[click.Parameter], given: dict[str, Any]) 
     """
     values = [(one, given[one.name]) for one in parameters if one.name is not None and given.get(one.name) is not None]
     outputs = [(one, path) for one, path in values if isinstance(one.type, OutputFile | OutputFolder)]
+    if given.get("force") and not outputs and any(isinstance(one.type, OutputFile) for one in parameters):
+        raise ParameterError("--force does nothing here: no output is named that it could replace; leave it out.")
     for one, path in outputs:
         check_output(one.type, path, force=given.get("force", False))
     inputs = [(one, path) for one, value in values if isinstance(one.type, InputFile) for path in _several(value)]

@@ -44,7 +44,8 @@ def identify_on(path: Path, epsilon: float | None, users: int, **options: Any) -
     """Show the largest epsilon of each mechanism that keeps an identification error, and what follows."""
     error, as_json = options.pop("identification_error"), options.pop("as_json")
     reports = options.pop("reports_per_user")
-    given = sorted(name for name, value in options.items() if value not in (None, False))
+    # Not "value not in (None, False)": 0 equals False, and 0 was given.
+    given = sorted(name for name, value in options.items() if value is not None and value is not False)
     if given:
         raise ParameterError(f"--{given[0].replace('_', '-')} says nothing with --identification-error; leave it out.")
     domain, _ = _domain_of(path)

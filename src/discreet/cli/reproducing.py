@@ -14,14 +14,18 @@ from discreet.experiments.reproduce.artefact import Artefact, Settings
 from discreet.experiments.reproduce.making import Made, Workshop, make, usable
 from discreet.experiments.reproduce.registry import ARTEFACTS, family
 
+_WITH_LIST = ("listed", "data", "as_json", "debug")
+
 
 def run(names: tuple[str, ...], options: dict[str, Any]) -> None:
     """List artefacts or make them."""
     data, as_json = options["data"], options["as_json"]
     if options["listed"]:
-        if names or given_options() - {"listed", "data", "as_json"}:
+        others = [option for name, option in given_options().items() if name not in _WITH_LIST]
+        if names or others:
+            what = "the artefacts" if names else others[0]
             raise ParameterError(
-                "--list goes alone, or with --data and --json; leave out the artefacts and other options, or --list."
+                f"--list goes alone, or with --data and --json; leave out {what}, or leave out --list."
             )
         list_artefacts(data, as_json=as_json)
         return

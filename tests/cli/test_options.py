@@ -1,0 +1,294 @@
+"""Every option of every verb, in every form in which it could be given: it is used, or it is refused by its name.
+
+Used: with it the verb prints something else, writes something else, or exits otherwise. A new option has to be entered.
+"""
+
+import shutil
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from running import PLAN, VALUES, run
+
+from discreet.cli import main
+
+TAGS = (
+    'epsilon = 2.0\ntags = ["home", "work"]\n[domain]\nlabels = ["clinic", "park", "street"]\nsensitive = ["clinic"]\n'
+)
+PLACES = ["clinic", "park", "street"]
+STUDY = (
+    'epsilon = 2.0\nmethods = ["linear"]\n[data]\npath = "people.csv"\nlabel = "what"\ncount = "people"\n'
+    '[[run]]\nprotect = "all"\nmechanism = { name = "rr" }\n'
+)
+ESTIMATES = ["linear", "threshold", "norm-sub", "projected", "mle", "em"]
+FORMS: dict[str, list[str]] = {
+    "obfuscate plain": ["obfuscate", "plan.toml", "values.csv", "-o", "new.parquet", "--seed", "1"],
+    "obfuscate personalized": [
+        "obfuscate",
+        "tags.toml",
+        "places.csv",
+        "-o",
+        "new.parquet",
+        "--seed",
+        "1",
+        "--user",
+        "who",
+        "--tags",
+        "t.csv",
+    ],
+    **{f"estimate {method}": f"estimate plan.toml reports.parquet --method {method}".split() for method in ESTIMATES},
+    **{f"estimate {method} of lines": f"estimate plan.toml r.jsonl --method {method}".split() for method in ESTIMATES},
+    **{
+        f"estimate {method} from a tally": f"estimate plan.toml kept.tally.parquet --method {method}".split()
+        for method in ["linear", "threshold", "norm-sub", "projected"]
+    },
+    **{
+        f"estimate {method} personalized": f"estimate tags.toml tagged_reports.parquet --method {method}".split()
+        for method in ["linear", "norm-sub", "mle"]
+    },
+    "verify": ["verify", "plan.toml"],
+    "audit": ["audit", "plan.toml", "--draws", "2000", "--seed", "1"],
+    "plan": ["plan", "plan.toml", "--epsilon", "1", "--users", "1000"],
+    "plan for a risk": ["plan", "plan.toml", "--users", "1000", "--identification-error", "0.9"],
+    "simulate": ["simulate", "study.toml", "--seed", "1"],
+    "reproduce --list": ["reproduce", "--list"],
+}
+TALLIED = [form for form in FORMS if form.startswith("estimate") and form.split()[1] not in {"mle", "em"}]
+# By verb and option, what is given; more than one where one shows it in one form and another in another.
+GIVEN: dict[str, dict[str, list[str]]] = {
+    "obfuscate": {
+        "--output": ["-o other.parquet"],
+        "--column": ["--column nope"],
+        "--user": ["--user place"],
+        "--tags": ["--tags values.csv"],
+        "--seed": ["--seed 2"],
+        "--json": ["--json"],
+    },
+    "estimate": {
+        "--method": ["--method projected", "--method linear"],
+        "--tolerance": ["--tolerance 0.5"],
+        "--significance": ["--significance 0.9999", "--significance 1e-9"],
+        "--remainder": ["--remainder zero"],
+        "--level": ["--level 0.5"],
+        "--simultaneous": ["--simultaneous"],
+        "--output": ["-o new.csv"],
+        "--plot": ["--plot new.svg"],
+        "--tally": ["--tally new.tally.parquet"],
+        "--largest": ["--largest 1"],
+        "--background": ["--background drop"],
+        "--master": ["--master local"],
+        "--bad-rows": ["--bad-rows 0.5 bad.jsonl"],
+        "--trust-plan": ["--trust-plan bare.parquet"],
+        "--allow-copies": ["--allow-copies reports.parquet reports.parquet"],
+        "--manifest": ["--manifest folder"],
+        "--force": ["--force"],
+        "--json": ["--json"],
+    },
+    "verify": {"--json": ["--json"]},
+    "audit": {
+        "--draws": ["--draws 3000"],
+        "--confidence": ["--confidence 0.5"],
+        "--seed": ["--seed 2"],
+        "--json": ["--json"],
+    },
+    "plan": {
+        "--epsilon": ["--epsilon 2"],
+        "--users": ["--users 2000"],
+        "--identification-error": ["--identification-error 0.5"],
+        "--sensitive-mass": ["--sensitive-mass 0", "--sensitive-mass 0.5"],
+        "--distribution": ["--distribution known.csv"],
+        "--target": ["--target sensitive-mass"],
+        "--within": ["--within 0", "--within 9"],
+        "--largest-report": ["--largest-report 1.5", "--largest-report 0"],
+        "--reports-per-user": ["--reports-per-user 2"],
+        "--standard-error": ["--standard-error 0.01", "--standard-error 0"],
+        "--plot": ["--plot new.svg"],
+        "--force": ["--force"],
+        "--json": ["--json"],
+    },
+    "simulate": {"--output": ["-o elsewhere"], "--seed": ["--seed 2"], "--json": ["--json"]},
+    "reproduce": {
+        "--all": ["--all"],
+        "--runs": ["--runs 1"],
+        "--quick": ["--quick"],
+        "--seed": ["--seed 1"],
+        "--jobs": ["--jobs 2"],
+        "--data": ["--data data"],
+        "--only": ["--only sizes"],
+        "--output": ["-o elsewhere"],
+        "--json": ["--json"],
+    },
+}
+# What is proved elsewhere, because no one run shows it.
+ELSEWHERE = {
+    ("estimate", "--engine"): "test_estimating_on_spark.py",
+    ("estimate", "--memory"): "test_where_blocks_go",
+    ("estimate", "--temporary"): "test_where_blocks_go",
+    ("obfuscate", "--force"): "test_outputs_are_replaced_with_force",
+    ("reproduce", "--list"): "test_reproducing.py",
+}
+OTHER_VERBS = {"risk", "manifest", "stamp", "examples"}
+"""Whose options are proved with the verbs, in files of their own."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    printed: str
+    errors: str = field(compare=False)
+    written: dict[str, bytes] = field(default_factory=dict)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("options")
+    texts = {
+        "plan.toml": PLAN.format(name="unary"),
+        "values.csv": "habit\n" + "\n".join(VALUES) + "\n",
+        "tags.toml": TAGS + '[mechanism]\nname = "unary"\n',
+        "places.csv": "who,place\n"
+        + "".join(f"u{row % 9},{['clinic', 'park', 'street'][row % 3]}\n" for row in range(300)),
+        "t.csv": "who,place,tag\nu1,park,home\nu2,street,work\nu3,street,home\n",
+        "known.csv": "label,probability\nnever,0.25\ndaily,0.75\n",
+        "study.toml": STUDY,
+        "people.csv": "what,people,sensitive\n"
+        + "".join(f"v{code},{50 + code},{code > 1}\n".lower() for code in range(9)),
+        "old.csv": "old",
+        "old.svg": "old",
+        "old.parquet": "old",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    for name in ("folder", "tagged_folder", "data"):
+        (folder / name).mkdir()
+    (folder / "data" / "foursquare_nyc.parquet").write_text("not read")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        for command in (
+            "obfuscate plan.toml values.csv -o reports.parquet --seed 7",
+            "obfuscate plan.toml values.csv -o r.jsonl --seed 8",
+            "obfuscate plan.toml values.csv -o folder/a.parquet --seed 9",
+            "obfuscate tags.toml places.csv -o tagged_reports.parquet --seed 7 --user who --tags t.csv",
+            "estimate plan.toml reports.parquet --tally kept.tally.parquet",
+            "obfuscate tags.toml places.csv -o tagged_r.jsonl --seed 7 --user who --tags t.csv",
+            "obfuscate tags.toml places.csv -o tagged_folder/a.parquet --seed 7 --user who --tags t.csv",
+        ):
+            result = run(*command.split())
+            assert result.exit_code == 0, result.output
+    for start in ("", "tagged_"):
+        lines = (folder / f"{start}r.jsonl").read_text()
+        (folder / f"{start}bad.jsonl").write_text("{\n" + lines)
+        table = pq.read_table(folder / f"{start}reports.parquet")
+        pq.write_table(table.replace_schema_metadata(None), folder / f"{start}bare.parquet")
+    return folder
+
+
+@pytest.fixture
+def outcome(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs a verb in a copy of the folder; what it prints and exits with, and what it writes."""
+
+    @lru_cache
+    def of(*arguments: str) -> Outcome:
+        folder = tmp_path / "copy"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(prepared, folder)
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("DISCREET_DATA", str(folder))
+        result = run(*arguments)
+        assert result.exit_code in {0, 2}, result.output
+        before = {str(path.relative_to(prepared)) for path in prepared.rglob("*")}
+        files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+        written = {name: path.read_bytes() for name, path in files.items() if name not in before}
+        return Outcome(result.exit_code, result.stdout, result.stderr, written)
+
+    return of
+
+
+def options(verb: str) -> list[str]:
+    return [
+        max(one.opts, key=len)
+        for one in main.commands[verb].params
+        if one.opts[0].startswith("-") and one.opts[-1] != "--debug"
+    ]
+
+
+def test_every_option_is_entered() -> None:
+    """--debug, which all verbs have, is proved in test_endings.py."""
+    for verb in set(main.commands) - OTHER_VERBS:
+        entered = set(GIVEN[verb]) | {option for of, option in ELSEWHERE if of == verb}
+        assert set(options(verb)) == entered, verb
+    assert {form.split()[0] for form in FORMS} == set(main.commands) - OTHER_VERBS
+
+
+@pytest.mark.parametrize(
+    ("form", "option"), [(form, option) for form in FORMS for option in GIVEN[form.split()[0]]], ids=str
+)
+def test_it_is_used_or_refused(outcome: Any, form: str, option: str) -> None:
+    base = FORMS[form]
+    tried = GIVEN[base[0]][option]
+    used = []
+    for text in tried:
+        words = text.split()
+        # What an option is about may be other files: then the same files without it are compared.
+        flags = [
+            word
+            for word in words
+            if not word.endswith((".jsonl", ".parquet", "folder")) or words[0] in {"-o", "--data"}
+        ]
+        flags = words if option in {"--output", "--tally", "--data"} else flags
+        files = [word for word in words if word not in flags]
+        files = [f"tagged_{file}" if "personalized" in form else file for file in files]
+        start = [*base[:2], *files, *base[3:]] if files else base
+        without, with_it = outcome(*start), outcome(*start, *flags)
+        assert without.code == 0 or files, without.errors
+        if with_it.code == 2 and with_it.errors != without.errors:
+            named = option in with_it.errors or option.strip("-").replace("-", " ") in with_it.errors.replace("_", " ")
+            used.append(named or "'nope'" in with_it.errors or option in {"--user", "--tags", "--target"})
+            assert not with_it.written
+        else:
+            used.append(with_it != without)
+    assert all(used) if len(tried) == 1 else any(used), (form, option)
+
+
+@pytest.mark.parametrize("method", ["mle", "em"])
+def test_where_blocks_go(prepared: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, method: str) -> None:
+    """The estimate is the same; that blocks go where they are told is seen where they are gathered."""
+    from discreet.cli import collecting
+
+    seen: list[dict[str, Any]] = []
+    real = collecting.gather
+
+    def gathering(*given: Any, **named: Any) -> Any:
+        seen.append(named)
+        return real(*given, **named)
+
+    monkeypatch.setattr(collecting, "gather", gathering)
+    monkeypatch.chdir(prepared)
+    result = run("estimate", "plan.toml", "reports.parquet", "--method", method, "--memory", 3, "--temporary", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert (seen[0]["memory"], seen[0]["folder"]) == (3_000_000, tmp_path)
+
+
+@pytest.mark.parametrize("option", [["--memory", "1"], ["--memory", "0"], ["--temporary", "."]])
+@pytest.mark.parametrize("form", TALLIED)
+def test_blocks_that_there_are_not_go_nowhere(outcome: Any, form: str, option: list[str]) -> None:
+    found = outcome(*FORMS[form], *option)
+    assert found.code == 2
+    assert f"{option[0]} does nothing here" in found.errors
+
+
+@pytest.mark.parametrize(
+    ("command", "old"),
+    [
+        ("obfuscate plan.toml values.csv --seed 1 -o", "old.parquet"),
+        ("estimate plan.toml reports.parquet -o", "old.csv"),
+        ("estimate plan.toml reports.parquet --plot", "old.svg"),
+        ("plan plan.toml --epsilon 1 --users 10 --plot", "old.svg"),
+    ],
+)
+def test_outputs_are_replaced_with_force(outcome: Any, command: str, old: str) -> None:
+    assert "exists already" in outcome(*command.split(), old).errors
+    assert outcome(*command.split(), old, "--force").code == 0
