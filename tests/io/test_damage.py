@@ -16,9 +16,10 @@ from discreet.errors import DataError
 from discreet.io import arrow
 from discreet.io.files import read_reports, read_tally, write_tally
 from discreet.io.seals import read_seal
+from discreet.io.stored import look
 from refusals import refused
 
-FLIPS = 400
+FLIPS = 160
 sealed = pytest.mark.parametrize("suffix", SEALED)
 
 
@@ -48,11 +49,11 @@ def test_pages_without_a_seal_keep_their_own_checksums(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     _, right = written(path)
     bare = unsealed(path)
-    facts = pq.read_metadata(path)
-    # The last pages of each column, without what stands before them.
-    ends = [column.data_page_offset + 60 for column in map(facts.row_group(1).column, range(2))]
-    found = verdicts(path, (flipped(bare, 8 * place + bit) for place in ends for bit in range(8)), right)
-    assert found == ["refused"] * 16
+    column = pq.read_metadata(path).row_group(1).column(1)
+    start, end = column.data_page_offset + 60, column.dictionary_page_offset + column.total_compressed_size
+    bits = range(8 * start, 8 * end, 61)
+    found = verdicts(path, (flipped(bare, bit) for bit in bits), right)
+    assert found == ["refused"] * len(bits)
 
 
 def test_a_row_group_that_comes_to_nothing_is_missed(tmp_path: Path) -> None:
@@ -129,3 +130,17 @@ def test_seals_of_another_form_are_refused(suffix: str, tmp_path: Path) -> None:
         seal_bytes = text + struct.pack("<II", len(text), zlib.crc32(text))
         path.write_bytes(whole[:start] + seal_bytes + whole[end + 8 :])
         assert "seal" in refused(DataError, lambda: read_reports(path, MECHANISM))
+
+
+def test_a_batch_that_is_too_large_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch of Arrow's is in memory as a whole; what it takes there is told beforehand."""
+    path, table = tmp_path / "a.arrow", pa.table({"a": np.arange(1000), "b": np.arange(1000)})
+    with pa.ipc.new_file(str(path), table.schema) as file:
+        file.write_table(table, max_chunksize=400)
+    assert look(path).rows == (400, 400, 200)
+    monkeypatch.setattr("discreet.io.stored._LARGEST_BATCH", 6400)
+    assert look(path).rows == (400, 400, 200)
+    monkeypatch.setattr("discreet.io.stored._LARGEST_BATCH", 6399)
+    assert "at most 6,399 bytes, since it is read as a whole, got 6,400; write" in refused(
+        DataError, lambda: look(path)
+    )

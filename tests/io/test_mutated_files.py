@@ -12,7 +12,7 @@ from damage import MECHANISM, SEALED, unsealed, written
 from discreet.engines import tally
 from discreet.errors import DataError, ParameterError
 
-MUTATIONS = 400
+MUTATIONS = 160
 SECTOR = 512
 
 

@@ -7,6 +7,7 @@ somebody else makes shorter is killed by the system.
 """
 
 import stat
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,11 +19,14 @@ import pyarrow.parquet as pq
 
 from discreet.errors import DataError
 from discreet.io.endings import ending
-from discreet.io.seals import Seal, read_seal
+from discreet.io.seals import Seal, footer_of, read_seal
 from discreet.io.suffixes import ARROW
 
 # Of a large row group a column is read piece by piece; of a small one at once, which is faster.
 _BUFFER_BYTES, _LARGE_GROUP = 1 << 20, 1 << 26
+_LARGEST_BATCH = 1 << 31
+# Where a table of FlatBuffers says where its fourth field is.
+_BATCHES_FIELD = 4 + 2 * 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,7 @@ def _look_at_arrow(path: Path, seal: Seal | None) -> tuple[pa.Schema, tuple[int,
             schema, count = source.schema, source.num_record_batches
         if seal is not None and len(seal.rows) == count:
             return schema, seal.rows, None
+        _check_sizes(path)
         # Without a seal only the batches themselves say how long they are, and one column of theirs is enough.
         with pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=[0])) as source:
             return schema, tuple(source.get_batch(place).num_rows for place in range(count)), None
@@ -174,6 +179,31 @@ def no_rows(schema: pa.Schema, columns: Sequence[str] | None) -> pa.RecordBatch:
     """Return a batch of no rows, as `read_groups` would."""
     fields = schema if columns is None else [schema.field(name) for name in columns]
     return pa.RecordBatch.from_pylist([], schema=pa.schema(fields, metadata=schema.metadata))
+
+
+def _check_sizes(path: Path) -> None:
+    """Refuse batches that are too large, by what the footer says of them: they can only be read as a whole.
+
+    The footer is a table of FlatBuffers; its fourth field is a vector of batches, 24 bytes each: where one begins, and
+    how long its head and its body are.
+    """
+    with path.open("rb") as file:
+        _, footer = footer_of(file)
+    try:
+        (table,) = struct.unpack_from("<I", footer)
+        fields = table - struct.unpack_from("<i", footer, table)[0]
+        present = struct.unpack_from("<H", footer, fields)[0] > _BATCHES_FIELD
+        start = struct.unpack_from("<H", footer, fields + _BATCHES_FIELD)[0] if present else 0
+        vector = table + start + struct.unpack_from("<I", footer, table + start)[0]
+        count = struct.unpack_from("<I", footer, vector)[0] if start else 0
+        sizes = [body for *_, body in struct.iter_unpack("<qixxxxq", footer[vector + 4 :][: 24 * count])]
+    except struct.error:
+        raise DataError("the footer of the file is damaged; take the file once more from where it came.") from None
+    if max(sizes, default=0) > _LARGEST_BATCH:
+        raise DataError(
+            f"a batch must have at most {_LARGEST_BATCH:,} bytes, since it is read as a whole, got {max(sizes):,}; "
+            "write smaller batches, or Parquet."
+        )
 
 
 _Batches = Callable[[int], Iterator[pa.RecordBatch]]
