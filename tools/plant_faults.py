@@ -468,7 +468,7 @@ FAULTS = [
         "kernels/matching.py",
         "ties[probe] = equal + rest * (floor == own)",
         "ties[probe] = equal",
-        ("tests/risk/test_assessment.py", "tests/risk/test_strongest.py"),
+        ("tests/risk",),
     ),
     Fault(
         "the best of several attacks is judged as if it were the only one",
