@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from discreet.cli.plans import load_plan
 from discreet.cli.scoring import source_of
 from discreet.cli.terminal import console, progress_bar, show_json, show_table
 from discreet.core.domain import Domain
@@ -15,7 +16,6 @@ from discreet.core.guarantee import in_odds
 from discreet.engines import read_traces
 from discreet.errors import ParameterError
 from discreet.experiments.risk_page import check_page, tried_in_words, write_page
-from discreet.io.plan import Plan
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.risk.assessment import Assessment, assess, sweep
 from discreet.risk.bounds import Bounds, conditions, identification_bounds
@@ -73,7 +73,7 @@ def compare_plans(paths: list[Path], **options: Any) -> None:
         raise ParameterError("--users must say among how many people a report's sender is to be found.")
     rows = []
     for path in paths:
-        mechanism = Plan.load(path).mechanism()
+        mechanism = load_plan(path).mechanism()
         bounds = identification_bounds(mechanism, users, reports=reports)
         rows.append((path, mechanism, bounds, mechanism.worst_case_mse(users)))
     rows.sort(key=lambda row: (row[2].identification.value, row[3]))
@@ -139,7 +139,7 @@ def _compared(path: Path, mechanism: BlockMechanism, bounds: Bounds, mse: float)
 def _mechanism(options: dict[str, Any]) -> tuple[BlockMechanism | None, Domain | None]:
     if options["plan"] is None:
         return None, None
-    plan = Plan.load(options["plan"])
+    plan = load_plan(options["plan"])
     if plan.is_personalized:
         raise ParameterError(
             "events under a personalized plan are attacked only with each user's secret values, which their table does "

@@ -6,16 +6,16 @@ from typing import Any
 import click
 import numpy as np
 
+from discreet.cli.plans import load_plan
 from discreet.cli.terminal import console, show_json
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.io.plan import Plan
 from discreet.privacy.audit import Audit, audit
 
 
 def audit_plan(path: Path, draws: int, confidence: float, seed: int | None, *, as_json: bool) -> None:
     """Audit a plan's mechanism, show what was found, and exit with 1 if the promise is broken."""
-    mechanism = Plan.load(path).mechanism()
+    mechanism = load_plan(path).mechanism()
     random = None if seed is None else SeededRandom(seed)
     found = audit(mechanism, draws=draws, confidence=confidence, random=random)
     if as_json:

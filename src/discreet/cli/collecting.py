@@ -10,6 +10,7 @@ from typing import Any
 
 from discreet.cli.lazily import given_options
 from discreet.cli.personalizing import backgrounds, bot_facts, codes_of, notes, show_bots
+from discreet.cli.plans import load_plan
 from discreet.cli.terminal import console, progress_bar, said_of_files, show_json, show_table
 from discreet.core.estimate import DEFAULT_LEVEL, Estimate
 from discreet.core.random import SecureRandom, SeededRandom
@@ -36,7 +37,7 @@ _NEEDS_REPORTS = ("mle", "em")
 
 def obfuscate_file(plan: Path, values: Path, output: Path, **options: Any) -> None:
     """Obfuscate a table of values and say what was promised."""
-    document, seed = Plan.load(plan), options["seed"]
+    document, seed = load_plan(plan), options["seed"]
     mechanism = document.mechanism()
     codes = codes_of(document, values, **{name: options[name] for name in ("column", "user", "tags")})
     random = SecureRandom() if seed is None else SeededRandom(seed)
@@ -66,7 +67,7 @@ def _promising(plan: Plan) -> BlockMechanism | Personalized:
 
 def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
     """Estimate from files of reports or tallies, write what was asked for, and show the largest values."""
-    document = Plan.load(plan)
+    document = load_plan(plan)
     mechanism, known = document.mechanism(), backgrounds(document, options["background"])
     method = options["method"]
     _check_intervals(options)

@@ -13,6 +13,7 @@ from discreet import __version__
 from discreet.cli.counts import Count
 from discreet.cli.lazily import Verbs
 from discreet.cli.outputs import InputFile, OutputFile, OutputFolder
+from discreet.cli.plans import allow_outside, refuse_unused
 from discreet.io.suffixes import ESTIMATES, PICTURES, REPORTS, TALLIES, spelled
 
 METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em")
@@ -65,6 +66,7 @@ def simulate(study: Path, output: Path | None, seed: int | None, as_json: bool) 
 )
 @_SEED
 @_FORCE
+@allow_outside
 @_JSON
 def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
     """Obfuscate a table of values under PLAN: one report per row, in order.
@@ -128,6 +130,7 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
     "--manifest", is_flag=True, help="Refuse folders that hold other files or bytes than their manifests say."
 )
 @_FORCE
+@allow_outside
 @_JSON
 def estimate(plan: Path, reports: tuple[Path, ...], **options: Any) -> None:
     """Estimate the distribution behind REPORTS made under PLAN.
@@ -166,6 +169,7 @@ def manifest(folder: Path, force: bool, as_json: bool) -> None:
 )
 @_BAD_ROWS
 @_FORCE
+@allow_outside
 @_JSON
 def stamp(plan: Path, reports: tuple[Path, ...], output: Path, **options: Any) -> None:
     """Write REPORTS that another tool rewrote anew, marked as reports of PLAN.
@@ -180,6 +184,7 @@ def stamp(plan: Path, reports: tuple[Path, ...], output: Path, **options: Any) -
 
 @main.command()
 @click.argument("plan", type=InputFile())
+@allow_outside
 @_JSON
 def verify(plan: Path, as_json: bool) -> None:
     """Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is broken."""
@@ -193,6 +198,7 @@ def verify(plan: Path, as_json: bool) -> None:
 @click.option("--draws", type=Count(), default=1_000_000, show_default=True, help="How many reports to draw.")
 @click.option("--confidence", type=float, default=0.999, show_default=True, help="Of the lower bound on epsilon.")
 @_SEED
+@allow_outside
 @_JSON
 def audit(plan: Path, draws: int, confidence: float, seed: int | None, as_json: bool) -> None:
     """Draw reports under PLAN and bound epsilon from below by what they show; exit with 1 if the promise is broken."""
@@ -236,6 +242,7 @@ def audit(plan: Path, draws: int, confidence: float, seed: int | None, as_json: 
 @click.option("--standard-error", type=float, help="Say how many users give every value this standard error or less.")
 @click.option("--plot", type=_PICTURE, help=f"Picture of the errors against epsilon and users: {spelled(PICTURES)}.")
 @_FORCE
+@allow_outside
 @_JSON
 def compare_mechanisms(domain: Path, epsilon: float | None, users: int, **options: Any) -> None:
     """Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.
@@ -249,8 +256,6 @@ def compare_mechanisms(domain: Path, epsilon: float | None, users: int, **option
         identify_on(domain, epsilon, users, **options)
         return
     del options["identification_error"]
-    if epsilon is None:
-        raise click.UsageError("Missing option '--epsilon', or '--identification-error'.")
     compare_on(domain, epsilon, users, **options)
 
 
@@ -318,6 +323,7 @@ def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
 @click.option("--fail-above", type=float, help="Exit with 1 if the identification risk may be above this.")
 @click.option("-o", "--output", type=OutputFolder(), help="Folder for risk.html and risk.json.")
 @_SEED
+@allow_outside
 @_JSON
 def risk(tables: tuple[Path, ...], **options: Any) -> None:
     """How surely can someone tell whose traces or reports these are?
@@ -333,6 +339,8 @@ def risk(tables: tuple[Path, ...], **options: Any) -> None:
     from discreet.cli.assessing import assess_tables, compare_plans
     from discreet.cli.scoring import assess_scores
 
+    if form != COMPARE and options.get("plan") is None:
+        refuse_unused()
     if form == COMPARE:
         compare_plans(list(tables[1:]), **options)
     elif form == SCORES:

@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from discreet.arrays import IntArray
+from discreet.cli.plans import load_plan
 from discreet.cli.terminal import console, show_json, show_table
 from discreet.core.domain import Domain
 from discreet.core.guarantee import NOT_TWO_SIDED, ONE_SIDED
-from discreet.io.plan import Plan
 from discreet.mechanisms import BlockMechanism
 from discreet.privacy.verify import LevelVerification, Verification, verify
 
@@ -20,7 +20,7 @@ _MOST_LEVELS = 8
 
 def verify_plan(path: Path, *, as_json: bool) -> None:
     """Recompute a plan's epsilon, show it, and exit with 1 if the promise is broken."""
-    mechanism = Plan.load(path).mechanism()
+    mechanism = load_plan(path).mechanism()
     found = verify(mechanism)
     if as_json:
         show_json(_verification_facts(mechanism, found))

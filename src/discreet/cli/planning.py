@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.identifying import plan_for
+from discreet.cli.plans import allows_outside, load_plan
 from discreet.cli.terminal import console, show_json, show_table
 from discreet.core.domain import Domain
 from discreet.core.guarantee import in_odds
 from discreet.errors import ParameterError
 from discreet.io.files import replacing
-from discreet.io.plan import DomainDocument, Plan, read_document
+from discreet.io.plan import DomainDocument, read_document
 from discreet.io.tables import read_distribution
 from discreet.planning.compare import Comparison, compare
 from discreet.planning.curves import LOWER_BOUND, Curve, against_epsilon, against_users
@@ -24,10 +25,11 @@ from discreet.risk.inverse import Wanted
 _LOSSES = ("MSE", "/ bound", "l1", "max s.e.")
 
 
-def compare_on(path: Path, epsilon: float, users: int, **options: Any) -> None:
+def compare_on(path: Path, epsilon: float | None, users: int, **options: Any) -> None:
     """Compare all mechanisms on a domain, say which is best, and draw the errors if that is asked for."""
     picture, force, as_json = options.pop("plot"), options.pop("force"), options.pop("as_json")
     domain, known = _known(path, options.pop("distribution"), options.pop("sensitive_mass"))
+    epsilon = _stated_epsilon(path) if epsilon is None else epsilon
     target, within = options.pop("target") or _likely_target(known), options.pop("within")
     if within is not None:
         options["within"] = within
@@ -68,14 +70,21 @@ def _likely_target(known: dict[str, Any]) -> Target:
     return "worst-case" if known["sensitive_mass"] is None else "sensitive-mass"
 
 
+def _stated_epsilon(path: Path) -> float:
+    """Return the epsilon of a plan; a domain has none."""
+    if "mechanism" not in read_document(path, dict):
+        raise ParameterError(f"--epsilon must be given, because {path} is a domain without one; or give a plan.")
+    return load_plan(path).document.epsilon
+
+
 def _domain_of(path: Path) -> tuple[Domain, float | None]:
     # What names a mechanism is a plan, and its mistakes are told as a plan's.
     is_plan = "mechanism" in read_document(path, dict)
     if is_plan:
-        plan = Plan.load(path)
+        plan = load_plan(path)
         return plan.mechanism().domain if plan.is_personalized else plan.domain, None
     document = read_document(path, DomainDocument)
-    return document.domain.domain(path.parent), document.sensitive_mass
+    return document.domain.domain(path.parent, allow_outside=allows_outside()), document.sensitive_mass
 
 
 # JSON

@@ -5,14 +5,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from discreet.cli.plans import load_plan
 from discreet.cli.terminal import console, progress_bar, said_of_files, show_json
 from discreet.engines import stamp
-from discreet.io.plan import Plan
 
 
 def stamp_files(plan: Path, sources: Sequence[Path], output: Path, **options: Any) -> None:
     """Write files of reports anew with the plan's stamp, and say what was written."""
-    mechanism = Plan.load(plan).mechanism()
+    mechanism = load_plan(plan).mechanism()
     with progress_bar("checking") as progress, said_of_files() as said:
         told = partial(progress, "checking")
         found = stamp(mechanism, sources, output, bad_share=options["bad_rows"], force=options["force"], progress=told)

@@ -86,17 +86,21 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sensitive: Sensitive | None = None
     allow_unprotected: bool = False
 
-    def domain(self, folder: Path) -> Domain:
-        """Build the domain; files are looked up in ``folder``."""
+    def domain(self, folder: Path, *, allow_outside: bool = False) -> Domain:
+        """Build the domain; files are looked up in ``folder``, and only there or below unless others are allowed.
+
+        Raises:
+            ParameterError: if a value is out of range, or a file is elsewhere.
+        """
         kinds = ("labels", "range", "product", "grid", "file")
         given = [kind for kind in kinds if getattr(self, kind) is not None]
         if len(given) != 1:
             raise ParameterError(
                 f"domain must have exactly one of {', '.join(kinds)}, got {', '.join(given) or 'none'}."
             )
-        return self._built(folder)
+        return self._built(folder, allow_outside)
 
-    def _built(self, folder: Path) -> Domain:
+    def _built(self, folder: Path, allow_outside: bool) -> Domain:
         said: dict[str, Any] = {"sensitive": self.sensitive, "allow_unprotected": self.allow_unprotected}
         if self.product is not None:
             return Domain.product(self.product, **said)
@@ -107,13 +111,46 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             # A device with a plan that spells its labels out needs no Arrow.
             from discreet.io.tables import read_labels
 
-            labels, marked = read_labels(folder / self.file.path, self.file.label, self.file.sensitive)
+            labels, marked = read_labels(
+                inside(folder, self.file.path, allow_outside=allow_outside), self.file.label, self.file.sensitive
+            )
             if marked is not None and self.sensitive is not None:
                 raise ParameterError("sensitive must be said once, in the domain or in its file, not in both.")
             return Domain(
                 labels, sensitive=self.sensitive if marked is None else marked, allow_unprotected=self.allow_unprotected
             )
         return Domain(range(*self.range) if self.range else self.labels, **said)
+
+
+def inside(folder: Path, name: str, *, allow_outside: bool) -> Path:
+    """Return the place of a file that a document names; links are followed before it is judged.
+
+    Args:
+        folder: where the document is.
+        name: what it says.
+        allow_outside: whether the file may be anywhere.
+
+    Raises:
+        ParameterError: if it is neither beside the document nor below, or no file but a device, say.
+    """
+    place = folder / name
+    if "\0" in name:
+        raise ParameterError("the path of a file must not hold a NUL.")
+    try:
+        real = place.resolve()
+        within = real.is_relative_to(folder.resolve())
+        odd = real.exists() and not real.is_file()
+    except (OSError, RuntimeError):
+        raise ParameterError(f"{place} cannot be followed to a file; mend its links.") from None
+    if not (within or allow_outside):
+        raise ParameterError(
+            f"the file {name!r} must lie beside the document that names it or below, and it does not; "
+            "move it there, or pass --allow-outside (allow_outside=True) if you trust the document."
+        )
+    if odd:
+        raise ParameterError(f"{place} must be a file, and it is none; name another.")
+    # What was judged is what is read, whatever becomes of the links; in place of them it is named as it was.
+    return real if within and real != place.absolute() else place
 
 
 def _mechanism_spec(name: str, cls: type[BlockMechanism]) -> type[msgspec.Struct]:
@@ -242,24 +279,30 @@ class Plan:
     Attributes:
         document: what the file says.
         folder: where files that it names are.
+        allow_outside: whether they may be elsewhere too.
     """
 
     document: PlanDocument
     folder: Path = Path()
+    allow_outside: bool = False
 
     @classmethod
-    def load(cls, path: str | Path) -> "Plan":
+    def load(cls, path: str | Path, *, allow_outside: bool = False) -> "Plan":
         """Read a plan.
+
+        Args:
+            path: the plan.
+            allow_outside: whether it may name files that are neither beside it nor below.
 
         Raises:
             ParameterError: if it cannot be read or says what it may not; it names the place.
         """
-        return cls(read_document(path, PlanDocument), Path(path).parent)
+        return cls(read_document(path, PlanDocument), Path(path).parent, allow_outside)
 
     @cached_property
     def domain(self) -> Domain:
         """The values and which of them are sensitive for everybody; never with bots."""
-        return self.document.domain.domain(self.folder)
+        return self.document.domain.domain(self.folder, allow_outside=self.allow_outside)
 
     @property
     def is_personalized(self) -> bool:
