@@ -1,7 +1,7 @@
 """The best design against the printed formulas, a general optimizer, and mechanisms that are not in the search."""
 
 from math import ceil, exp, expm1, log, sqrt
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -86,11 +86,12 @@ def test_value_is_attained_and_certified_on_a_thousand_problems() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 6.0, 10.5, 11.5, 30.0])
 def test_fifty_thousand_sensitive_values_take_less_than_a_second(epsilon: float) -> None:
-    start = perf_counter()
+    # Of the processor: how busy the machine is with other things must not matter.
+    start = process_time()
     design = optimal_design(50_000, 100_000, epsilon)
     assert abs(design.gap) <= 1e-10
     assert design.worst_case(1) == pytest.approx(design.value, rel=1e-9)
-    assert perf_counter() - start < 1
+    assert process_time() - start < 1
 
 
 @pytest.mark.parametrize(("v", "w"), SMALL)
