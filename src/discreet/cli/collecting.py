@@ -39,7 +39,8 @@ def obfuscate_file(plan: Path, values: Path, output: Path, **options: Any) -> No
     """Obfuscate a table of values and say what was promised."""
     document, seed = load_plan(plan), options["seed"]
     mechanism = document.mechanism()
-    codes = codes_of(document, values, **{name: options[name] for name in ("column", "user", "tags")})
+    asked = {name: options[name] for name in ("column", "user", "tags", "missing")}
+    codes, gone = codes_of(document, values, **asked)
     random = SecureRandom() if seed is None else SeededRandom(seed)
     with progress_bar("obfuscating") as progress:
 
@@ -53,8 +54,10 @@ def obfuscate_file(plan: Path, values: Path, output: Path, **options: Any) -> No
         written = write_reports(output, mechanism, batches(), force=options["force"])
     facts = {"reports": written, "output": str(output), "plan": mechanism.fingerprint, "simulated": seed is not None}
     if options["as_json"]:
-        show_json(facts)
+        show_json(facts | ({"left_out": gone} if gone else {}))
         return
+    for reason, count in gone.items():
+        console().print(f"Left out: {count:,} rows that {reason}.")
     console().print(f"{written:,} reports of plan {mechanism.fingerprint[:12]} written to {output}.")
     console().print(str(_promising(document).guarantee))
     if seed is not None:

@@ -60,6 +60,13 @@ def simulate(study: Path, output: Path | None, seed: int | None, as_json: bool) 
     "-o", "--output", required=True, type=OutputFile("reports", REPORTS), help=f"Reports: {spelled(REPORTS)}."
 )
 @click.option("--column", help="Column that holds the values, if there are several.")
+@click.option(
+    "--missing",
+    type=click.Choice(["refuse", "drop"]),
+    default="refuse",
+    show_default=True,
+    help="Rows without a value (or without a user): refuse the table, or leave them out and count them.",
+)
 @click.option("--user", help="For personalized plans: column that says whose value it is.")
 @click.option(
     "--tags", type=InputFile(), help="For personalized plans: table of users' secret values (user, value, tag)."
@@ -70,6 +77,8 @@ def simulate(study: Path, output: Path | None, seed: int | None, as_json: bool) 
 @_JSON
 def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
     """Obfuscate a table of values under PLAN: one report per row, in order.
+
+    VALUES is a table, or - for CSV or JSON lines on standard input.
 
     Under a personalized plan this is a simulation: on real devices nobody holds a table of everybody's secrets.
     """

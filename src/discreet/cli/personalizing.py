@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from discreet.arrays import IntArray
 from discreet.cli.terminal import console, show_table
+from discreet.core.columns import missing_message
 from discreet.errors import DataError, ParameterError
 from discreet.estimators.tags import DROP, IN_CLEAR, TagEstimate
+from discreet.io.missing import absent_rows, filled, left_out
+from discreet.io.piped import Piped, piped_table
 from discreet.io.plan import Plan
-from discreet.io.tables import read_distribution, read_owned, read_values
+from discreet.io.tables import read_distribution, read_owned
 from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.secret_tags import SimulatedTags
 
@@ -31,22 +35,49 @@ def notes() -> Iterator[None]:
         click.echo(f"Note: {warning.message}", err=True)
 
 
-def codes_of(plan: Plan, values: Path, *, column: str | None, user: str | None, tags: Path | None) -> IntArray:
-    """Return the codes that the plan's mechanism is to obfuscate, users' secret values replaced by bots."""
-    if not plan.is_personalized:
-        if user is not None or tags is not None:
-            raise ParameterError("--user and --tags are for personalized plans; this one has no tags and no cells.")
-        return plan.domain.encode(read_values(values, plan.domain, column))
-    if user is None or tags is None:
+def codes_of(
+    plan: Plan, values: Path, *, column: str | None, user: str | None, tags: Path | None, missing: str
+) -> tuple[IntArray, dict[str, int]]:
+    """Return the codes that the plan's mechanism is to obfuscate, users' secret values replaced by bots.
+
+    Returns:
+        the codes, and how many rows were left out for which reason.
+    """
+    if not plan.is_personalized and (user is not None or tags is not None):
+        raise ParameterError("--user and --tags are for personalized plans; this one has no tags and no cells.")
+    if plan.is_personalized and (user is None or tags is None):
         raise ParameterError(
             "this plan is personalized, so --user must say which column tells whose value it is, and --tags which file "
             "holds users' secret values; without them secrets would go in clear."
         )
-    personalized, domain = plan.personalized(), plan.domain
-    found, users, _ = read_owned(values, domain, user, column)
-    codes = domain.encode(found)
     with notes():
-        return _secrets(personalized, tags, user, column).replaced(personalized, codes, users)
+        rows, counts = _rows_of(plan, values, user, column, drop=missing == "drop")
+        codes = plan.domain.encode(rows["value"])
+        if user is None or tags is None:
+            return codes, counts
+        personalized = plan.personalized()
+        return _secrets(personalized, tags, user, column).replaced(personalized, codes, rows["user"]), counts
+
+
+def _rows_of(
+    plan: Plan, values: Path, user: str | None, column: str | None, *, drop: bool
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return values and their users, missing values filled in as the plan says, and how many rows were left out."""
+    source = _piped() if str(values) == "-" else values
+    found, users, _ = read_owned(source, plan.domain, user, column)
+    rows = {"value": filled(found, plan.document.domain.missing)} | ({} if users is None else {"user": users})
+    if drop:
+        return left_out(rows)
+    gone = np.flatnonzero(absent_rows(rows["user"])) if "user" in rows else np.empty(0, dtype=np.int64)
+    if len(gone):
+        raise DataError(f"{source}: {missing_message(len(gone), len(users), int(gone[0]), 'users')}")
+    return rows, {}
+
+
+def _piped() -> Piped:
+    piped = piped_table()
+    click.echo(f"Standard input is read as {'CSV' if piped.suffix == '.csv' else 'JSON lines'}.", err=True)
+    return piped
 
 
 def _secrets(personalized: Personalized, path: Path, user: str, column: str | None) -> SimulatedTags:

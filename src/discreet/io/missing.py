@@ -27,7 +27,7 @@ def check_stand(domain: Domain, stand: Stand) -> None:
     attributes = space.attributes if isinstance(space, Product) else {}
     if isinstance(stand, dict) != bool(attributes):
         raise ParameterError(
-            "missing must be one of the labels, or for a product give one by attribute, missing = { age = ... }."
+            "missing must be one of the labels, or for a product give one by attribute, as in missing = { age = 99 }."
         )
     if not isinstance(stand, dict):
         stand, attributes = {"": stand}, {"": space}

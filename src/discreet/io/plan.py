@@ -76,6 +76,8 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         file: labels in a file.
         sensitive: labels, a list of true and false, or for products patterns; every value if it is left out.
         allow_unprotected: accept that nothing is sensitive.
+        missing: the label that a missing value of a table stands for; of a product, by attribute. It changes no
+            fingerprint: it says what is done before a report is made, and reports do not show it.
     """
 
     labels: list[Label] | None = None
@@ -85,6 +87,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: FileSpec | None = None
     sensitive: Sensitive | None = None
     allow_unprotected: bool = False
+    missing: Label | dict[str, Label] | None = None
 
     def domain(self, folder: Path, *, allow_outside: bool = False) -> Domain:
         """Build the domain; files are looked up in ``folder``, and only there or below unless others are allowed.
@@ -98,7 +101,12 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ParameterError(
                 f"domain must have exactly one of {', '.join(kinds)}, got {', '.join(given) or 'none'}."
             )
-        return self._built(folder, allow_outside)
+        built = self._built(folder, allow_outside)
+        if self.missing is not None:
+            from discreet.io.missing import check_stand
+
+            check_stand(built, self.missing)
+        return built
 
     def _built(self, folder: Path, allow_outside: bool) -> Domain:
         said: dict[str, Any] = {"sensitive": self.sensitive, "allow_unprotected": self.allow_unprotected}
