@@ -24,7 +24,7 @@ import numpy as np
 from discreet.arrays import AnyArray, IntArray, WordArray
 from discreet.core.epsilons import Levels, picked
 from discreet.core.exact import checked_whole, noise_weight
-from discreet.core.random import RandomSource
+from discreet.core.random import RandomSource, fresh_words
 from discreet.errors import ParameterError
 from discreet.mechanisms.bits import GREATEST_DEPTH, PIECE_WORDS, PRECISION_BITS, BitStrings
 from discreet.mechanisms.block_law import UnevenLaw, check_levels, level_counts
@@ -139,7 +139,7 @@ class UnevenBits(UnevenLaw, BitStrings):
             for first in range(0, self._turns.shape[1], self._piece_lanes):
                 piece = row[8 * first : 8 * (first + self._piece_lanes)]
                 lanes = -(-len(piece) // 8)
-                words = random.words(lanes * self.depth).reshape(self.depth, lanes)
+                words = fresh_words(random, lanes * self.depth).reshape(self.depth, lanes)
                 piece[:] = self._ladder(words, first).view(np.uint8)[: len(piece)]
 
     def _ladder(self, words: AnyArray, first: int = 0) -> AnyArray:
