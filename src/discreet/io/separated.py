@@ -235,6 +235,9 @@ class Separated:
         cells = self.asked[name]
         if cells.kind is Kind.ANY or not pa.types.is_string(column.type):
             return column
+        if cells.kind is Kind.TEXT and not self.layout.quoted and not self._labels:
+            # Every spelling of a missing cell is null already.
+            return column
         return from_text(name, column, cells, self._labels)
 
 
