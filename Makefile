@@ -17,7 +17,7 @@ help:
 	@echo "make test      run the tests"
 	@echo "make lint      check format, style, types and the walls between rooms"
 	@echo "make bench     measure speed and memory beside other packages (writes docs/performance.md)"
-	@echo "make coverage  coverage of confidence intervals and standard errors, over 1,000 simulations"
+	@echo "make coverage  how often intervals of every method hold, and standard errors (writes docs/coverage.md)"
 	@echo "make faults    plant faults and see that the tests catch each one"
 	@echo "make lock      resolve the locked requirements anew (needs uv)"
 	@echo "make clean     remove what these commands made"

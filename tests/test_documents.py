@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.estimators import METHODS
+from discreet.estimators.methods import NO_INTERVALS
 from discreet.io.plan import PlanDocument, read_document
 from discreet.mechanisms import BlockMechanism
 from discreet.planning.losses import excess
@@ -58,6 +61,24 @@ def test_the_numbers_of_the_introduction_are_what_the_software_says() -> None:
     shown = "".join(blocks(page, "pycon"))
     found = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(shown, {}, page.name, None, None))
     assert (found.failed, found.attempted >= 12) == (0, True)
+
+
+def test_coverage_is_told_of_every_method_at_every_epsilon() -> None:
+    """And what is in the page is what it says first: the means of `linear` are near 95%, those of none are not."""
+    page = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)`( \*none\*)? \| ([\d.]+) \| (.+) \|$", page, flags=re.MULTILINE)
+    told = [(method, epsilon) for method, _, epsilon, _ in rows]
+    wanted = list(product(METHODS, ["0.1", "0.3", "1", "4"]))
+    assert told == 2 * wanted
+    assert {method for method, none, *_ in rows if none} == set(NO_INTERVALS)
+    by_share = {
+        name: [float(cell[:-1]) for method, _, _, cells in rows if method == name for cell in cells.split(" | ")[:4]]
+        for name in METHODS
+    }
+    assert min(by_share["linear"]) > 92
+    for name in NO_INTERVALS:
+        assert min(by_share[name]) < 60
+    assert page.index("Which number do I trust?") < 200
 
 
 # In the order of the rows.

@@ -69,7 +69,8 @@ class Estimate:
 
         Args:
             level: confidence, in (0, 1).
-            simultaneous: whether all |X| intervals hold at once with this confidence (Bonferroni).
+            simultaneous: whether all |X| intervals hold at once with this confidence (Bonferroni; less often where many
+                values expect only a few reports each, see docs/coverage.md).
 
         Returns:
             Lower and upper ends, each ``(|X|,)``, within [0, 1].

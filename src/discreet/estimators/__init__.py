@@ -46,7 +46,7 @@ def estimate(
         options: of the method, by name; ``mle`` and ``em`` also take ``progress``, called with passes and gap.
 
     Returns:
-        Frequencies in the domain's order, with standard errors and intervals.
+        Frequencies in the domain's order, with standard errors, and intervals where the method states any.
 
     Raises:
         ParameterError: if the method or an option is unknown, or the method needs more than a tally.
