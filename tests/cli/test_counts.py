@@ -19,6 +19,8 @@ from discreet.cli.counts import Count
         ("1e+5", 100_000),
         ("2.5e5", 250_000),
         ("1e18", 10**18),
+        ("1" + "0" * 40, 10**40),
+        ("1e40", 10**40),
         ("-3", -3),
     ],
 )
@@ -55,7 +57,7 @@ def test_counts(text: str, number: int) -> None:
 def test_what_is_no_count(text: str) -> None:
     with pytest.raises(click.BadParameter) as refused:
         Count().convert(text, None, None)
-    assert "1e5" in refused.value.message or "1e18" in refused.value.message
+    assert "1e5" in refused.value.message
 
 
 def test_counts_have_a_least() -> None:

@@ -1,9 +1,13 @@
 """Clopper-Pearson bounds, against the beta quantiles that they are."""
 
+from fractions import Fraction
+from math import comb, log
+
 import pytest
+from scipy.special import betainc, betaincc, betaincinv
 from scipy.stats import beta, binom
 
-from discreet.privacy.binomial import lower_bound, upper_bound
+from discreet.privacy.binomial import lower_bound, upper_bound, upper_tail
 
 COUNTS = [
     *((k, n) for n in (1, 2, 10, 37) for k in range(n + 1)),
@@ -31,3 +35,26 @@ def test_coverage_is_never_less_than_stated(p: float) -> None:
     above = sum(chance for k, chance in enumerate(chances) if upper_bound(k, n, error) < p)
     assert below <= error
     assert above <= error
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "p"), [(10, 3, 0.1), (50, 25, 0.3), (1000, 10, 0.004), (1000, 500, 0.45), (200, 199, 0.9), (40, 40, 0.8)]
+)
+def test_tails_have_all_their_digits(n: int, k: int, p: float) -> None:
+    """Against exact fractions."""
+    exact = Fraction(p)
+    wanted = sum(comb(n, j) * exact**j * (1 - exact) ** (n - j) for j in range(k, n + 1))
+    assert abs(Fraction(upper_tail(k, n, log(p))) / wanted - 1) < 2e-14
+
+
+@pytest.mark.parametrize("error", [1e-3, 1e-9])
+@pytest.mark.parametrize("share", [1e-6, 1e-3, 0.1, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("n", [1000, 10**6])
+def test_bounds_have_all_their_digits(n: int, share: float, error: float) -> None:
+    """By differences of lgamma the tail was right to 7e-10 at n = 10^6; SciPy's tail is the reference."""
+    k = max(int(n * share), 1)
+    low, high = lower_bound(k, n, error), upper_bound(k, n, error)
+    assert betainc(k, n - k + 1, low) == pytest.approx(error, rel=1e-11, abs=0)
+    # Where it is 1 less a tiny number, a float next to it is far off in the tail.
+    assert 1 - high < 1e-4 or betaincc(k + 1, n - k, high) == pytest.approx(error, rel=1e-11, abs=0)
+    assert betaincinv(k, n - k + 1, error) == pytest.approx(low, rel=1e-10, abs=0)

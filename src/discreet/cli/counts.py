@@ -13,7 +13,6 @@ else:
     _Base = click.ParamType
 
 _FORM = re.compile(r"[+-]?\d+(_\d+)*(\.\d+)?(e\+?\d{1,2})?", re.ASCII | re.IGNORECASE)
-_MOST = 10**18
 
 
 class Count(_Base):
@@ -37,8 +36,6 @@ class Count(_Base):
         point = "." in value and "e" not in value.lower()
         if not number.is_finite() or point or number != number.to_integral_value():
             self.fail(f"{value!r} is no whole number; write it as 100000, 100_000 or 1e5.", param, ctx)
-        if abs(number) > _MOST:
-            self.fail(f"it must be at most 1e18, got {value}.", param, ctx)
         if self.least is not None and number < self.least:
             self.fail(f"it must be at least {self.least}, got {value}.", param, ctx)
         return int(number)

@@ -59,7 +59,7 @@ def show_table(title: str, headings: Sequence[str], cells: Sequence[Sequence[str
     for number, part in enumerate(parts):
         drawn = Table(title=title if not number else f"{title}, continued", title_justify="left", title_style="bold")
         shown = [*text, *part]
-        for place, width in zip(shown, _widths(least, shown, left, cells, out.width), strict=True):
+        for place, width in zip(shown, _widths(least, shown, headings, cells, out.width), strict=True):
             justify: Any = "left" if place < left else "right"
             drawn.add_column(headings[place], justify=justify, overflow="fold", width=width)
         for row in cells:
@@ -82,14 +82,14 @@ def _least_widths(headings: Sequence[str], cells: Sequence[Sequence[str]], left:
 
 
 def _widths(
-    least: Sequence[int], shown: Sequence[int], left: int, cells: Sequence[Sequence[str]], most: int
+    least: Sequence[int], shown: Sequence[int], headings: Sequence[str], cells: Sequence[Sequence[str]], most: int
 ) -> list[int]:
-    """Return how wide each column is: text takes what room there is, in turn, up to its widest."""
-    widths, room = [least[place] for place in shown], most - _across(least, shown)
-    for place in range(left):
-        widest = max((cell_len(row[place]) for row in cells), default=0)
-        more = min(max(widest - widths[place], 0), room)
-        widths[place] += more
+    """Return how wide each column is: in turn they take what room there is, up to their widest."""
+    widths, room = [], most - _across(least, shown)
+    for place in shown:
+        widest = max(cell_len(headings[place]), *(cell_len(row[place]) for row in cells), 0)
+        more = min(max(widest - least[place], 0), room)
+        widths.append(least[place] + more)
         room -= more
     return widths
 
