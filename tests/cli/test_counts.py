@@ -49,7 +49,6 @@ def test_counts(text: str, number: int) -> None:
         "nan",
         "１",
         "1e999",
-        "1e19",
         " 1",
         "1 ",
     ],

@@ -273,6 +273,9 @@ def _fields_there(message: str, said: Any, kind: Any) -> Sequence[str]:
     """Return the fields that a plan may have where it has one that is unknown."""
     _, _, where = message.partition(" - at ")
     for part in where.strip("`").split(".")[1:]:
+        if not isinstance(kind, type) or not isinstance(said, dict):
+            # Inside a list: which of its entries is meant is not told.
+            return ()
         kind, said = get_type_hints(kind).get(part), said.get(part)
         if kind is MechanismSpec:
             kind = _SPECS.get(said.get("name"))
