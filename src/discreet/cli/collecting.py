@@ -10,6 +10,7 @@ from typing import Any
 
 from discreet.cli.lazily import given_options
 from discreet.cli.personalizing import backgrounds, bot_facts, codes_of, notes, show_bots
+from discreet.cli.piping import STANDARD, reports_here, sent
 from discreet.cli.plans import load_plan
 from discreet.cli.terminal import console, progress_bar, said_of_files, show_json, show_table
 from discreet.core.estimate import DEFAULT_LEVEL, Estimate
@@ -51,14 +52,16 @@ def obfuscate_file(plan: Path, values: Path, output: Path, **options: Any) -> No
                 done += reports.n
                 progress("obfuscating", done, len(codes))
 
-        written = write_reports(output, mechanism, batches(), force=options["force"])
+        with sent(output, ".jsonl") as target:
+            written = write_reports(target, mechanism, batches(), force=options["force"])
     facts = {"reports": written, "output": str(output), "plan": mechanism.fingerprint, "simulated": seed is not None}
     if options["as_json"]:
         show_json(facts | ({"left_out": gone} if gone else {}))
         return
     for reason, count in gone.items():
         console().print(f"Left out: {count:,} rows that {reason}.")
-    console().print(f"{written:,} reports of plan {mechanism.fingerprint[:12]} written to {output}.")
+    where = "standard output" if output == STANDARD else output
+    console().print(f"{written:,} reports of plan {mechanism.fingerprint[:12]} written to {where}.")
     console().print(str(_promising(document).guarantee))
     if seed is not None:
         console().print("These reports are simulated with a known seed: they protect nobody.")
@@ -74,11 +77,13 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
     mechanism, known = document.mechanism(), backgrounds(document, options["background"])
     method = options["method"]
     _check_intervals(options)
+    if STANDARD in sources and options["engine"] != "local":
+        raise ParameterError("- is read on this machine, and executors see files; name files, or use --engine local.")
     if all(is_tally(source) for source in sources):
         _refuse_given(["bad_rows", "trust_plan"], "tallies have no rows of their own")
-    with progress_bar("reading") as progress, _engine(options) as engine:
+    with progress_bar("reading") as progress, _engine(options) as engine, reports_here(sources) as here:
         with said_of_files() as said:
-            data, left_out = _gathered(engine, mechanism, sources, options, partial(progress, "reading"))
+            data, left_out = _gathered(engine, mechanism, here, options, partial(progress, "reading"))
         given = {"method": method, **_given(options, progress)}
         found, tagged = _estimated(document, data, known, given)
     _write(mechanism, data, found, options)
@@ -116,6 +121,16 @@ def _write(
     mechanism: BlockMechanism, data: Reports | Tally | Observed, found: Estimate, options: dict[str, Any]
 ) -> None:
     """Write what was asked for: all of it, or nothing."""
+    if options["output"] is None:
+        _write_files(mechanism, data, found, options)
+        return
+    with sent(options["output"], ".csv") as output:
+        _write_files(mechanism, data, found, options | {"output": output})
+
+
+def _write_files(
+    mechanism: BlockMechanism, data: Reports | Tally | Observed, found: Estimate, options: dict[str, Any]
+) -> None:
     names = [name for name in ("output", "plot", "tally_file") if options[name] is not None]
     with replacing_all([options[name] for name in names], force=options["force"]) as besides:
         for name, beside in zip(names, besides, strict=True):

@@ -57,7 +57,11 @@ def simulate(study: Path, output: Path | None, seed: int | None, as_json: bool) 
 @click.argument("plan", type=InputFile())
 @click.argument("values", type=InputFile())
 @click.option(
-    "-o", "--output", required=True, type=OutputFile("reports", REPORTS), help=f"Reports: {spelled(REPORTS)}."
+    "-o",
+    "--output",
+    required=True,
+    type=OutputFile("reports", REPORTS, piped=True),
+    help=f"Reports: {spelled(REPORTS)}; - for JSON lines on standard output.",
 )
 @click.option("--column", help="Column that holds the values, if there are several.")
 @click.option(
@@ -96,7 +100,12 @@ def obfuscate(plan: Path, values: Path, output: Path, **options: Any) -> None:
 @click.option("--remainder", type=click.Choice(["uniform", "zero"]), help="For threshold: what becomes of the rest.")
 @click.option("--level", type=float, help="Confidence of the intervals; threshold and norm-sub have none. [0.95]")
 @click.option("--simultaneous", is_flag=True, help="Let all intervals hold at once; threshold and norm-sub have none.")
-@click.option("-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Estimate: {spelled(ESTIMATES)}.")
+@click.option(
+    "-o",
+    "--output",
+    type=OutputFile("estimates", ESTIMATES, piped=True),
+    help=f"Estimate: {spelled(ESTIMATES)}; - for CSV on standard output.",
+)
 @click.option("--plot", type=_PICTURE, help=f"Picture: {spelled(PICTURES)}.")
 @click.option(
     "--tally",
@@ -145,7 +154,7 @@ def estimate(plan: Path, reports: tuple[Path, ...], **options: Any) -> None:
     """Estimate the distribution behind REPORTS made under PLAN.
 
     REPORTS are files of reports (.parquet, .arrow, .feather, .ipc, .jsonl, .jsonl.gz) or tallies (.tally.parquet and so
-    on), and folders of such files.
+    on), and folders of such files; - is JSON lines of reports on standard input.
     """
     from discreet.cli.collecting import estimate_files
 

@@ -23,11 +23,12 @@ class OutputFile(click.Path):
     Args:
         what: what it holds, in the plural.
         endings: how its name may end.
+        piped: whether ``-`` sends it to standard output.
     """
 
-    def __init__(self, what: str, endings: tuple[str, ...]) -> None:
-        super().__init__(path_type=Path, dir_okay=False)
-        self.what, self.endings = what, endings
+    def __init__(self, what: str, endings: tuple[str, ...], *, piped: bool = False) -> None:
+        super().__init__(path_type=Path, dir_okay=False, allow_dash=piped)
+        self.what, self.endings, self.piped = what, endings, piped
 
 
 class OutputFolder(click.Path):
@@ -47,6 +48,7 @@ def check_outputs(parameters: Sequence[click.Parameter], given: dict[str, Any]) 
     """
     values = [(one, given[one.name]) for one in parameters if one.name is not None and given.get(one.name) is not None]
     outputs = [(one, path) for one, path in values if isinstance(one.type, OutputFile | OutputFolder)]
+    outputs = [(one, path) for one, path in outputs if not _is_piped(one.type, path, given)]
     if given.get("force") and not outputs and any(isinstance(one.type, OutputFile) for one in parameters):
         raise ParameterError("--force does nothing here: no output is named that it could replace; leave it out.")
     for one, path in outputs:
@@ -55,6 +57,14 @@ def check_outputs(parameters: Sequence[click.Parameter], given: dict[str, Any]) 
     refuse_replacing([path for _, path in outputs], [path for _, path in inputs])
     for _, path in outputs:
         _refuse_inside(path, [folder for one, folder in inputs if one.nargs == -1])
+
+
+def _is_piped(kind: Any, path: Path, given: dict[str, Any]) -> bool:
+    if str(path) != "-" or not isinstance(kind, OutputFile) or not kind.piped:
+        return False
+    if given.get("as_json"):
+        raise ParameterError("--json and -o - both go to standard output; leave one of them out.")
+    return True
 
 
 def _several(value: Any) -> tuple[Path, ...]:

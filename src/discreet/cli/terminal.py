@@ -28,11 +28,20 @@ class _Console(Console):
 
 
 def console() -> Console:
-    """Return where tables go; wide enough for them when nobody looks and COLUMNS does not say how wide it is."""
+    """Return where tables go; wide enough for them when nobody looks and COLUMNS does not say how wide it is.
+
+    That is the error stream where standard output takes a file (``-o -``).
+    """
+    out = sys.stderr if _output_is_piped() else sys.stdout
     # No markup, no emoji: labels and file names are shown as they are.
-    plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
-    looked_at = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    plain: dict[str, Any] = {"file": out, "highlight": False, "markup": False, "emoji": False}
+    looked_at = out.isatty() or os.environ.get("COLUMNS", "").isdecimal()
     return _Console(**plain) if looked_at else _Console(**plain, width=_MOST_COLUMNS)
+
+
+def _output_is_piped() -> bool:
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and str(ctx.params.get("output")) == "-"
 
 
 def show_json(facts: Any) -> None:
