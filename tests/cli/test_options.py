@@ -62,9 +62,11 @@ GIVEN: dict[str, dict[str, list[str]]] = {
     "obfuscate": {
         "--output": ["-o other.parquet"],
         "--column": ["--column nope"],
+        "--missing": ["--missing drop --column habit gaps.csv", "--missing drop gaps.csv"],
         "--user": ["--user place"],
         "--tags": ["--tags values.csv"],
         "--seed": ["--seed 2"],
+        "--allow-outside": ["--allow-outside outside.toml"],
         "--json": ["--json"],
     },
     "estimate": {
@@ -85,13 +87,15 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--allow-copies": ["--allow-copies reports.parquet reports.parquet"],
         "--manifest": ["--manifest folder"],
         "--force": ["--force"],
+        "--allow-outside": ["--allow-outside outside.toml"],
         "--json": ["--json"],
     },
-    "verify": {"--json": ["--json"]},
+    "verify": {"--json": ["--json"], "--allow-outside": ["--allow-outside outside.toml"]},
     "audit": {
         "--draws": ["--draws 3000"],
         "--confidence": ["--confidence 0.5"],
         "--seed": ["--seed 2"],
+        "--allow-outside": ["--allow-outside outside.toml"],
         "--json": ["--json"],
     },
     "plan": {
@@ -107,6 +111,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--standard-error": ["--standard-error 0.01", "--standard-error 0"],
         "--plot": ["--plot new.svg"],
         "--force": ["--force"],
+        "--allow-outside": ["--allow-outside outside.toml"],
         "--json": ["--json"],
     },
     "simulate": {"--output": ["-o elsewhere"], "--seed": ["--seed 2"], "--json": ["--json"]},
@@ -122,6 +127,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--json": ["--json"],
     },
 }
+ABOUT_FILES = {"--bad-rows", "--trust-plan", "--allow-copies", "--manifest", "--missing"}
 # What is proved elsewhere, because no one run shows it.
 ELSEWHERE = {
     ("estimate", "--engine"): "test_estimating_on_spark.py",
@@ -160,6 +166,12 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "old.svg": "old",
         "old.parquet": "old",
     }
+    outside = tmp_path_factory.mktemp("outside") / "labels.csv"
+    outside.write_text("label\nnever\ndaily\nclinic\npark\n")
+    place = f'file = {{ path = "{outside}", label = "label" }}'
+    texts["outside.toml"] = f'epsilon = 1.5\n[domain]\n{place}\n[mechanism]\nname = "rr"\n'
+    texts["gaps.csv"] = "habit,other\nnever,1\n,2\ndaily,3\n"
+    texts["tagged_gaps.csv"] = "who,place\nu1,park\nu2,\nu4,street\n"
     for name, text in texts.items():
         (folder / name).write_text(text)
     for name in ("folder", "tagged_folder", "data"):
@@ -223,6 +235,15 @@ def test_every_option_is_entered() -> None:
     assert {form.split()[0] for form in FORMS} == set(main.commands) - OTHER_VERBS
 
 
+def _apart(words: list[str], base: list[str], form: str) -> tuple[list[str], list[str]]:
+    """Return what is given, and the form with the files that the option is about: a plan, or what is read under it."""
+    plans = [word for word in words if word.endswith(".toml")]
+    files = [word for word in words if word.endswith((".jsonl", ".parquet", ".csv", "folder"))]
+    flags = [word for word in words if word not in {*plans, *files}]
+    files = [f"tagged_{file}" if "personalized" in form else file for file in files]
+    return flags, [base[0], *(plans or base[1:2]), *(files or base[2:3]), *base[3:]]
+
+
 @pytest.mark.parametrize(
     ("form", "option"), [(form, option) for form in FORMS for option in GIVEN[form.split()[0]]], ids=str
 )
@@ -233,18 +254,12 @@ def test_it_is_used_or_refused(outcome: Any, form: str, option: str) -> None:
     for text in tried:
         words = text.split()
         # What an option is about may be other files: then the same files without it are compared.
-        flags = [
-            word
-            for word in words
-            if not word.endswith((".jsonl", ".parquet", "folder")) or words[0] in {"-o", "--data"}
-        ]
-        flags = words if option in {"--output", "--tally", "--data"} else flags
-        files = [word for word in words if word not in flags]
-        files = [f"tagged_{file}" if "personalized" in form else file for file in files]
-        start = [*base[:2], *files, *base[3:]] if files else base
+        flags, start = _apart(words, base, form) if option in {*ABOUT_FILES, "--allow-outside"} else (words, base)
         without, with_it = outcome(*start), outcome(*start, *flags)
-        assert without.code == 0 or files, without.errors
-        if with_it.code == 2 and with_it.errors != without.errors:
+        assert without.code == 0 or start != base, without.errors
+        if without.code == 2 and option in without.errors and option not in with_it.errors:
+            used.append(True)
+        elif with_it.code == 2 and with_it.errors != without.errors:
             named = option in with_it.errors or option.strip("-").replace("-", " ") in with_it.errors.replace("_", " ")
             used.append(named or "'nope'" in with_it.errors or option in {"--user", "--tags", "--target"})
             assert not with_it.written
