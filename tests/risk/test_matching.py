@@ -14,6 +14,7 @@ from slow_matching import assert_agrees, events_of, fixed, markov_factors, table
 from discreet.core.random import SeededRandom
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.kernels import matching as kernels
+from discreet.kernels.bins import Bins
 from discreet.risk.matching import match, match_rows, sum_steps
 from discreet.risk.models import SMALLEST, UNIT, Matcher, cosine, markov, tf_idf, visits
 from discreet.risk.scores import Scores
@@ -215,11 +216,34 @@ def test_the_search_among_thresholds(values: list[int], data: st.DataObject) -> 
     thresholds = np.array(sorted(values), dtype=np.int64)
     near = [v + d for v in values for d in (-1, 0, 1)]
     scores = np.array(data.draw(st.lists(st.integers(-(2**61), 2**61), min_size=1, max_size=5)) + near, dtype=np.int64)
-    room = kernels._room(1)
-    for score in scores:
-        kernels._locate(room, 0, int(score), kernels._Bins.of(thresholds).parts)
-        below, upto = (int(np.searchsorted(thresholds, score, side)) for side in ("left", "right"))
-        assert room[4][0] == below + upto
+    places = np.empty(len(scores), np.int32)
+    kernels._locate(scores, len(scores), Bins.of(thresholds).parts, places)
+    assert places.tolist() == sum(np.searchsorted(thresholds, scores, side) for side in ("left", "right")).tolist()
+
+
+def test_thresholds_that_crowd_in_one_cell() -> None:
+    """A cell with many thresholds, beside a scale that is far wider."""
+    thresholds = np.array([0, *range(2**40, 2**40 + 600), 2**41, 2**60], dtype=np.int64)
+    scores = np.concatenate([thresholds + d for d in (-1, 0, 1)])
+    bins, places = Bins.of(thresholds), np.empty(len(scores), np.int32)
+    assert np.diff(bins.first).max() > 2
+    kernels._locate(scores, len(scores), bins.parts, places)
+    assert places.tolist() == sum(np.searchsorted(thresholds, scores, side) for side in ("left", "right")).tolist()
+
+
+@pytest.mark.parametrize("model", [markov, visits, cosine, tf_idf])
+@pytest.mark.parametrize("places", [5, 150, 3000])
+def test_ranks_of_a_crowd_and_of_a_few(model: Callable[[Split], Matcher], places: int) -> None:
+    """Whether all sums are gone through or those begun are listed, ranks and samples are those of single pairs."""
+    rng = np.random.default_rng(places)
+    matcher = model(by_half(Traces.of(np.repeat(np.arange(120), 10), rng.integers(0, places, 1200))))
+    problem = matcher.problem
+    probes, owners = (one.ravel() for one in np.mgrid[: matcher.probes, : matcher.candidates])
+    matrix = kernels.scores_of_pairs(problem, probes, owners).reshape(matcher.probes, -1)
+    found = match(matcher, sample=10**9, random=SeededRandom(1))
+    assert_agrees(found, problem.users, matrix)
+    others = np.delete(matrix.ravel(), np.arange(matcher.probes) * matcher.candidates + problem.users)
+    assert sorted(found.impostor_sample.tolist()) == sorted(others.tolist())
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.kernels.bins import SHIFT_BITS, Bins
 from discreet.kernels.compiling import compiled
 from discreet.kernels.parallel import map_blocks
 
@@ -33,8 +34,9 @@ _Floats = NDArray[np.float64]
 # A task has sums and counts of its own, so there are few of them; their number does not depend on the threads.
 _MOST_TASKS = 64
 _LEAST_ROWS = 64
-_COARSE_BITS = 12
-_CELLS_PER_THRESHOLD = 4
+# With more additions than one for so many candidates, all sums are gone through; with fewer, a list of those begun.
+_CROWDED = 2
+_EVERYBODY = -1
 
 
 def _none(dtype: type) -> Callable[[], NDArray[Any]]:
@@ -114,7 +116,7 @@ def rank(
         counts of the other candidates' scores: below the first threshold, equal to it, between it and the second,
         and so on; and the ``(p,)`` scores of the pairs.
     """
-    bins, people = _Bins.of(thresholds).parts, (problem.users, problem.candidates, genuine)
+    bins, people = Bins.of(thresholds).parts, (problem.users, problem.candidates, genuine)
     greater, ties = np.empty(genuine.size, np.int64), np.empty(genuine.size, np.int64)
     total, lock = np.zeros(2 * thresholds.size + 1, np.int64), threading.Lock()
     order = np.argsort(pairs[0], kind="stable")
@@ -144,7 +146,7 @@ def sum_steps(problem: Problem, thresholds: _Ints, values: _Floats, *, threads: 
     Returns:
         Sums, shape ``(m,)``.
     """
-    bins, sums = _Bins.of(thresholds).parts, np.empty(problem.users.size)
+    bins, sums = Bins.of(thresholds).parts, np.empty(problem.users.size)
 
     def work(start: int, stop: int) -> None:
         _sum_steps(problem.parts, problem.candidates, (bins, values), (start, stop), sums)
@@ -158,71 +160,31 @@ def rows_per_task(rows: int) -> int:
     return max(-(-rows // _MOST_TASKS), _LEAST_ROWS)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Bins:
-    """Thresholds, and where to begin to look for a score among them.
-
-    Coarse cells are equally wide, and each is cut into the more fine ones, the more thresholds it has, since nobody
-    knows where scores crowd: log-likelihoods do at one end, likelihood ratios at the other.
-
-    Attributes:
-        thresholds: ``(k,)``.
-        first: the first threshold from the beginning of each fine cell on, and one entry more.
-        coarse: ``(2, c)`` the first fine cell of each coarse one, and by how many bits these are narrower.
-        shift: a coarse cell is 2^shift wide.
-    """
-
-    thresholds: _Ints
-    first: _Numbers
-    coarse: _Ints
-    shift: int
-
-    @classmethod
-    def of(cls, thresholds: _Ints) -> "_Bins":
-        if not thresholds.size:
-            return cls(thresholds, np.zeros(2, np.int32), np.zeros((2, 1), np.int64), 0)
-        above = thresholds - thresholds[0]
-        shift = max(int(above[-1]).bit_length() - _COARSE_BITS, 0)
-        inside = np.bincount(above >> shift)
-        # bit_length of how many fine cells there should be, which are not narrower than 1.
-        bits = np.minimum(np.ceil(np.log2(np.maximum(_CELLS_PER_THRESHOLD * inside, 1))).astype(np.int64), shift)
-        starts = np.concatenate([[0], np.cumsum(1 << bits)])
-        fine = np.arange(starts[-1]) - np.repeat(starts[:-1], 1 << bits)
-        begins = np.repeat(np.arange(inside.size) << shift, 1 << bits) + (fine << np.repeat(shift - bits, 1 << bits))
-        first = np.append(np.searchsorted(above, begins), thresholds.size).astype(np.int32)
-        return cls(thresholds, first, np.stack([starts[:-1], shift - bits]), shift)
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        return self.thresholds, self.first, self.coarse, self.shift
-
-
 @compiled()
-def _locate(room: Any, found: int, floor: int, bins: Any) -> None:
-    """Find, for everybody touched and for the floor, twice the thresholds below the score, plus 1 if it is one.
+def _locate(scores: _Ints, found: int, bins: Any, places: _Numbers) -> None:
+    """Find, for each score, twice the thresholds below it, plus 1 if it is one.
 
     In one piece for all of them: a call per score, of a function that takes arrays, would cost more than the search.
+    Without a branch where a cell has at most one threshold, and unsigned, which spares the check for negative indices.
     """
-    thresholds, first, coarse, shift = bins
-    sums, touched, _, _, places = room
-    for i in range(found + 1):
-        score = floor + (sums[touched[i]] if i < found else 0)
-        if thresholds.size == 0 or score < thresholds[0]:
-            places[i] = 0
-        elif score > thresholds[-1]:
-            places[i] = 2 * thresholds.size
-        else:
-            above = score - thresholds[0]
-            wide = above >> shift
-            cell = coarse[0, wide] + ((above - (wide << shift)) >> coarse[1, wide])
-            low, high = first[cell], first[cell + 1]
+    thresholds, (least, most), first, coarse, shift = bins
+    for i in range(found):
+        score = scores[i]
+        above = min(max(score, least), most) - least
+        wide = above >> shift
+        begin = coarse[np.uint64(wide)]
+        cell = np.uint64((begin >> SHIFT_BITS) + ((above - (wide << shift)) >> (begin & ((1 << SHIFT_BITS) - 1))))
+        low = np.uint64(first[cell])
+        low += np.uint64(thresholds[low] < score)
+        if thresholds[low] < score:
+            high = np.uint64(first[cell + np.uint64(1)])
             while low < high:
-                middle = (low + high) >> 1
+                middle = (low + high) >> np.uint64(1)
                 if thresholds[middle] < score:
-                    low = middle + 1
+                    low = middle + np.uint64(1)
                 else:
                     high = middle
-            places[i] = 2 * low + (low < thresholds.size and thresholds[low] == score)
+        places[i] = np.uint64(2) * low + np.uint64(thresholds[low] == score)
 
 
 @compiled()
@@ -257,7 +219,7 @@ def _worth(seen: int, total: int, contrast: float, floor: float, scale: float) -
 def _add_reports(parts: Any, probe: int, room: Any) -> int:
     _, index, queries, worth = parts
     reports, contrasts, totals, floor, scale = worth
-    sums, touched, seen, here, _ = room
+    sums, touched, seen, here = room[:4]
     found = 0
     for report in range(reports[probe], reports[probe + 1]):
         for i in range(_add_row(index, queries, report, seen, here)):
@@ -279,6 +241,49 @@ def _add_probe(parts: Any, probe: int, room: Any) -> int:
 
 
 @compiled()
+def _add_crowd(parts: Any, probe: int, room: Any) -> int:
+    """Add one probe up; return how many are listed, or that all sums are to be gone through since most are begun."""
+    offsets, owners, weights = parts[1]
+    rows, features, counts = parts[2]
+    sums, additions = room[0], 0
+    if not parts[3][0].size:
+        for q in range(rows[probe], rows[probe + 1]):
+            additions += offsets[features[q] + 1] - offsets[features[q]]
+    if additions * _CROWDED < sums.size:
+        return _add_probe(parts, probe, room)
+    for q in range(rows[probe], rows[probe + 1]):
+        feature, count = features[q], np.int64(counts[q])
+        for i in range(offsets[feature], offsets[feature + 1]):
+            sums[owners[i]] += count * weights[i]
+    return _EVERYBODY
+
+
+@compiled()
+def _take(room: Any, found: int, floor: int) -> int:
+    """Write down the scores of those who gained something, then the floor; forget the sums; return how many they are.
+
+    Args:
+        room: of the task.
+        found: as many are listed, or `_EVERYBODY`.
+        floor: of the probe.
+    """
+    sums, touched, scores = room[0], room[1], room[5]
+    taken = 0
+    if found == _EVERYBODY:
+        for i in range(sums.size):
+            scores[taken] = floor + sums[i]
+            taken += sums[i] > 0
+            sums[i] = 0
+    else:
+        for i in range(found):
+            scores[taken] = floor + sums[touched[i]]
+            taken += sums[touched[i]] > 0
+            sums[touched[i]] = 0
+    scores[taken] = floor
+    return taken
+
+
+@compiled()
 def _room(candidates: int) -> Any:
     # One place more than there are candidates: the last one written may be thrown away.
     sums, touched, places = (
@@ -286,7 +291,12 @@ def _room(candidates: int) -> Any:
         np.empty(candidates + 1, np.int32),
         np.empty(candidates + 1, np.int32),
     )
-    return sums, touched, np.zeros(candidates, np.int64), np.empty(candidates + 1, np.int32), places
+    seen, here, scores = (
+        np.zeros(candidates, np.int64),
+        np.empty(candidates + 1, np.int32),
+        np.empty(candidates + 1, np.int64),
+    )
+    return sums, touched, seen, here, places, scores
 
 
 @compiled()
@@ -295,24 +305,21 @@ def _rank(parts: Any, people: Any, asked: Any, rows: Any, out: Any) -> None:
     bins, (starts, owners, order) = asked
     greater, ties, counts, kept = out
     room = _room(candidates)
-    sums, touched, places = room[0], room[1], room[4]
+    sums, places, scores = room[0], room[4], room[5]
     for probe in range(rows[0], rows[1]):
-        found, own, floor = _add_probe(parts, probe, room), genuine[probe], parts[0][probe]
+        found, own, floor = _add_crowd(parts, probe, room), genuine[probe], parts[0][probe]
         for i in range(starts[probe], starts[probe + 1]):
             kept[order[i]] = floor + sums[owners[i]]
-        sums[users[probe]], above, equal, others = 0, 0, 1, 0
-        _locate(room, found, floor, bins)
-        for i in range(found):
-            gain = sums[touched[i]]
-            sums[touched[i]] = 0
-            # Nothing is gained by oneself only, who was set to 0 above.
-            if gain > 0:
-                others += 1
-                above += floor + gain > own
-                equal += floor + gain == own
-                counts[places[i]] += 1
+        # Oneself is nobody else: gains nothing, and is not among the rest either.
+        sums[users[probe]], above, equal = 0, 0, 1
+        others = _take(room, found, floor)
+        _locate(scores, others + 1, bins, places)
+        for i in range(others):
+            above += scores[i] > own
+            equal += scores[i] == own
+            counts[places[i]] += 1
         rest = candidates - 1 - others
-        counts[places[found]] += rest
+        counts[places[others]] += rest
         greater[probe] = above + rest * (floor > own)
         ties[probe] = equal + rest * (floor == own)
 
@@ -321,14 +328,14 @@ def _rank(parts: Any, people: Any, asked: Any, rows: Any, out: Any) -> None:
 def _sum_steps(parts: Any, candidates: int, steps: Any, rows: Any, totals: _Floats) -> None:
     bins, values = steps
     room = _room(candidates)
-    sums, touched, places = room[0], room[1], room[4]
+    places, scores = room[4], room[5]
     for probe in range(rows[0], rows[1]):
-        found = _add_probe(parts, probe, room)
-        _locate(room, found, parts[0][probe], bins)
+        # In the order in which they are begun, which decides how the sum is rounded.
+        found = _take(room, _add_probe(parts, probe, room), parts[0][probe])
+        _locate(scores, found + 1, bins, places)
         total = (candidates - found) * values[(places[found] + 1) >> 1]
         for i in range(found):
             total += values[(places[i] + 1) >> 1]
-            sums[touched[i]] = 0
         totals[probe] = total
 
 

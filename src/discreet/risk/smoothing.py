@@ -46,6 +46,7 @@ def _log_likelihoods(part: Traces, rows: KeyCounts, totals: IntArray) -> tuple[F
     lengths = np.repeat(part.lengths, np.diff(rows.offsets))[again]
     counts = rows.counts[again].astype(np.float64)
     ratios = (counts - 1) / (lengths - 1) / (others[again] / (totals.sum() - 1))
-    sums = np.array([float(counts @ np.log1p((1 - share) / share * ratios)) for share in SHARES])
+    # No product of vectors: its threads would wait for each other longer than they work.
+    sums = np.array([float((counts * np.log1p((1 - share) / share * ratios)).sum()) for share in SHARES])
     events = alone + int(counts.sum())
     return sums + events * np.log(SHARES), events
