@@ -254,7 +254,8 @@ def _add_crowd(parts: Any, probe: int, room: Any) -> int:
     for q in range(rows[probe], rows[probe + 1]):
         feature, count = features[q], np.int64(counts[q])
         for i in range(offsets[feature], offsets[feature + 1]):
-            sums[owners[i]] += count * weights[i]
+            # Unsigned: it spares the check for negative indices.
+            sums[np.uint32(owners[np.uint64(i)])] += count * weights[np.uint64(i)]
     return _EVERYBODY
 
 
@@ -317,7 +318,7 @@ def _rank(parts: Any, people: Any, asked: Any, rows: Any, out: Any) -> None:
         for i in range(others):
             above += scores[i] > own
             equal += scores[i] == own
-            counts[places[i]] += 1
+            counts[np.uint32(places[i])] += 1
         rest = candidates - 1 - others
         counts[places[others]] += rest
         greater[probe] = above + rest * (floor > own)

@@ -63,8 +63,10 @@ def _among_all(index: Any, queries: Any, probe: int, gain: int, sums: _Ints) -> 
     for q in range(rows[probe], rows[probe + 1]):
         feature, count = features[q], np.int64(counts[q])
         for i in range(offsets[feature], offsets[feature + 1]):
-            after = sums[owners[i]] + count * weights[i]
-            sums[owners[i]] = after
+            # Unsigned: it spares the check for negative indices.
+            owner = np.uint32(owners[np.uint64(i)])
+            after = sums[owner] + count * weights[np.uint64(i)]
+            sums[owner] = after
             beaten |= after > gain
         if beaten:
             break
