@@ -438,8 +438,8 @@ FAULTS = [
     Fault(
         "values are promised what their neighbours are",
         "core/epsilons.py",
-        "sealed(levels.astype(np.int64))",
-        "sealed(np.roll(levels, 1).astype(np.int64))",
+        "return cls(tuple(different), sealed(levels))",
+        "return cls(tuple(different), sealed(np.roll(levels, 1)))",
         CONTRACT,
     ),
     Fault(
