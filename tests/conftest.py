@@ -18,6 +18,9 @@ settings.register_profile(
 )
 settings.load_profile("fixed")
 
+# Workers of pytest say how wide they are; programs that write into a pipe are told by nobody.
+os.environ.pop("COLUMNS", None)
+
 # Real data sets, where somebody has put them beside the sources.
 _BESIDE = Path(__file__).parents[2] / "shared" / "data"
 if _BESIDE.is_dir():

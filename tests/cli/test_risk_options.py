@@ -78,6 +78,7 @@ VALUES: dict[str, list[object]] = {
     "fail_above": [0.0],
     "output": ["FOLDER"],
     "seed": [2],
+    "allow_outside": [],
     "as_json": [],
     "debug": ["FILE"],
 }
@@ -148,6 +149,20 @@ def turned(inputs: Inputs, form: str) -> None:
     assert found.stdout != done("risk", *inputs.base(form))
 
 
+def reads_outside(inputs: Inputs, form: str) -> None:
+    (inputs.folder / "labels.csv").write_text("\n".join(["place", *PLACES]) + "\n")
+    (inputs.folder / "below").mkdir()
+    path = inputs.folder / "below" / "plan.toml"
+    path.write_text(
+        'epsilon = 1\n[domain]\nfile = { path = "../labels.csv", label = "place" }\n[mechanism]\nname = "rr"\n'
+    )
+    words = ["compare", path, "--users", 100] if form == COMPARE else [*inputs.base(form), "--plan", path]
+    assert "--allow-outside" in refusal("risk", *words)
+    done("risk", *words, "--allow-outside")
+    if form == TRACES:
+        assert "goes with --plan" in refusal("risk", *inputs.base(form), "--allow-outside")
+
+
 def keeps(inputs: Inputs, form: str) -> None:
     assert run("risk", *inputs.base(form), "--debug", inputs.folder / "trace.txt").exit_code == 0
 
@@ -158,6 +173,7 @@ OTHERWISE: dict[str, Callable[[Inputs, str], None]] = {
     "output": writes,
     "failed": failed_scores,
     "distance": turned,
+    "allow_outside": reads_outside,
     "debug": keeps,
 }
 

@@ -36,6 +36,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "fail_above": _FORMS,
     "output": (TRACES,),
     "seed": (TRACES, SCORES),
+    "allow_outside": (TRACES, COMPARE),
     "as_json": _FORMS,
     "debug": _FORMS,
 }
@@ -70,6 +71,8 @@ def _check_together(form: str, given: Collection[str], options: dict[str, Any]) 
         raise ParameterError("--mechanism goes with --epsilon; without it events are published as they are.")
     if form == TRACES and "reports" in given and not obfuscated:
         raise ParameterError("--reports goes with --plan or --epsilon; without them events are published as they are.")
+    if form == TRACES and "allow_outside" in given and "plan" not in given:
+        raise ParameterError("--allow-outside goes with --plan; leave it out.")
     if "attack" in given and obfuscated:
         raise ParameterError("--attack is for events as they are; reports are attacked by their likelihood.")
     limit = options["fail_above"]
