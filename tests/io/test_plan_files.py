@@ -79,7 +79,7 @@ def test_verbs_that_load_plans(folder: Path, tmp_path: Path) -> None:
         assert (result.exit_code, "--allow-outside" in result.stderr) == (2, True), result.output
         assert CliRunner().invoke(main, [*arguments, "--allow-outside"]).exit_code == 0, verb
     result = CliRunner().invoke(main, ["risk", str(values), "--allow-outside"])
-    assert (result.exit_code, "there is none" in result.stderr) == (2, True)
+    assert (result.exit_code, "goes with --plan" in result.stderr) == (2, True)
 
 
 def test_the_epsilon_of_a_plan_need_not_be_given(folder: Path) -> None:

@@ -13,7 +13,7 @@ from discreet import __version__
 from discreet.cli.counts import Count
 from discreet.cli.lazily import Verbs
 from discreet.cli.outputs import InputFile, OutputFile, OutputFolder
-from discreet.cli.plans import allow_outside, refuse_unused
+from discreet.cli.plans import allow_outside
 from discreet.io.suffixes import ESTIMATES, PICTURES, REPORTS, TALLIES, spelled
 
 METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em")
@@ -357,8 +357,6 @@ def risk(tables: tuple[Path, ...], **options: Any) -> None:
     from discreet.cli.assessing import assess_tables, compare_plans
     from discreet.cli.scoring import assess_scores
 
-    if form != COMPARE and options.get("plan") is None:
-        refuse_unused()
     if form == COMPARE:
         compare_plans(list(tables[1:]), **options)
     elif form == SCORES:

@@ -30,16 +30,6 @@ def allows_outside() -> bool:
     return ctx is not None and bool(ctx.meta.get(_ALLOWED, False))
 
 
-def refuse_unused() -> None:
-    """Refuse ``--allow-outside`` where there is no plan.
-
-    Raises:
-        UsageError: if it was given.
-    """
-    if allows_outside():
-        raise click.UsageError("--allow-outside goes with a plan, and there is none; leave it out.")
-
-
 def load_plan(path: Path) -> "Plan":
     """Read a plan as the verb that runs was told to.
 
