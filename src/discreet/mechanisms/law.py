@@ -160,7 +160,7 @@ class BlockMechanism:
     @property
     def tally_suffices(self) -> bool:
         """Whether a tally says all that reports say: blocks are counted, or are single values."""
-        return (isinstance(self.law, CountedBlocks) and not self.clear_blocks) or block_size(self.law) == 1
+        return (isinstance(self.law, CountedBlocks) and not self.clear_blocks) or self._block_size == 1
 
     @cached_property
     def contrasts(self) -> PerValue:
@@ -333,6 +333,10 @@ class BlockMechanism:
         if slots is not None and len(reports.clear):
             np.add.at(clear, ~slots[reports.clear], 1)
 
+    @cached_property
+    def _block_size(self) -> Fraction | None:
+        return block_size(self.law)
+
     def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return whether nonnegative counts could be those of n reports."""
         told = total(clear)
@@ -341,7 +345,7 @@ class BlockMechanism:
             return False
         if not len(support):
             return told == n
-        size = 1 if isinstance(self.law, CountedBlocks) else block_size(self.law)
+        size = 1 if isinstance(self.law, CountedBlocks) else self._block_size
         return size is None or total(support) == size * blocks
 
     def empty_tally(self) -> Tally:
