@@ -1,0 +1,26 @@
+"""The structure may change; reports, tallies, fingerprints and estimates may not."""
+
+import json
+from typing import Any
+
+import pytest
+
+from golden import FILE, facts, mechanisms
+
+GOLDEN: dict[str, Any] = json.loads(FILE.read_text())
+MECHANISMS = dict(mechanisms())
+_ROUNDING = {"rel": 1e-9, "abs": 1e-7}
+
+
+def test_the_file_is_of_these_mechanisms() -> None:
+    assert set(GOLDEN) == set(MECHANISMS)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_mechanism_does_what_it_did(name: str) -> None:
+    was, now = dict(GOLDEN[name]), facts(MECHANISMS[name])
+    assert now.pop("estimates") == {
+        method: pytest.approx(numbers, **_ROUNDING) for method, numbers in was.pop("estimates").items()
+    }
+    assert now.pop("errors", []) == pytest.approx(was.pop("errors", []), **_ROUNDING)
+    assert now == was

@@ -1,0 +1,110 @@
+"""What every mechanism made, counted and estimated when the golden file was written.
+
+A change of the structure must not change a report, a tally, a fingerprint or an estimate. ``python tests/golden.py``
+writes the file anew, which only a change that is meant may do; ``python tests/golden.py FILE`` writes every number in
+full to another file, for comparing two states of the sources on one machine to the last bit.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.core.domain import Domain
+from discreet.core.estimate import Estimate
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.estimators import METHODS, estimate
+from discreet.estimators.tags import estimate_personalized
+from discreet.mechanisms import Channel, Mechanism, RandomizedResponse
+from discreet.mechanisms.personalized import Personalized
+from laws import SIZES, cases
+
+FILE = Path(__file__).with_name("golden.json")
+REPORTS = 300
+_DIGITS = 16
+
+
+def mechanisms() -> Iterator[tuple[str, Mechanism | Personalized]]:
+    """Yield every block mechanism of the contract suites, explicit channels, and a personalized one."""
+    for case in cases(SIZES, (1.0, 4.0)):
+        yield str(case), case.mechanism
+    some = np.random.default_rng(5)
+    for size in (2, 7, 24):
+        yield f"channel/{size}", Channel(some.dirichlet(np.ones(size + 3), size), Domain(range(size), sensitive=[0]))
+    domain = Domain(range(7), sensitive=[3])
+    yield "channel of rr/1of7", RandomizedResponse(domain, 1.0).channel()
+    yield "personalized/1of7", Personalized(domain, 1.0, tags=["home", "work"])
+
+
+def facts(mechanism: Mechanism | Personalized, *, exact: bool = False) -> dict[str, Any]:
+    """Return what a mechanism does with the same values and words: digests of whole numbers, and sums of others."""
+    size = mechanism.domain.size
+    codes = np.arange(REPORTS) ** 2 % size
+    if isinstance(mechanism, Personalized):
+        reports = mechanism.common.obfuscate_codes(codes, random=SeededRandom(11))
+        tally = mechanism.common.tally(reports)
+        found = [estimate_personalized(mechanism, reports, method=method).estimate for method in METHODS]
+    else:
+        reports = mechanism.obfuscate_codes(codes, random=SeededRandom(11))
+        tally = mechanism.tally(reports)
+        found = [estimate(mechanism, reports, method=method) for method in METHODS]
+    told: dict[str, Any] = {
+        "plan": mechanism.fingerprint,
+        "epsilon": mechanism.guarantee.realised.hex(),
+        "reports": _digest(reports),
+        "tally": _digest(tally),
+        "estimates": {one: _numbers(each, exact) for one, each in zip(METHODS, found, strict=True)},
+    }
+    if not isinstance(mechanism, Personalized):
+        told["errors"] = _expected(mechanism, exact)
+    return told
+
+
+def _expected(mechanism: Any, exact: bool) -> list[Any]:
+    uneven = np.arange(1, mechanism.domain.size + 1) / np.arange(1, mechanism.domain.size + 1).sum()
+    errors = mechanism.expected_standard_errors(50, uneven)
+    return [
+        _sum(np.array([mechanism.worst_case_mse(50), mechanism.expected_mse(50, uneven)]), exact),
+        _sum(errors, exact),
+    ]
+
+
+def _numbers(estimate: Estimate, exact: bool) -> list[Any]:
+    return [_sum(estimate.frequencies, exact), _sum(estimate.standard_errors, exact)]
+
+
+def _sum(numbers: Any, exact: bool) -> Any:
+    """Return a sum in which every number has a weight of its own; or all of them to the last bit."""
+    if exact:
+        return [float(number).hex() for number in numbers]
+    return float(numbers @ np.cos(np.arange(len(numbers))))
+
+
+def _digest(data: Reports | Tally) -> str:
+    digest = sha256(str(data.n).encode())
+    if isinstance(data, Tally):
+        columns = [("support", data.support), ("clear", data.clear)]
+    else:
+        in_clear = [] if data.in_clear is None else [("in_clear", data.in_clear)]
+        columns = [*in_clear, ("clear", data.clear), *sorted(data.blocks.items())]
+    for name, column in columns:
+        digest.update(f"{name} {column.dtype} {column.shape}".encode() + np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()[:_DIGITS]
+
+
+def main() -> None:
+    """Write the file, or all numbers in full to the file that is named."""
+    exact = len(sys.argv) > 1
+    told = {name: facts(mechanism, exact=exact) for name, mechanism in mechanisms()}
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in told.items())
+    (Path(sys.argv[1]) if exact else FILE).write_text(f"{{\n{lines}\n}}\n")
+
+
+if __name__ == "__main__":
+    main()
