@@ -29,16 +29,29 @@ if _BESIDE.is_dir():
 
 # Handed out one by one, twenty thousand short tests would wait for each other.
 _PARTS = 8
+# Handed out whole, and before all others: what they prepare once is dear, and the last tests to run should be short.
+_WHOLE = ("spark", "test_distributions", "test_closed_forms", "test_reproduce")
 
 
-class SparkTogether(LoadScopeScheduling):
-    """Hands out a part of a file at a time, but all tests of Spark together: its cluster is started once."""
+class DearFirst(LoadScopeScheduling):
+    """Hands out a part of a file at a time, but whole and first what is dear: all tests of Spark need one cluster."""
+
+    def __init__(self, config: Any, log: Any) -> None:
+        super().__init__(config, log)
+        # In the order of the collection, not by the number of tests.
+        config.option.loadscopereorder = False
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return "spark" if "spark" in file else f"{file} {crc32(nodeid.encode()) % _PARTS}"
+        whole = next((name for name in _WHOLE if name in file), None)
+        return whole or f"{file} {crc32(nodeid.encode()) % _PARTS}"
 
 
-def pytest_xdist_make_scheduler(config: Any, log: Any) -> SparkTogether:
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """Put first what is handed out first; sorting keeps the order of the others."""
+    items.sort(key=lambda item: next((i for i, name in enumerate(_WHOLE) if name in item.nodeid), len(_WHOLE)))
+
+
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> DearFirst:
     """Return how tests are handed out."""
-    return SparkTogether(config, log)
+    return DearFirst(config, log)

@@ -55,6 +55,9 @@ FORMS: dict[str, list[str]] = {
     "plan for a risk": ["plan", "plan.toml", "--users", "1000", "--identification-error", "0.9"],
     "simulate": ["simulate", "study.toml", "--seed", "1"],
     "reproduce --list": ["reproduce", "--list"],
+    "manifest": ["manifest", "folder"],
+    "stamp": ["stamp", "plan.toml", "bare.parquet", "-o", "stamped.parquet"],
+    "examples": ["examples", "new"],
 }
 TALLIED = [form for form in FORMS if form.startswith("estimate") and form.split()[1] not in {"mle", "em"}]
 # By verb and option, what is given; more than one where one shows it in one form and another in another.
@@ -126,6 +129,14 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--output": ["-o elsewhere"],
         "--json": ["--json"],
     },
+    "manifest": {"--json": ["--json"]},
+    "stamp": {
+        "--output": ["-o other.parquet"],
+        "--bad-rows": ["--bad-rows 0.5 bad.jsonl"],
+        "--allow-outside": ["--allow-outside outside.toml"],
+        "--json": ["--json"],
+    },
+    "examples": {"--json": ["--json"]},
 }
 ABOUT_FILES = {"--bad-rows", "--trust-plan", "--allow-copies", "--manifest", "--missing"}
 # What is proved elsewhere, because no one run shows it.
@@ -135,9 +146,10 @@ ELSEWHERE = {
     ("estimate", "--temporary"): "test_where_blocks_go",
     ("obfuscate", "--force"): "test_outputs_are_replaced_with_force",
     ("reproduce", "--list"): "test_reproducing.py",
+    **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("manifest", "stamp", "examples")},
 }
-OTHER_VERBS = {"risk", "manifest", "stamp", "examples"}
-"""Whose options are proved with the verbs, in files of their own."""
+OTHER_VERBS = {"risk"}
+"""Whose options are proved in a file of their own."""
 
 
 @dataclass(frozen=True)
@@ -174,8 +186,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts["tagged_gaps.csv"] = "who,place\nu1,park\nu2,\nu4,street\n"
     for name, text in texts.items():
         (folder / name).write_text(text)
-    for name in ("folder", "tagged_folder", "data"):
+    for name in ("folder", "tagged_folder", "data", "listed", "shown"):
         (folder / name).mkdir()
+    (folder / "shown" / "census.toml").write_text("mine")
     (folder / "data" / "foursquare_nyc.parquet").write_text("not read")
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
@@ -185,6 +198,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "obfuscate plan.toml values.csv -o folder/a.parquet --seed 9",
             "obfuscate tags.toml places.csv -o tagged_reports.parquet --seed 7 --user who --tags t.csv",
             "estimate plan.toml reports.parquet --tally kept.tally.parquet",
+            "obfuscate plan.toml values.csv -o listed/a.parquet --seed 9",
+            "manifest listed",
             "obfuscate tags.toml places.csv -o tagged_r.jsonl --seed 7 --user who --tags t.csv",
             "obfuscate tags.toml places.csv -o tagged_folder/a.parquet --seed 7 --user who --tags t.csv",
         ):
@@ -302,6 +317,9 @@ def test_blocks_that_there_are_not_go_nowhere(outcome: Any, form: str, option: l
         ("estimate plan.toml reports.parquet -o", "old.csv"),
         ("estimate plan.toml reports.parquet --plot", "old.svg"),
         ("plan plan.toml --epsilon 1 --users 10 --plot", "old.svg"),
+        ("manifest", "listed"),
+        ("stamp plan.toml bare.parquet -o", "old.parquet"),
+        ("examples", "shown"),
     ],
 )
 def test_outputs_are_replaced_with_force(outcome: Any, command: str, old: str) -> None:

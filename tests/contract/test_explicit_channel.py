@@ -10,7 +10,8 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.errors import DiscreetError
+from discreet.core.reports import Reports
+from discreet.errors import DataError, DiscreetError
 from discreet.mechanisms import Channel
 
 RANGE = 1 << 64
@@ -156,3 +157,17 @@ def test_draws_follow_the_matrix(channel: Channel) -> None:
         reports = channel.obfuscate_codes(np.full(200_000, code), random=SeededRandom(code))
         counts = np.bincount(reports.blocks["output"], minlength=5)
         multinomial(f"row {code}", counts, channel.matrix[code], rival=np.roll(channel.matrix[code], 1))
+
+
+def test_reports_in_clear_are_none_of_its(channel: Channel) -> None:
+    reports = channel.obfuscate_codes([0, 1], random=SeededRandom(1))
+    mixed = Reports(
+        channel.fingerprint,
+        3,
+        np.array([True, False, False]),
+        np.zeros(1, dtype=np.uint8),
+        dict(reports.blocks),
+        simulated=True,
+    )
+    with pytest.raises(DataError, match="none a value in clear"):
+        channel.tally(mixed)

@@ -17,7 +17,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_source, fresh_words
 from discreet.core.reports import Column, Reports, smallest_unsigned
 from discreet.core.tally import Tally, total
-from discreet.errors import ParameterError
+from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.consistency import refuse_unfit_reports, refuse_unfit_tally
 from discreet.theory.worst import worst_distribution
 
@@ -170,6 +170,8 @@ class Channel:
     def tally(self, reports: Reports) -> Tally:
         """Count the outputs; errors as for `BlockMechanism.tally`."""
         refuse_unfit_reports(self, reports)
+        if len(reports.clear):
+            raise DataError("reports of an explicit channel must each have an output, and none a value in clear.")
         counts = np.bincount(reports.blocks["output"], minlength=self.outputs).astype(np.int64)
         return Tally(self.fingerprint, reports.n, counts, np.zeros(0, dtype=np.int64), reports.simulated)
 

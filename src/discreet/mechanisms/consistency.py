@@ -4,11 +4,12 @@ What is read from outside is judged row by row where it is read (`discreet.io.wi
 hand has the same plan's mark, but need not be what its mechanism makes.
 """
 
+from contextlib import suppress
 from typing import Protocol
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.reports import Blocks, Column, Reports, refuse_strangers
 from discreet.core.tally import Tally
@@ -71,22 +72,32 @@ def refuse_unfit_reports(mechanism: Maker, reports: object) -> Reports:
             raise DataError(f"column {name!r} of reports of this mechanism must be {np.dtype(column.dtype)}{width}.")
     if reports.block_count != reports.n - (0 if mechanism.clear_blocks else len(reports.clear)):
         raise DataError("reports of this mechanism must each have a block, or a value in clear in its place.")
-    _refuse_clear(mechanism, reports)
     return reports
 
 
-def _refuse_clear(mechanism: Maker, reports: Reports) -> None:
-    codes, domain = reports.clear, mechanism.domain
+def counted_in_clear(domain: Domain, codes: AnyArray) -> IntArray:
+    """Return ``(|X_N|,)`` how often each value that is not sensitive came in clear.
+
+    Args:
+        domain: of the mechanism.
+        codes: ``(m,)`` integers.
+
+    Raises:
+        DataError: if one of them is of a sensitive value, or of none.
+    """
+    slots = domain.slots
     if not len(codes):
-        return
+        return np.zeros(domain.clear_count, dtype=np.int64)
+    if slots is not None and codes.max() < domain.size and (codes.dtype.kind == "u" or codes.min() >= 0):
+        # A sensitive value's rank is not below 0, and no number below 0 can be counted.
+        with suppress(ValueError):
+            return np.bincount(~slots[codes], minlength=domain.clear_count).astype(np.int64, copy=False)
     wrong = (codes >= domain.size) | (codes < 0)
-    if not wrong.any():
-        wrong = domain.sensitive[codes]
-    if wrong.any():
-        raise DataError(
-            f"{np.count_nonzero(wrong)} of {len(codes)} codes in clear are of no value that may go in clear; "
-            "take reports as the mechanism made them."
-        )
+    wrong = wrong | domain.sensitive[np.where(wrong, 0, codes)]
+    raise DataError(
+        f"{np.count_nonzero(wrong)} of {len(codes)} codes in clear are of no value that may go in clear; "
+        "take reports as the mechanism made them."
+    )
 
 
 def refuse_flaws(mechanism: Maker, reports: Reports) -> None:

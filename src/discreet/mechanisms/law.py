@@ -39,7 +39,7 @@ from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, CountedBlocks, block_size, level_counts, spread
 from discreet.mechanisms.channel import Channel
-from discreet.mechanisms.consistency import refuse_unfit_reports, refuse_unfit_tally
+from discreet.mechanisms.consistency import counted_in_clear, refuse_unfit_reports, refuse_unfit_tally
 from discreet.theory.decoder import Decoder, PerValue
 from discreet.theory.lasting import Lasting
 from discreet.theory.moments import Moments
@@ -318,7 +318,9 @@ class BlockMechanism:
         support = np.zeros(self.support_size, dtype=np.int64)
         if len(support):
             self.law.add_counts(reports.blocks, support)
-        return Tally(self.fingerprint, reports.n, support, self._clear_counts(reports.clear), reports.simulated)
+        return Tally(
+            self.fingerprint, reports.n, support, counted_in_clear(self.domain, reports.clear), reports.simulated
+        )
 
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
         """Add what `tally` counts to ``(support_size,)`` and ``(|X_N|,)`` counts, in place.
@@ -355,12 +357,6 @@ class BlockMechanism:
             np.zeros(self.domain.clear_count, dtype=np.int64),
         )
         return Tally(self.fingerprint, 0, *nothing)
-
-    def _clear_counts(self, codes: AnyArray) -> IntArray:
-        slots = self.domain.slots
-        if slots is None or not len(codes):
-            return np.zeros(self.domain.clear_count, dtype=np.int64)
-        return np.bincount(~slots[codes], minlength=self.domain.clear_count).astype(np.int64, copy=False)
 
     def channel(self) -> Channel:
         """Spell the mechanism out as a matrix.
