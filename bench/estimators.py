@@ -14,9 +14,9 @@ from discreet import Domain, HadamardResponse, RandomizedResponse, Reports, Seed
 from discreet.estimators.evidence import Evidence
 from discreet.estimators.expectation import expectation_maximization, passes_to_gap
 from discreet.estimators.likelihood import BlockLikelihood
+from discreet.leakage.capacity import Inputs, capacity
+from discreet.leakage.matrices import channel_capacity
 from discreet.mechanisms import BlockMechanism
-from discreet.theory.capacity import Inputs, capacity
-from discreet.theory.matrices import channel_capacity
 
 COLUMNS = ("seconds", "passes", "gap", "times ours")
 N, QUICK_N = 1_000_000, 10_000
@@ -181,7 +181,7 @@ def _formula(mechanism: BlockMechanism) -> float:
     moments, size = mechanism.moments, mechanism.domain.size
     epsilon = mechanism.guarantee.realised
     inputs = Inputs(moments.truth, moments.noisy, float(moments.inclusion), epsilon, size, 0)
-    return capacity(inputs, mechanism.law.overlap(size))
+    return capacity(inputs, mechanism.law.hit_distribution(size))
 
 
 def _tables(*, quick: bool) -> Group:

@@ -21,7 +21,7 @@ from bench.measure import Group, Row, progress
 from bench.memory import peak_bytes
 from discreet.core.random import SeededRandom
 from discreet.io.tables import read_table
-from discreet.kernels.matching import Problem
+from discreet.kernels.traces.matching import Problem
 from discreet.risk.matching import match
 from discreet.risk.models import markov
 from discreet.risk.scores import Scores

@@ -186,7 +186,7 @@ def aim(case: "Case", p: Any) -> Any:
         return p
     contained = law.contains(law.alphabet()[0]).astype(np.float64)
     together = contained.T @ contained / contained.sum(axis=0)[:, None]
-    off = (together - float(law.pair_inclusion)) / (1 - float(law.pair_inclusion))
+    off = (together - float(law.conditional_inclusion)) / (1 - float(law.conditional_inclusion))
     np.fill_diagonal(off, 0.0)
     moved = np.array(p, dtype=np.float64)
     moved[domain.sensitive] += off @ moved[domain.sensitive]
@@ -202,7 +202,7 @@ def kinds_of(mechanism: BlockMechanism) -> list[tuple[Fraction, list[Fraction], 
     """Return, for each kind of block, its share of the noise, and pi and rho of every value."""
     law = mechanism.law
     if sizes_told_apart(mechanism) is None:
-        return [(Fraction(1), of_each(law.inclusions, law), of_each(law.pair_inclusions, law))]
+        return [(Fraction(1), of_each(law.inclusions, law), of_each(law.conditional_inclusions, law))]
     v = law.size
     return [(t, [Fraction(k, v)] * v, [Fraction(k - 1, v - 1)] * v) for t, k in zip(law.shares, law.sizes, strict=True)]
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.accuracy.optimum import optimal_design
 from discreet.estimators import METHODS
 from discreet.estimators.methods import NO_INTERVALS
 from discreet.io.plan import PlanDocument, read_document
 from discreet.mechanisms import BlockMechanism
 from discreet.planning.losses import excess
-from discreet.theory.optimum import optimal_design
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -133,14 +133,14 @@ FAULTS = [
     ),
     Fault(
         "pi is used for rho in decoding",
-        "theory/moments.py",
-        "return (support - self.pair_inclusion * blocks - self.offset * n)",
+        "accuracy/linear_decoder.py",
+        "return (support - self.conditional_inclusion * blocks - self.offset * n)",
         "return (support - self.inclusion * blocks - self.offset * n)",
         CONTRACT,
     ),
     Fault(
         "reports in clear are counted as blocks",
-        "theory/moments.py",
+        "accuracy/linear_decoder.py",
         "blocks = n if self.clear_blocks else n - clear_total",
         "blocks = n",
         CONTRACT,
@@ -148,8 +148,8 @@ FAULTS = [
     Fault(
         "contrast is e^eps instead of e^eps - 1",
         "mechanisms/law.py",
-        "return spread(tuple(odds / pi for pi in self.law.inclusions), self.law.levels)",
-        "return spread(tuple(1 + odds / pi for pi in self.law.inclusions), self.law.levels)",
+        "return spread(tuple(odds / pi for pi in self.law.inclusions), self.law.groups)",
+        "return spread(tuple(1 + odds / pi for pi in self.law.inclusions), self.law.groups)",
         CONTRACT,
     ),
     Fault(
@@ -310,14 +310,14 @@ FAULTS = [
     ),
     Fault(
         "the last value in clear is not counted",
-        "mechanisms/law.py",
-        "return np.bincount(~slots[codes], minlength=self.domain.clear_count).astype(np.int64, copy=False)",
-        "return np.append(np.bincount(~slots[codes], minlength=self.domain.clear_count)[:-1], 0)",
+        "mechanisms/consistency.py",
+        "return np.bincount(~slots[codes], minlength=domain.clear_count).astype(np.int64, copy=False)",
+        "return np.append(np.bincount(~slots[codes], minlength=domain.clear_count)[:-1], 0)",
         CONTRACT,
     ),
     Fault(
         "the loss of a clear value forgets what its silence is worth",
-        "theory/moments.py",
+        "accuracy/linear_decoder.py",
         "else self.truth * self._summed(self.worth[2] ** 2)",
         "else 0.0",
         CONTRACT,
@@ -430,7 +430,7 @@ FAULTS = [
     ),
     Fault(
         "the digits of every bit's own threshold are inverted",
-        "mechanisms/uneven_bits.py",
+        "mechanisms/weighted_bits.py",
         "& np.uint64(1)).astype(np.bool_)",
         "& np.uint64(1)) == 0",
         STATISTICAL,
@@ -438,13 +438,13 @@ FAULTS = [
     Fault(
         "values are promised what their neighbours are",
         "core/epsilons.py",
-        "return cls(tuple(different), sealed(levels))",
-        "return cls(tuple(different), sealed(np.roll(levels, 1)))",
+        "return cls(tuple(different), sealed(groups))",
+        "return cls(tuple(different), sealed(np.roll(groups, 1)))",
         CONTRACT,
     ),
     Fault(
         "a level's symbols are drawn as if all weights were the same",
-        "mechanisms/uneven_singletons.py",
+        "mechanisms/weighted_singletons.py",
         "stretches = [n * weight for n, weight in zip(counts, self.weights, strict=True)]",
         "stretches = [n * (self.total // self.size) for n in counts]",
         STATISTICAL,
@@ -465,7 +465,7 @@ FAULTS = [
     ),
     Fault(
         "users who share nothing with a probe are not counted as ties",
-        "kernels/matching.py",
+        "kernels/traces/matching.py",
         "ties[probe] = equal + rest * (floor == own)",
         "ties[probe] = equal",
         ("tests/risk",),

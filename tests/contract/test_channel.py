@@ -124,7 +124,7 @@ def test_pi_and_rho_equal_enumeration(case: Case) -> None:
     assert contained.shape == (law.alphabet_size, law.size)
     assert noise.sum() == denominator
     assert law.size == case.domain.sensitive_count
-    assert (law.pair_spread != (0, 0)) == (case.builder in POOLS)
+    assert (law.conditional_variation != (0, 0)) == (case.builder in POOLS)
     for x in range(law.size):
         held = int(noise[contained[:, x]].sum())
         assert Fraction(held, denominator) == of_each(law.inclusions, law)[x]
@@ -132,7 +132,7 @@ def test_pi_and_rho_equal_enumeration(case: Case) -> None:
             both = Fraction(int(noise[contained[:, x] & contained[:, other]].sum()), held)
             # A pool's is a share of its functions; over all pools see test_pools.
             shared = case.builder in POOLS and (both * law.functions).denominator == 1
-            assert shared or both == of_each(law.pair_inclusions, law)[other]
+            assert shared or both == of_each(law.conditional_inclusions, law)[other]
 
 
 @small

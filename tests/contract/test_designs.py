@@ -6,6 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
+from discreet.accuracy.optimum import lower_bound
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
@@ -13,7 +14,6 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import BlockDesign, SubsetSelection
 from discreet.mechanisms.designs import MixedSubsets
 from discreet.mechanisms.subsets import Subsets
-from discreet.theory.optimum import lower_bound
 from evidence import binomial
 
 MIXED = BlockDesign(Domain(range(8), sensitive=range(5)), 1.2)
@@ -71,11 +71,11 @@ def test_the_alphabet_is_uniform_within_each_size() -> None:
 
 def test_forged_tallies_of_two_sizes() -> None:
     tally = MIXED.tally(MIXED.obfuscate_codes(np.arange(8).repeat(50), random=SeededRandom(1)))
-    assert MIXED.can_tally(tally.n, tally.support, tally.clear)
-    assert not MIXED.can_tally(tally.n + 1, tally.support, tally.clear)
+    assert MIXED.is_consistent(tally.n, tally.support, tally.clear)
+    assert not MIXED.is_consistent(tally.n + 1, tally.support, tally.clear)
     moved = tally.support.copy()
     moved[5] += 1
-    assert not MIXED.can_tally(tally.n, moved, tally.clear)
+    assert not MIXED.is_consistent(tally.n, moved, tally.clear)
     assert MIXED.empty_tally() + tally == tally
     assert isinstance(tally, Tally)
 

@@ -212,7 +212,7 @@ def test_loss_of_local_hashing_when_the_prime_is_the_number_of_buckets(epsilon: 
     """g = P: no two values collide, so a bucket is a symbol; with v = P this is randomized response itself."""
     for size, k in ((7, 7), (12, 7)):
         hashing = LocalHashing(domain_of(size, k), epsilon, g=7)
-        assert hashing.law.pair_inclusion == 0
+        assert hashing.law.conditional_inclusion == 0
         p = skewed(size)
         assert hashing.expected_mse(N, p) == pytest.approx(
             RandomizedResponse(domain_of(size, k), epsilon).expected_mse(N, p), rel=1e-12

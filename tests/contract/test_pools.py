@@ -18,7 +18,7 @@ from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.evidence import Evidence
 from discreet.mechanisms import BlockMechanism, HadamardResponse, LocalHashing, PooledHashing
-from discreet.mechanisms.hash_pool import PooledBuckets, hash_function
+from discreet.mechanisms.pooled_hashing import PooledHashBlocks, hash_function
 from evidence import LEVEL
 
 TINY = [(5, 2), (5, 3), (7, 3)]
@@ -42,9 +42,9 @@ def collisions(coefficients: Any, size: int, prime: int, buckets: int) -> Any:
 def test_pairs_over_all_functions_by_enumeration(prime: int, buckets: int) -> None:
     """Rho, the variance and covariance of one function's collisions; disjoint pairs do not know of each other."""
     together = collisions(all_functions(prime), prime, prime, buckets)
-    law, many = PooledBuckets(prime, buckets, 1, prime=prime), len(together)
-    variance, covariance = law.pair_spread
-    rho = law.pair_inclusion
+    law, many = PooledHashBlocks(prime, buckets, 1, prime=prime), len(together)
+    variance, covariance = law.conditional_variation
+    rho = law.conditional_inclusion
     assert variance == rho * (1 - rho)
 
     def share(both: Any) -> Fraction:
@@ -60,12 +60,12 @@ def test_pairs_over_all_functions_by_enumeration(prime: int, buckets: int) -> No
 
 
 def test_more_functions_spread_less() -> None:
-    one, many = PooledBuckets(100, 7, 1).pair_spread, PooledBuckets(100, 7, 1000).pair_spread
+    one, many = PooledHashBlocks(100, 7, 1).conditional_variation, PooledHashBlocks(100, 7, 1000).conditional_variation
     assert [1000 * each for each in many] == list(one)
 
 
 @dataclass(frozen=True)
-class Given(PooledBuckets):
+class Given(PooledHashBlocks):
     """A pool of functions that are given."""
 
     rows: tuple[tuple[int, ...], ...] = ()
@@ -142,14 +142,14 @@ def read_off(seed: int, prime: int, place: int) -> list[int]:
 
 
 def test_functions_follow_from_the_seed() -> None:
-    law = PooledBuckets(1000, 10, 300, seed=42)
+    law = PooledHashBlocks(1000, 10, 300, seed=42)
     assert law.pool.tolist() == [read_off(42, 2**31 - 1, place) for place in range(300)]
     assert list(hash_function(42, 2**31 - 1, 7)) == law.pool[7].tolist()
     # A number that another implementation can be checked with.
     assert list(hash_function(0, 2**31 - 1, 0)) == [2090002333, 1414903498, 715818652, 270780791]
-    again = PooledBuckets(5, 10, 20, seed=42)
+    again = PooledHashBlocks(5, 10, 20, seed=42)
     assert (again.pool == law.pool[:20]).all()
-    assert (PooledBuckets(5, 10, 20, seed=43).pool != law.pool[:20]).any()
+    assert (PooledHashBlocks(5, 10, 20, seed=43).pool != law.pool[:20]).any()
 
 
 def test_few_devices_and_many_draw_alike() -> None:
@@ -170,8 +170,8 @@ def test_what_pools_share_is_what_is_stated_and_lines_share_more() -> None:
     The rival: the same functions without squares and cubes, where steps of one size meet again and again.
     """
     size, buckets, many = 40, 50, 40_000
-    law = PooledBuckets(size, buckets, many)
-    stated = PooledHashing(Domain(range(size)), 1.0, g=buckets, functions=1).moments.lasting.each(
+    law = PooledHashBlocks(size, buckets, many)
+    stated = PooledHashing(Domain(range(size)), 1.0, g=buckets, functions=1).moments.pool_bias.each(
         np.full(size, 1 / size)
     )
 
@@ -219,9 +219,9 @@ def test_squared_errors_over_pools_are_as_stated() -> None:
     stated, reach = many.mechanism.expected_mse(2000, many.p), norm.isf(LEVEL / 2) / np.sqrt(len(losses))
     assert abs(losses.mean() - stated) < reach * losses.std()
     # Rival: without what the pool adds, a third of it.
-    lasting = many.mechanism.moments.lasting_error(2000, many.p[:18])
-    assert lasting > 0.3 * stated
-    assert losses.mean() - (stated - lasting) > 3 * reach * losses.std()
+    pool_bias = many.mechanism.moments.pool_bias_error(2000, many.p[:18])
+    assert pool_bias > 0.3 * stated
+    assert losses.mean() - (stated - pool_bias) > 3 * reach * losses.std()
 
 
 def test_standard_errors_and_intervals_hold_over_pools() -> None:
@@ -252,7 +252,7 @@ def test_linear_keeps_its_error_where_maximum_likelihood_loses_it() -> None:
             for method, found in squared.items():
                 found[n].append(((estimate(mechanism, tally, method=method).frequencies - p) ** 2).sum())
     linear, best = ({n: np.mean(each) for n, each in squared[method].items()} for method in ("linear", "mle"))
-    floor = mechanism.moments.lasting_error(10**9, p)
+    floor = mechanism.moments.pool_bias_error(10**9, p)
     assert 0.4 * floor < linear[10**9] < 2.5 * floor
     assert linear[10**9] > 0.9 * linear[10**7]
     assert best[10**7] < 0.03 * best[10**5]
@@ -271,16 +271,16 @@ def test_errors_of_maximum_likelihood_know_of_the_collisions() -> None:
         lost.append(((found.frequencies - p) ** 2).sum())
         stated.append((found.standard_errors**2).sum())
     assert 0.6 < np.mean(stated) / np.mean(lost) < 1.6
-    assert mechanism.moments.lasting.left(20) == pytest.approx(1 - 19 / 48, rel=1e-6)
-    assert mechanism.moments.lasting.left(200) == 0
+    assert mechanism.moments.pool_bias.left(20) == pytest.approx(1 - 19 / 48, rel=1e-6)
+    assert mechanism.moments.pool_bias.left(200) == 0
 
 
 def test_no_error_lasts_in_one_report_or_where_one_value_is_sensitive() -> None:
     mechanism = PooledHashing(Domain(range(30)), 1.0, functions=10)
     p = np.full(30, 1 / 30)
-    assert mechanism.moments.lasting_error(1, p) == 0
+    assert mechanism.moments.pool_bias_error(1, p) == 0
     tally = mechanism.tally(mechanism.obfuscate_codes([3], random=SeededRandom(1)))
-    assert not mechanism.lasting_variance(tally, mechanism.linear(tally)).any()
+    assert not mechanism.pool_bias_variance(tally, mechanism.linear(tally)).any()
     alone = PooledHashing(Domain(range(30), sensitive=[4]), 1.0, functions=10)
     assert alone.worst_case_mse(10**6) == pytest.approx(alone.worst_case_mse(1) / 10**6, rel=1e-9)
     assert alone.expected_mse(10**6, p) == pytest.approx(alone.expected_mse(1, p) / 10**6, rel=1e-9)
@@ -304,9 +304,9 @@ def test_a_tally_is_as_good_as_the_reports(method: str) -> None:
 def test_tallies_that_cannot_be() -> None:
     mechanism = PooledHashing(Domain(range(9), sensitive=range(6)), 1.0, g=3, functions=4)
     tally = mechanism.tally(mechanism.obfuscate_codes(np.arange(9).repeat(9), random=SeededRandom(5)))
-    assert mechanism.can_tally(tally.n, tally.support, tally.clear)
+    assert mechanism.is_consistent(tally.n, tally.support, tally.clear)
     for support, n in ((tally.support + np.eye(12, dtype=int)[3], tally.n), (tally.support, tally.n + 1)):
-        assert not mechanism.can_tally(n, support, tally.clear)
+        assert not mechanism.is_consistent(n, support, tally.clear)
 
 
 # Parameters
@@ -340,9 +340,9 @@ def test_what_is_no_parameter_is_refused() -> None:
         with pytest.raises(ParameterError, match="must be an integer"):
             PooledHashing(domain, 1.0, **options)
     with pytest.raises(ParameterError, match="prime must be a prime"):
-        PooledBuckets(5, 2, 1, prime=9)
+        PooledHashBlocks(5, 2, 1, prime=9)
     with pytest.raises(ParameterError, match="size must be"):
-        PooledBuckets(8, 2, 1, prime=7)
+        PooledHashBlocks(8, 2, 1, prime=7)
 
 
 def test_everything_of_the_pool_is_in_the_fingerprint() -> None:
@@ -363,4 +363,4 @@ def test_one_report_is_worth_what_one_of_plain_hashing_is() -> None:
     )
     assert pooled.bytes_per_report(1.0) == 3
     assert plain.bytes_per_report(1.0) == 12
-    assert HadamardResponse(domain, 1.0).moments.lasting.most == 0
+    assert HadamardResponse(domain, 1.0).moments.pool_bias.most == 0

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.core.epsilons import Levels, picked, tallied
+from discreet.core.epsilons import EpsilonGroups, picked, tallied
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import PerValueEncoding
-from discreet.mechanisms.uneven_bits import UnevenBits
+from discreet.mechanisms.weighted_bits import WeightedBits
 
 MANY = 8_000_000
 
@@ -54,7 +54,7 @@ def test_eight_million_values_take_little_beside_the_domain() -> None:
 def test_wide_rows_are_drawn_with_their_own_thresholds(size: int) -> None:
     """By a readable loop: from the last digit to the first, a bit takes its threshold's where its word has a 0."""
     levels, depth = np.arange(size) % 3, 11
-    law = UnevenBits(levels, (300, 1400, 2047), depth)
+    law = WeightedBits(levels, (300, 1400, 2047), depth)
     out = {"bits": np.empty((2, law._row_bytes), dtype=np.uint8)}
     law.draw(np.array([-1, size - 1]), SeededRandom(5), out)
     found = np.unpackbits(out["bits"], axis=1, count=size, bitorder="little")
@@ -72,7 +72,7 @@ def test_wide_rows_are_drawn_with_their_own_thresholds(size: int) -> None:
 
 
 def test_bits_beyond_the_last_value_stay_unset() -> None:
-    law = UnevenBits(np.zeros(100_003, dtype=int), (1024,), 11)
+    law = WeightedBits(np.zeros(100_003, dtype=int), (1024,), 11)
     out = {"bits": np.empty((3, law._row_bytes), dtype=np.uint8)}
     law.draw(np.full(3, -1), SeededRandom(1), out)
     assert not law.flaws(out).any()
@@ -82,7 +82,7 @@ def test_levels_are_read_the_same_from_groups_and_from_labels() -> None:
     domain = Domain(range(100), sensitive=range(90))
     epsilons = {code: [0.5, 1.0, 1.0, 2.0][code % 4] for code in range(90)}
     groups = [{"values": [c for c in range(90) if c % 4 == rest], "epsilon": epsilons[rest]} for rest in range(4)]
-    by_label, by_group = Levels.of(domain, 2.0, epsilons), Levels.of(domain, 2.0, groups)
+    by_label, by_group = EpsilonGroups.of(domain, 2.0, epsilons), EpsilonGroups.of(domain, 2.0, groups)
     assert by_label.epsilons == by_group.epsilons == (0.5, 1.0, 2.0)
     assert by_label.levels.tolist() == by_group.levels.tolist() == [(code % 4 + 1) // 2 for code in range(90)]
     assert by_label.counts == by_group.counts == [23, 45, 22]
@@ -91,7 +91,7 @@ def test_levels_are_read_the_same_from_groups_and_from_labels() -> None:
 def test_ranges_are_groups_too() -> None:
     domain = Domain(range(5, 25))
     groups = [{"values": range(5, 12), "epsilon": 1.0}, {"values": range(12, 25), "epsilon": 2.0}]
-    assert Levels.of(domain, 2.0, groups).counts == [7, 13]
+    assert EpsilonGroups.of(domain, 2.0, groups).counts == [7, 13]
     assert Domain(range(5, 25), sensitive=range(20, 25)).sensitive_codes.tolist() == [15, 16, 17, 18, 19]
     assert Domain(range(5, 25), sensitive=range(20, 4, -5)).sensitive_codes.tolist() == [0, 5, 10, 15]
 

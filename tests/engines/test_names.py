@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from discreet.engines.names import TextNames
 from discreet.errors import DataError
-from discreet.kernels import numbering
-from discreet.kernels.numbering import KeyTable
+from discreet.kernels.traces import numbering
+from discreet.kernels.traces.numbering import KeyTable
 
 # Some of one beginning, some longer than a table's first letters.
 TEXTS = st.one_of(st.sampled_from(["", "a", "aa", "ab", "b", "\x00", "\x00\x00"]), st.text(max_size=40))

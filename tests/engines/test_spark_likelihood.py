@@ -13,7 +13,7 @@ from discreet.engines.spark import likelihood
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate, likelihood_methods
 from discreet.estimators.evidence import Evidence, Observed
-from discreet.estimators.likelihood import RowsHere, RowSums
+from discreet.estimators.likelihood import LocalRows, RowSums
 from discreet.estimators.likelihood_methods import _likelihood
 from discreet.io.files import write_reports, write_tally
 from discreet.mechanisms import Channel, HadamardResponse, UnaryEncoding
@@ -44,21 +44,21 @@ def test_sums_over_rows_are_those_of_one_machine(spark: Any, tmp_path: Path, bui
     ours, theirs = here.rows_of(here), there.rows_of(there)
     rng = np.random.default_rng(3)
     point = rng.dirichlet(np.ones(12))
-    close(ours.at(point), theirs.at(point))
+    close(ours.evaluate(point), theirs.evaluate(point))
     (sums, unit), (others, one) = ours.curvature(), theirs.curvature()
     assert unit * sums.inside == pytest.approx(one * others.inside, rel=1e-12)
     step = rng.dirichlet(np.ones(12)) - point
-    ours.turn(step)
-    theirs.turn(step)
+    ours.set_direction(step)
+    theirs.set_direction(step)
     for length in (0.3, 0.7):
         assert theirs.slope(length) == pytest.approx(ours.slope(length), rel=1e-10)
     jobs = theirs.passes
-    close(ours.move(0.3, whole=True), theirs.move(0.3, whole=True))
+    close(ours.advance(0.3, whole=True), theirs.advance(0.3, whole=True))
     assert theirs.passes == jobs
     # At a length that nobody tried there is nothing to remember.
-    ours.turn(-step)
-    theirs.turn(-step)
-    close(ours.move(0.1, whole=True), theirs.move(0.1, whole=True))
+    ours.set_direction(-step)
+    theirs.set_direction(-step)
+    close(ours.advance(0.1, whole=True), theirs.advance(0.1, whole=True))
 
 
 def close(left: RowSums, right: RowSums) -> None:
@@ -133,10 +133,10 @@ def test_where_a_tally_says_all_nobody_is_asked_again(spark: Any) -> None:
     data, _ = engine.gather(_frame(spark, mechanism, reports), mechanism)
     evidence = Evidence.of(mechanism, data)
     assert evidence.blocks is None
-    assert evidence.rows_of is RowsHere
+    assert evidence.rows_of is LocalRows
     # Blocks that came more than once are counted as often, wherever they are summed.
     likelihood, point = _likelihood(evidence, mechanism, "mle"), np.random.default_rng(1).dirichlet(np.ones(60))
-    close(RowsHere(likelihood).at(point), data.rows_of(likelihood).at(point))
+    close(LocalRows(likelihood).evaluate(point), data.rows_of(likelihood).evaluate(point))
 
 
 def test_what_has_no_blocks_to_keep(spark: Any, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import discreet.io.streams as reading
 from discreet.core.domain import Domain
 from discreet.engines import read_traces
 from discreet.errors import DataError, ParameterError
-from discreet.kernels import numbering
+from discreet.kernels.traces import numbering
 from discreet.risk.traces import Traces
 from refusals import refused
 

@@ -66,7 +66,7 @@ def cuts(case: Case, tally: Tally, significance: float) -> list[float]:
     domain, s = case.domain, case.mechanism.threshold / 2**64
     mass = min(max(1 - tally.clear_total / (tally.n * s), 0), 1) if domain.clear_count else 1.0
     phi, matrix = worths(case), spelled(case).matrix
-    lasting = case.mechanism.lasting_variance(tally, case.mechanism.linear(tally))
+    pool_bias = case.mechanism.pool_bias_variance(tally, case.mechanism.linear(tally))
     found = []
     for x in range(domain.size):
         p = np.zeros(domain.size)
@@ -75,7 +75,7 @@ def cuts(case: Case, tally: Tally, significance: float) -> list[float]:
             p[rest] = share / max(len(rest), 1)
         pooled = case.builder in POOLS
         second = case.mechanism.variance_of(mass)[0][x] if pooled else p @ matrix @ phi[:, x] ** 2
-        deviation = np.sqrt(second / tally.n + lasting[x])
+        deviation = np.sqrt(second / tally.n + pool_bias[x])
         found.append(norm.isf(significance / domain.size) * deviation)
     return found
 
@@ -175,8 +175,8 @@ def variances(mechanism: BlockMechanism, tally: Tally) -> Any:
     constant, slope = mechanism.variance_of(min(max(1 - told, 0), 1))
     linear = mechanism.linear(tally)
     at = np.clip(linear, 1 / tally.n, 1)
-    lasting = mechanism.lasting_variance(tally, linear)
-    return np.maximum((constant + slope * at - at**2) / tally.n + lasting, 1 / tally.n**2)
+    pool_bias = mechanism.pool_bias_variance(tally, linear)
+    return np.maximum((constant + slope * at - at**2) / tally.n + pool_bias, 1 / tally.n**2)
 
 
 @several

@@ -101,7 +101,7 @@ def test_the_chi_square_would_notice_another_law() -> None:
 def test_drawn_tallies_are_possible_tallies(name: str) -> None:
     mechanism = mechanisms()[name]
     tally = draw_tally(mechanism, COUNTS, np.random.default_rng(3))
-    assert mechanism.can_tally(tally.n, tally.support, tally.clear)
+    assert mechanism.is_consistent(tally.n, tally.support, tally.clear)
     assert (tally.n, tally.simulated, tally.fingerprint) == (80, True, mechanism.fingerprint)
 
 

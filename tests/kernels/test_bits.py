@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.kernels import bits
-from discreet.kernels.bits import (
+from discreet.kernels.blocks import bits
+from discreet.kernels.blocks.bits import (
     count_columns,
     tiles_dot,
     tiles_dot_transposed,

@@ -36,7 +36,7 @@ PLACE = """
 import os, stat
 from pathlib import Path
 from discreet.kernels import caching
-from discreet.kernels.counting import __dict__ as kernels
+from discreet.kernels.blocks.counting import __dict__ as kernels
 caches = [one._cache for one in kernels.values() if getattr(getattr(one, "_cache", None), "cache_path", None)]
 for cache in caches[:1]:
     folder = Path(cache.cache_path).parent

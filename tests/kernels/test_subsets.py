@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.kernels import subsets
-from discreet.kernels.subsets import members_dot, members_dot_transposed
+from discreet.kernels.blocks import subsets
+from discreet.kernels.blocks.subsets import members_dot, members_dot_transposed
 
 _TYPES = [np.uint8, np.uint16, np.uint32, np.uint64]
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.accuracy.optimum import optimal_design
+from discreet.accuracy.theta import optimal_theta
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
@@ -19,8 +21,6 @@ from discreet.planning.choosing import alternative, recommended
 from discreet.planning.compare import best, compare
 from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
 from discreet.planning.prospects import Prospect
-from discreet.theory.optimum import optimal_design
-from discreet.theory.theta import optimal_theta
 from refusals import refused
 
 DOMAINS = {
@@ -214,7 +214,7 @@ def test_errors_fall_with_the_number_of_people(domain: Domain) -> None:
     few, many = compare(domain, 1.0, 100), compare(domain, 1.0, 10_000)
     for one, other in zip(few.prospects, many.prospects, strict=True):
         assert one.bytes == other.bytes
-        if one.worst.lasting and domain.sensitive_count > 1:
+        if one.worst.pool_bias and domain.sensitive_count > 1:
             assert other.worst_mse < one.worst_mse < 100 * other.worst_mse
             continue
         assert one.worst_mse == pytest.approx(100 * other.worst_mse)
@@ -289,11 +289,11 @@ def test_losses_are_those_of_the_planning_functions(domain: Domain, epsilon: flo
         assert one.assumed.mse <= one.worst.mse
         assert one.assumed.l1 <= one.worst.l1
         assert one.assumed.standard_error <= one.worst.standard_error * (1 + 1e-12)
-        if (domain.clear_count == 0 or one.name == "rr") and not mechanism.moments.lasting:
+        if (domain.clear_count == 0 or one.name == "rr") and not mechanism.moments.pool_bias:
             assert one.assumed.exact_l1 == pytest.approx(exact_l1(mechanism, n, p / p.sum()), rel=1e-12)
             assert one.worst.exact_l1 == pytest.approx(one.worst.l1, rel=0.05)
         else:
-            assert one.assumed.exact_l1 is None or mechanism.moments.pair_inclusion == 0
+            assert one.assumed.exact_l1 is None or mechanism.moments.conditional_inclusion == 0
 
 
 def test_exact_l1_tells_few_reports_from_many() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from discreet.accuracy.optimum import optimal_design
 from discreet.core.domain import Domain
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
@@ -27,7 +28,6 @@ from discreet.planning.losses import (
     worst_normal_l1,
     worst_variance,
 )
-from discreet.theory.optimum import optimal_design
 from laws import PER_VALUE, POOLS, SIZES, Case, cases, distributions, every, sizes_told_apart, spelled
 from refusals import refused
 
@@ -131,7 +131,11 @@ def test_exact_l1_equals_enumeration(case: Case) -> None:
 
 @pytest.mark.parametrize(
     "case",
-    [case for case in SMALL if not two_worths(case) and one_kind(case) and max(case.mechanism.law.pair_inclusions) > 0],
+    [
+        case
+        for case in SMALL
+        if not two_worths(case) and one_kind(case) and max(case.mechanism.law.conditional_inclusions) > 0
+    ],
     ids=str,
 )
 def test_three_worths_are_refused_unless_nothing_goes_in_clear(case: Case) -> None:

@@ -228,7 +228,7 @@ def test_bits_come_near_the_wanted_inclusion_with_an_odd_threshold(inclusion: fl
     assert law.threshold % 2 == 1
     assert 0 < law.threshold < 1 << law.depth
     assert law.depth <= 60
-    assert law.inclusion == law.pair_inclusion == Fraction(law.threshold, 1 << law.depth)
+    assert law.inclusion == law.conditional_inclusion == Fraction(law.threshold, 1 << law.depth)
     assert 0 < law.inclusion < 1
     if 2.0**-48 < inclusion < 1 - 2.0**-16:
         error = abs(law.inclusion - Fraction(inclusion))

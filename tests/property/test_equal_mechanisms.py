@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.core.epsilons import Levels
+from discreet.core.epsilons import EpsilonGroups
 from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
 from discreet.mechanisms import (
@@ -112,7 +112,7 @@ def test_promises_to_each_value_may_be_said_again() -> None:
     assert [again.promised_to(code) for code in range(8)] == [1.0, 2.0] * 4
     assert "said anew" in refused(ParameterError, lambda: replace(made, domain=PLAIN))
     assert "said anew" in refused(ParameterError, lambda: replace(made, epsilon=1.5))
-    assert Levels.of(DOMAIN, 2.0, made.epsilons).counts == [4, 4]  # type: ignore[arg-type]
+    assert EpsilonGroups.of(DOMAIN, 2.0, made.epsilons).counts == [4, 4]  # type: ignore[arg-type]
 
 
 def test_a_law_of_ones_own_is_kept_as_it_is() -> None:

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.accuracy.optimum import lower_bound, optimal_design
+from discreet.accuracy.theta import optimal_theta, unary_moments
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import DiscreetError
@@ -26,14 +28,14 @@ from discreet.mechanisms import (
 from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.designs import MixedSubsets
 from discreet.mechanisms.hadamard import HadamardColumns
-from discreet.mechanisms.hash_pool import PooledBuckets
 from discreet.mechanisms.hashing import HashBuckets
 from discreet.mechanisms.personalized import Personalized, candidates_left
+from discreet.mechanisms.pooled_hashing import PooledHashBlocks
 from discreet.mechanisms.secret_tags import SecretTags
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import Subsets
-from discreet.mechanisms.uneven_bits import UnevenBits
-from discreet.mechanisms.uneven_singletons import UnevenSingletons
+from discreet.mechanisms.weighted_bits import WeightedBits
+from discreet.mechanisms.weighted_singletons import WeightedSingletons
 from discreet.planning.compare import best, compare
 from discreet.planning.deviation import mean_absolute_deviation
 from discreet.planning.losses import (
@@ -52,8 +54,6 @@ from discreet.privacy.verify import verify
 from discreet.risk.bounds import identification_bounds
 from discreet.risk.divergence import divergence
 from discreet.risk.pse import pse_of_matrix, pse_of_scores
-from discreet.theory.optimum import lower_bound, optimal_design
-from discreet.theory.theta import optimal_theta, unary_moments
 from refusals import refused
 
 DOMAIN, PLAIN, TEXT = Domain(range(5), sensitive=[0, 1, 2]), Domain(range(5)), Domain(["a", "b", "c"], sensitive=["a"])
@@ -116,9 +116,9 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (MixedSubsets, _of(size=4, smaller=2, larger=5)),
     (HashBuckets, _of(size=4, buckets=2)),
     (HadamardColumns, _of(size=4)),
-    (PooledBuckets, _of(size=4, buckets=2, functions=3, seed=0)),
-    (UnevenBits, _of(levels=np.array([0, 1]), thresholds=(1, 2), depth=3)),
-    (UnevenSingletons, _of(levels=np.array([0, 1]), weights=(1, 2))),
+    (PooledHashBlocks, _of(size=4, buckets=2, functions=3, seed=0)),
+    (WeightedBits, _of(levels=np.array([0, 1]), thresholds=(1, 2), depth=3)),
+    (WeightedSingletons, _of(levels=np.array([0, 1]), weights=(1, 2))),
     (Channel, _of(matrix=np.eye(5), domain=PLAIN)),
     (MECHANISM.obfuscate, _of(values=[1], random=SeededRandom(1))),
     (MECHANISM.obfuscate_codes, _of(codes=[1], random=SeededRandom(1))),

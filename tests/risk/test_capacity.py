@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from discreet.core.domain import Domain
+from discreet.leakage.contraction import contraction
+from discreet.leakage.entropies import BITS
+from discreet.leakage.matrices import channel_capacity
 from discreet.mechanisms import (
     Channel,
     HadamardResponse,
@@ -21,9 +24,6 @@ from discreet.mechanisms import (
 from discreet.risk.bounds import identification_bounds
 from discreet.risk.profile import Profile, profile
 from discreet.risk.users import Users
-from discreet.theory.contraction import contraction
-from discreet.theory.entropies import BITS
-from discreet.theory.matrices import channel_capacity
 from laws import POOLS, SMALL, Case, cases, spelled
 
 D, N, G = 10_500_393, 1_370_637, 10**8

@@ -14,7 +14,7 @@ from scipy.special import psi
 
 from discreet import SeededRandom
 from discreet.errors import DataError, ParameterError
-from discreet.kernels import neighbours
+from discreet.kernels.traces import neighbours
 from discreet.risk.divergence import METHODS, divergence, divergence_of_counts, harmonic
 from discreet.risk.measured import MUCH_BEYOND
 from discreet.risk.samples import ScoreCounts

@@ -10,17 +10,17 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
+from discreet.leakage import fano
+from discreet.leakage.capacity import Inputs
+from discreet.leakage.entropies import BITS, binary_divergence, excess, ldp_capacity, shortfall
+from discreet.leakage.hits import binomial, hits_of_subsets, hypergeometric
+from discreet.leakage.success import success
 from discreet.mechanisms import Channel, HadamardResponse, LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.personalized import Personalized
 from discreet.risk.bounds import Bounds, identification_bounds
 from discreet.risk.information import ANY_DATA
 from discreet.risk.profile import profile
 from discreet.risk.users import Users
-from discreet.theory import fano
-from discreet.theory.capacity import Inputs
-from discreet.theory.entropies import BITS, binary_divergence, excess, ldp_capacity, shortfall
-from discreet.theory.overlap import binomial, hits_of_subsets, hypergeometric
-from discreet.theory.success import success
 from laws import Case, spelled
 from refusals import refused
 

@@ -13,8 +13,8 @@ from slow_matching import assert_agrees, events_of, fixed, markov_factors, table
 
 from discreet.core.random import SeededRandom
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.kernels import matching as kernels
-from discreet.kernels.bins import Bins
+from discreet.kernels.traces import matching as kernels
+from discreet.kernels.traces.bins import Bins
 from discreet.risk.matching import match, match_rows, sum_steps
 from discreet.risk.models import SMALLEST, UNIT, Matcher, cosine, markov, tf_idf, visits
 from discreet.risk.scores import Scores

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from slow_matching import assert_agrees, events_of, table
 
 from discreet.errors import DataError, ParameterError
-from discreet.kernels import naming
-from discreet.kernels.matching import scores_of_pairs
+from discreet.kernels.traces import naming
+from discreet.kernels.traces.matching import scores_of_pairs
 from discreet.risk import features
 from discreet.risk.features import Visited
 from discreet.risk.matching import match

@@ -16,13 +16,13 @@ from scipy.linalg import hadamard
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import LocalHashing
-from discreet.mechanisms.bits import BitStrings, IndependentBits
+from discreet.mechanisms.bits import IndependentBits, PackedBitCodec
 from discreet.mechanisms.hadamard import HadamardColumns
 from discreet.mechanisms.hashing import HashBuckets
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import Subsets
-from discreet.mechanisms.uneven_bits import UnevenBits
-from discreet.mechanisms.uneven_singletons import UnevenSingletons
+from discreet.mechanisms.weighted_bits import WeightedBits
+from discreet.mechanisms.weighted_singletons import WeightedSingletons
 from evidence import binomial, multinomial
 
 pytestmark = pytest.mark.slow
@@ -83,8 +83,8 @@ def bits(member: int) -> tuple[Law, Law]:
     return right, {block: weight(block, {3: 0} if member < 0 else {}) for block in blocks}
 
 
-UNEVEN_SYMBOLS = UnevenSingletons(np.array([1, 0, 2, 0, 1]), (3, 1, 4))
-UNEVEN_BITS = UnevenBits(np.array([0, 1, 0, 2]), (3, 9, 13), 4)
+UNEVEN_SYMBOLS = WeightedSingletons(np.array([1, 0, 2, 0, 1]), (3, 1, 4))
+UNEVEN_BITS = WeightedBits(np.array([0, 1, 0, 2]), (3, 9, 13), 4)
 
 
 def uneven_symbols(member: int) -> tuple[Law, Law]:
@@ -93,7 +93,7 @@ def uneven_symbols(member: int) -> tuple[Law, Law]:
     return ({(member,): 1.0}, noise) if member >= 0 else (noise, uniform((x,) for x in range(5)))
 
 
-def uneven_bits(member: int) -> tuple[Law, Law]:
+def weighted_bits(member: int) -> tuple[Law, Law]:
     """Rival: a 0 is drawn where a 1 should be, and the other way round."""
 
     def law(ones: list[float]) -> Law:
@@ -139,7 +139,7 @@ DRAWS: dict[str, tuple[Any, Callable[[int], tuple[Law, Law]]]] = {
     "triples of 6": (Subsets(6, 3), of_subsets(6, 3)),
     "bits": (IndependentBits.near(4, 1 / (exp(0.5) + 1)), bits),
     "uneven symbols": (UNEVEN_SYMBOLS, uneven_symbols),
-    "uneven bits": (UNEVEN_BITS, uneven_bits),
+    "uneven bits": (UNEVEN_BITS, weighted_bits),
     "buckets 5, 2": (HashBuckets(5, 2), buckets(5, 2, 5)),
     "buckets 4, 3": (HashBuckets(4, 3), buckets(4, 3, 5)),
     "buckets 3, 7": (HashBuckets(3, 7), buckets(3, 7, 7)),
@@ -150,7 +150,7 @@ DRAWS: dict[str, tuple[Any, Callable[[int], tuple[Law, Law]]]] = {
 
 
 def counted(law: Any, blocks: dict[str, Any]) -> dict[tuple[int, ...], int]:
-    if isinstance(law, BitStrings):
+    if isinstance(law, PackedBitCodec):
         rows = np.unpackbits(blocks["bits"], axis=1, bitorder="little")
         assert not rows[:, law.size :].any()
         rows = rows[:, : law.size]

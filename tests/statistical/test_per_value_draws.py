@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import BlockMechanism, PerValueEncoding, PerValueResponse
-from discreet.mechanisms.uneven_bits import UnevenBits
+from discreet.mechanisms.weighted_bits import WeightedBits
 from evidence import binomial, multinomial
 
 pytestmark = pytest.mark.slow
@@ -86,7 +86,7 @@ def test_every_bit_has_its_own_probability(v: int) -> None:
     """Across bytes, words and pieces of noise; rival: the probability of the next bit, or of what is left of it."""
     print(f"seed {v}")
     thresholds = (3, 9, 13, 6, 11)
-    law = UnevenBits(np.arange(v) % min(v, 5), thresholds[: min(v, 5)], 4)
+    law = WeightedBits(np.arange(v) % min(v, 5), thresholds[: min(v, 5)], 4)
     n = 40_000
     out = {"bits": np.empty((n, -(-v // 8)), dtype=np.uint8)}
     law.draw(np.full(n, -1), SeededRandom(v), out)

@@ -12,7 +12,7 @@ from discreet.cli.terminal import console, show_json, show_table
 from discreet.core.domain import Domain
 from discreet.core.guarantee import NOT_TWO_SIDED, ONE_SIDED
 from discreet.mechanisms import BlockMechanism
-from discreet.privacy.verify import LevelVerification, Verification, verify
+from discreet.privacy.verify import GroupVerification, Verification, verify
 
 _MOST_NAMES = 3
 _MOST_LEVELS = 8
@@ -41,22 +41,22 @@ def _verification_facts(mechanism: BlockMechanism, found: Verification) -> dict[
         "from_matrix": found.from_matrix,
         "holds": found.holds,
     }
-    if found.levels:
+    if found.groups:
         facts["reading"] = _reading(found)
-        facts["per_value"] = [_level_facts(mechanism.domain, level) for level in found.levels]
+        facts["per_value"] = [_group_facts(mechanism.domain, group) for group in found.groups]
     return facts
 
 
-def _level_facts(domain: Domain, level: LevelVerification) -> dict[str, Any]:
+def _group_facts(domain: Domain, group: GroupVerification) -> dict[str, Any]:
     return {
-        "count": len(level.codes),
-        "first_values": domain.names(level.codes[:_MOST_NAMES]),
-        "promised": level.promised,
-        "realised": level.realised,
-        "e_to_epsilon": _exact(level.ratio),
-        "block_contains_a_given_one": _exact(level.inclusion),
-        "from_matrix": level.from_matrix,
-        "holds": level.holds,
+        "count": len(group.codes),
+        "first_values": domain.names(group.codes[:_MOST_NAMES]),
+        "promised": group.promised,
+        "realised": group.realised,
+        "e_to_epsilon": _exact(group.ratio),
+        "block_contains_a_given_one": _exact(group.inclusion),
+        "from_matrix": group.from_matrix,
+        "holds": group.holds,
     }
 
 
@@ -65,7 +65,7 @@ def _exact(ratio: Fraction) -> str:
 
 
 def _reading(found: Verification) -> str:
-    return ONE_SIDED + (f"; {NOT_TWO_SIDED}" if len(found.levels) > 1 else "")
+    return ONE_SIDED + (f"; {NOT_TWO_SIDED}" if len(found.groups) > 1 else "")
 
 
 def _show_verification(name: str, domain: Domain, found: Verification) -> None:
@@ -75,13 +75,13 @@ def _show_verification(name: str, domain: Domain, found: Verification) -> None:
         out.print("Nothing is protected: every value is reported in clear.")
         return
     cells = [[what, how] for what, how in found.integers.items()]
-    largest = "the largest " if found.levels else ""
+    largest = "the largest " if found.groups else ""
     cells.append([f"{largest}e^epsilon, exactly", f"{found.ratio.numerator} / {found.ratio.denominator}"])
     cells.append([f"{largest}epsilon realised, its logarithm", f"{found.realised:.17g}"])
     cells.append([f"{largest}epsilon from the spelled-out matrix", _spelled(found.from_matrix)])
     cells.append([f"{largest}epsilon promised", f"{found.promised:.17g}"])
     show_table(f"{found.notion}: the sampler's own integers", ["what", "value"], cells)
-    if found.levels:
+    if found.groups:
         _show_levels(domain, found)
     out.print("The promise holds." if found.holds else "THE PROMISE IS BROKEN: do not use this mechanism.")
 
@@ -94,20 +94,20 @@ def _show_levels(domain: Domain, found: Verification) -> None:
     out = console()
     out.print(f"Per value, {_reading(found)}.")
     # What is broken is always among those shown.
-    listed = sorted(found.levels, key=lambda level: (level.holds, level.promised))
+    listed = sorted(found.groups, key=lambda group: (group.holds, group.promised))
     shown, rest = listed[:_MOST_LEVELS], listed[_MOST_LEVELS:]
     cells = [
-        [_values(domain, level.codes), f"{level.promised:.17g}", f"{level.realised:.17g}", _spelled(level.from_matrix)]
-        for level in shown
+        [_values(domain, group.codes), f"{group.promised:.17g}", f"{group.realised:.17g}", _spelled(group.from_matrix)]
+        for group in shown
     ]
     if rest:
-        kept = [_span([getattr(level, which) for level in rest]) for which in ("promised", "realised", "from_matrix")]
-        cells.append([f"{sum(len(level.codes) for level in rest)} other values", *kept])
+        kept = [_span([getattr(group, which) for group in rest]) for which in ("promised", "realised", "from_matrix")]
+        cells.append([f"{sum(len(group.codes) for group in rest)} other values", *kept])
     show_table("epsilon_x", ["values", "promised", "realised", "from the matrix"], cells, left=1)
-    for level in shown:
+    for group in shown:
         out.print(
-            f"{_values(domain, level.codes)}: a noise block contains {'a given one' if len(level.codes) > 1 else 'it'} "
-            f"with probability {_exact(level.inclusion)}; e^epsilon_x, exactly: {_exact(level.ratio)}"
+            f"{_values(domain, group.codes)}: a noise block contains {'a given one' if len(group.codes) > 1 else 'it'} "
+            f"with probability {_exact(group.inclusion)}; e^epsilon_x, exactly: {_exact(group.ratio)}"
         )
 
 

@@ -200,7 +200,7 @@ def _notes(found: Comparison) -> list[str]:
         "limit of many reports. max s.e.: largest standard error of a value; s.e. sens.: of a rare sensitive value;",
         "s.e. clear: of one in clear at its even share. bytes: of a report, expected and at most.",
     ]
-    notes += [_lasting_note(one, found.sensitive_mass) for one in found.prospects if one.worst.lasting]
+    notes += [_pool_bias_note(one, found.sensitive_mass) for one in found.prospects if one.worst.pool_bias]
     if question.standard_error is not None:
         notes.append(f"users: how many give every value a standard error of at most {question.standard_error:g}.")
     if found.assumed and question.domain.clear_count:
@@ -219,7 +219,7 @@ def _starred(within: float) -> str:
     return f"smallest report within {within * 100:g}% of the least error there" if within else "least error there"
 
 
-def _lasting_note(one: Prospect, mass: float) -> str:
+def _pool_bias_note(one: Prospect, mass: float) -> str:
     """Say which part of an error is there because reports share hash functions."""
     functions, worst, assumed = one.mechanism.law.describe()["functions"], _share(one.worst), _share(one.assumed)
     return (
@@ -230,7 +230,7 @@ def _lasting_note(one: Prospect, mass: float) -> str:
 
 
 def _share(losses: Losses) -> str:
-    return f"{losses.lasting:.2e} ({losses.lasting / losses.mse:.1%})" if losses.mse else "nothing"
+    return f"{losses.pool_bias:.2e} ({losses.pool_bias / losses.mse:.1%})" if losses.mse else "nothing"
 
 
 # Picture

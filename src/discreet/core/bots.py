@@ -19,7 +19,7 @@ SIGN = "⊥"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Extended:
+class WithBots:
     """A label space with one bot per tag after its labels.
 
     No value encodes to a bot: devices put bots in the place of codes themselves.
@@ -38,7 +38,7 @@ class Extended:
         Raises:
             ParameterError: if there are none, or they are not different texts, or the space has bots already.
         """
-        if isinstance(self.space, Extended):
+        if isinstance(self.space, WithBots):
             raise ParameterError("a domain has its bots only once; extend the domain without bots.")
         object.__setattr__(self, "tags", checked_tags(self.tags))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
 from discreet.core import columns
-from discreet.core.bots import Extended
+from discreet.core.bots import WithBots
 from discreet.core.columns import MISSING, OUTSIDE
 from discreet.core.exact import real_number, shown
 from discreet.core.labels import Grid, LabelSpace, Product, flat, names
@@ -226,7 +226,7 @@ class Domain:
         Raises:
             ParameterError: if they are not, or the domain has bots already.
         """
-        space = Extended(self.space, tags)
+        space = WithBots(self.space, tags)
         mask = None if self._mask is None else np.append(self._mask, np.ones(len(space.tags), dtype=np.bool_))
         return self._of(space, mask, False)
 

@@ -1,4 +1,4 @@
-"""A promise of its own for each sensitive value: what a user says of it, turned into levels."""
+"""A promise of its own for each sensitive value: what a user says of it, turned into groups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, sealed
-from discreet.core.bots import Extended
+from discreet.core.bots import WithBots
 from discreet.core.domain import Domain, checked_domain
 from discreet.core.exact import checked_epsilon, real_number, shown
 from discreet.core.reports import smallest_unsigned
@@ -24,33 +24,33 @@ _STRETCH = 1 << 16
 _LARGE = 1 << 1000
 
 
-class LevelEpsilons(tuple[float, ...]):
-    """The epsilons of levels, ascending, that know whose they are: ``levels``, ``(v,)``; may be said again."""
+class GroupEpsilons(tuple[float, ...]):
+    """The epsilons of groups, ascending, that know whose they are: ``groups``, ``(v,)``; may be said again."""
 
-    levels: IntArray
+    groups: IntArray
 
     @classmethod
-    def of(cls, levels: "Levels") -> "LevelEpsilons":
-        """Return those of levels."""
-        made = cls(levels.epsilons)
-        made.levels = levels.levels
+    def of(cls, groups: "EpsilonGroups") -> "GroupEpsilons":
+        """Return those of groups."""
+        made = cls(groups.epsilons)
+        made.groups = groups.groups
         return made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Levels:
+class EpsilonGroups:
     """The epsilon_x of every sensitive value.
 
     Attributes:
         epsilons: the different ones, ascending, in nats.
-        levels: ``(v,)`` which of them each sensitive value has; for a domain without any, one that stands for nobody.
+        groups: ``(v,)`` which of them each sensitive value has; for a domain without any, one that stands for nobody.
     """
 
     epsilons: tuple[float, ...]
-    levels: IntArray
+    groups: IntArray
 
     @classmethod
-    def of(cls, domain: Domain, epsilon: float, said: PerValueEpsilons) -> "Levels":
+    def of(cls, domain: Domain, epsilon: float, said: PerValueEpsilons) -> "EpsilonGroups":
         """Read what is promised to each sensitive value.
 
         Args:
@@ -64,12 +64,12 @@ class Levels:
                 domain, or an epsilon is not a finite number above 0 and at most ``epsilon``.
         """
         epsilon = checked_epsilon(epsilon)
-        if isinstance(checked_domain(domain).space, Extended):
+        if isinstance(checked_domain(domain).space, WithBots):
             raise ParameterError(
                 "a personalized mechanism must have one epsilon for all values and bots; "
                 "choose a mechanism without epsilons."
             )
-        if isinstance(said, LevelEpsilons):
+        if isinstance(said, GroupEpsilons):
             return cls._again(domain, epsilon, said)
         given, epsilons = _read(domain, epsilon, said)
         missing = domain.sensitive_count - int(np.count_nonzero(given))
@@ -85,43 +85,43 @@ class Levels:
         different = sorted(set(used))
         # One rank for groups of one epsilon, in the narrowest type: domains have millions of values.
         ranks = np.searchsorted(different, [0.0, *epsilons]).astype(smallest_unsigned(len(different)))
-        levels = picked(ranks, given if domain.clear_count == 0 else given[domain.sensitive])
-        return cls(tuple(different), sealed(levels))
+        groups = picked(ranks, given if domain.clear_count == 0 else given[domain.sensitive])
+        return cls(tuple(different), sealed(groups))
 
     @classmethod
-    def _again(cls, domain: Domain, epsilon: float, said: LevelEpsilons) -> "Levels":
-        if len(said.levels) != max(domain.sensitive_count, 1) or max(said) > epsilon:
+    def _again(cls, domain: Domain, epsilon: float, said: GroupEpsilons) -> "EpsilonGroups":
+        if len(said.groups) != max(domain.sensitive_count, 1) or max(said) > epsilon:
             raise ParameterError(
                 f"epsilons must be said anew for {domain.sensitive_count} sensitive values, at most {epsilon!r}, got "
-                f"those of {len(said.levels)} values, up to {max(said)!r}."
+                f"those of {len(said.groups)} values, up to {max(said)!r}."
             )
-        return cls(tuple(said), said.levels)
+        return cls(tuple(said), said.groups)
 
     @property
-    def said(self) -> LevelEpsilons:
-        """The epsilons of the levels, which know whose they are."""
-        return LevelEpsilons.of(self)
+    def said(self) -> GroupEpsilons:
+        """The epsilons of the groups, which know whose they are."""
+        return GroupEpsilons.of(self)
 
     @property
     def counts(self) -> list[int]:
         """How many values have each epsilon."""
-        counts: list[int] = tallied(self.levels).tolist()
+        counts: list[int] = tallied(self.groups).tolist()
         return counts
 
 
-def tallied(levels: AnyArray) -> IntArray:
-    """Return how often each level comes, without a wide copy of them all."""
-    counts = np.zeros(int(levels.max()) + 1, dtype=np.int64)
-    for start in range(0, len(levels), _STRETCH):
-        counts += np.bincount(levels[start : start + _STRETCH], minlength=len(counts))
+def tallied(groups: AnyArray) -> IntArray:
+    """Return how often each group comes, without a wide copy of them all."""
+    counts = np.zeros(int(groups.max()) + 1, dtype=np.int64)
+    for start in range(0, len(groups), _STRETCH):
+        counts += np.bincount(groups[start : start + _STRETCH], minlength=len(counts))
     return counts
 
 
-def picked(table: AnyArray, levels: AnyArray) -> AnyArray:
-    """Return ``table[levels]``, without a wide copy of all levels."""
-    found = np.empty(len(levels), dtype=table.dtype)
-    for start in range(0, len(levels), _STRETCH):
-        found[start : start + _STRETCH] = table[levels[start : start + _STRETCH]]
+def picked(table: AnyArray, groups: AnyArray) -> AnyArray:
+    """Return ``table[groups]``, without a wide copy of all groups."""
+    found = np.empty(len(groups), dtype=table.dtype)
+    for start in range(0, len(groups), _STRETCH):
+        found[start : start + _STRETCH] = table[groups[start : start + _STRETCH]]
     return found
 
 

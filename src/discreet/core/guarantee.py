@@ -41,7 +41,7 @@ def in_odds(epsilon: float) -> str:
     )
 
 
-class LevelPromise(NamedTuple):
+class GroupPromise(NamedTuple):
     """What is promised to sensitive values that have one promise in common.
 
     Attributes:
@@ -66,7 +66,7 @@ class Guarantee:
         promised: epsilon asked for, in nats; None if nothing was promised (an explicit channel).
         realised: epsilon of the integers that the sampler uses, in nats; never above ``promised``.
         tags: for a personalized mechanism, how many bots stand for values that only one user holds secret; else 0.
-        levels: where sensitive values have promises of their own, those; ``promised`` and ``realised`` are then for all
+        groups: where sensitive values have promises of their own, those; ``promised`` and ``realised`` are then for all
             of them together, and the largest.
     """
 
@@ -75,7 +75,7 @@ class Guarantee:
     promised: float | None
     realised: float
     tags: int = 0
-    levels: tuple[LevelPromise, ...] = ()
+    groups: tuple[GroupPromise, ...] = ()
 
     @property
     def size(self) -> int:
@@ -103,7 +103,7 @@ class Guarantee:
     def _promise(self) -> str:
         kept = "" if self.promised is None else f", promised {self.promised:g}"
         realised = f"realised epsilon {self.realised:.12g}{kept}"
-        if self.levels:
+        if self.groups:
             return self._per_value(realised)
         if self.notion == "LDP":
             return (
@@ -126,7 +126,7 @@ class Guarantee:
         )
 
     def _per_value(self, realised: str) -> str:
-        kinds = sorted(self.levels)
+        kinds = sorted(self.groups)
         spans = [f"{low:.12g}" if low == high else f"{low:.12g} to {high:.12g}" for low, high in self._spans()]
         other = f"; {NOT_TWO_SIDED}" if len(kinds) > 1 else ""
         rest = self.size - self.sensitive_count
@@ -140,5 +140,5 @@ class Guarantee:
 
     def _spans(self) -> list[tuple[float, float]]:
         """Return the least and the largest realised and promised epsilon_x."""
-        columns = [level.realised for level in self.levels], [level.promised for level in self.levels]
+        columns = [group.realised for group in self.groups], [group.promised for group in self.groups]
         return [(min(column), max(column)) for column in columns]

@@ -141,7 +141,7 @@ class Reports:
         first = batches[0]
         if not all(isinstance(batch, Reports) for batch in batches):
             raise DataError("batches of reports are needed to make one of them, got something else.")
-        refuse_strangers({batch.fingerprint for batch in batches})
+        check_same_plan({batch.fingerprint for batch in batches})
         if any(set(batch.blocks) != set(first.blocks) for batch in batches):
             raise MismatchError("batches of one plan must have the same columns.")
         if len(batches) == 1:
@@ -199,7 +199,7 @@ def block_count(blocks: Blocks) -> int:
     return len(next(iter(blocks.values())))
 
 
-def refuse_strangers(fingerprints: set[str]) -> None:
+def check_same_plan(fingerprints: set[str]) -> None:
     """Refuse to put together what belongs to different plans.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from discreet.arrays import IntArray, frozen
-from discreet.core.reports import check_header, is_plain, refuse_strangers
+from discreet.core.reports import check_header, check_same_plan, is_plain
 from discreet.errors import DataError, MismatchError
 
 _SAFE = 2.0**62
@@ -75,7 +75,7 @@ class Tally:
         """
         if not isinstance(other, Tally):
             return NotImplemented
-        refuse_strangers({self.fingerprint, other.fingerprint})
+        check_same_plan({self.fingerprint, other.fingerprint})
         if len(self.support) != len(other.support) or len(self.clear) != len(other.clear):
             raise MismatchError("tallies of one plan must have equally many counts.")
         return type(self)(

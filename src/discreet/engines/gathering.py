@@ -17,7 +17,7 @@ from discreet.engines.local import Progress, batches_of, checked_share, rows_in,
 from discreet.engines.storage import StoredBlocks, rows_on_disk
 from discreet.errors import ParameterError
 from discreet.estimators.evidence import Observed
-from discreet.estimators.likelihood import RowsHere
+from discreet.estimators.likelihood import LocalRows
 from discreet.io.endings import text_bytes
 from discreet.io.files import readable
 from discreet.io.parts import Part
@@ -147,7 +147,7 @@ class _Through:
             found = self._counted(self._fold.finish(state).tally)
             # What reading took would otherwise stay with Arrow while the likelihood is worked out.
             pa.default_memory_pool().release_unused()
-            rows_of = partial(RowsHere, new_rows=rows_on_disk(folder))
+            rows_of = partial(LocalRows, new_rows=rows_on_disk(folder))
             return Observed(found.tally, stored.membership(), rows_of), found.left_out
 
     def into_memory(self) -> tuple[Reports, Mapping[str, int]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
-from discreet.kernels import numbering
+from discreet.kernels.traces import numbering
 
 
 class Names(Protocol):

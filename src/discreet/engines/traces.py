@@ -121,7 +121,7 @@ class _Building:
 
     def _names(self, wanted: str) -> "Names":
         from discreet.engines.names import TextNames
-        from discreet.kernels.numbering import KeyTable
+        from discreet.kernels.traces.numbering import KeyTable
 
         return KeyTable() if self.rows.kinds.get(wanted) == "integers" else TextNames()
 
@@ -164,7 +164,7 @@ class _Building:
 
     def in_two_passes(self) -> _Found:
         """Return offsets, events and times: count each user's events first, then put all of them in place."""
-        from discreet.kernels.traces import order_events
+        from discreet.kernels.traces.events import order_events
 
         user, event, *time = self.rows.columns
         self._total, tracked, clock = self._done + 2 * self.rows.count, _Tracked(), _Clock()
@@ -180,7 +180,7 @@ class _Building:
         return offsets, events, times if self.keep_times else None
 
     def _placed(self, offsets: IntArray, clock: "_Clock", *chosen: Column) -> tuple[AnyArray, AnyArray | None]:
-        from discreet.kernels.traces import take_places
+        from discreet.kernels.traces.events import take_places
 
         events = np.empty(offsets[-1], np.int32)
         times: AnyArray | None = None
@@ -208,7 +208,7 @@ class _Tracked:
 
     def add(self, owners: AnyArray, users: int, times: AnyArray | None = None) -> None:
         """Add rows: whose they are, how many users there are so far, and perhaps when."""
-        from discreet.kernels.traces import rises_in_rows
+        from discreet.kernels.traces.events import rises_in_rows
 
         self._counts = _roomy(self._counts, users, 0)
         np.add.at(self._counts, owners, 1)

@@ -10,7 +10,7 @@ from discreet.core.estimate import score_ends
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.likelihood import MakeRows, RowsHere
+from discreet.estimators.likelihood import LocalRows, MakeRows
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.block_law import CountedBlocks, Extent, block_size
 from discreet.mechanisms.channel import Channel
@@ -32,7 +32,7 @@ class Observed:
 
     tally: Tally
     membership: Extent
-    rows_of: MakeRows = RowsHere
+    rows_of: MakeRows = LocalRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Evidence:
     tally: Tally
     reports: Reports | None
     blocks: Extent | None = None
-    rows_of: MakeRows = RowsHere
+    rows_of: MakeRows = LocalRows
 
     @classmethod
     def of(cls, mechanism: Mechanism, data: Reports | Tally | Observed) -> "Evidence":

@@ -121,7 +121,7 @@ def _iterate(likelihood: BlockLikelihood, point: FloatArray, counts: FloatArray)
     rows, size = likelihood.rows_of(likelihood), likelihood.membership.size
     reports = likelihood.reports
     while True:
-        weights = rows.at(point[:size], keep=False)
+        weights = rows.evaluate(point[:size], keep=False)
         everywhere = weights.everywhere / (reports * likelihood.contrast)
         gradient = weights.inside / reports + everywhere
         clear = point[size:] * everywhere + counts / reports

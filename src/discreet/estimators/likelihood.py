@@ -56,7 +56,7 @@ class BlockLikelihood:
     contrast: float
     clear: int | None = None
     shares: FloatArray | None = None
-    rows_of: "MakeRows" = field(default_factory=lambda: RowsHere)
+    rows_of: "MakeRows" = field(default_factory=lambda: LocalRows)
 
     def __post_init__(self) -> None:
         if not 0 < self.contrast < np.inf:
@@ -114,7 +114,7 @@ class Rows(Protocol):
         """The products so far, in passes of one product and one transposed product."""
         ...
 
-    def at(self, members: FloatArray, *, keep: bool = True) -> RowSums:
+    def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
         """Go to the point ``members``, shape ``(v,)``, and sum m z.
 
         Args:
@@ -127,7 +127,7 @@ class Rows(Protocol):
         """Sum m z^2 divided by its greatest possible value per report, or about that, and return that value too."""
         ...
 
-    def turn(self, step: FloatArray) -> None:
+    def set_direction(self, step: FloatArray) -> None:
         """Take a direction: ``step``, shape ``(v,)``."""
         ...
 
@@ -135,7 +135,7 @@ class Rows(Protocol):
         """Sum the first derivative of the log-likelihood at a step of this length, and minus the second."""
         ...
 
-    def move(self, length: float, *, whole: bool) -> RowSums:
+    def advance(self, length: float, *, whole: bool) -> RowSums:
         """Move z by a step of this length, and sum the changes of m z; or, if ``whole``, m z itself."""
         ...
 
@@ -143,7 +143,7 @@ class Rows(Protocol):
 MakeRows: TypeAlias = Callable[[BlockLikelihood], Rows]
 
 
-class RowsHere:
+class LocalRows:
     """What there is of every row, w = 1/c + t, and sums over rows; products with B diag(k) are counted.
 
     z = 1/w, and w is linear: along a direction d it changes by B d per unit of step. Sums are added in a fixed order,
@@ -178,7 +178,7 @@ class RowsHere:
         """The products so far, in passes of one product and one transposed product."""
         return self.count / 2
 
-    def at(self, members: FloatArray, *, keep: bool = True) -> RowSums:
+    def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
         """Go to the point ``members``, shape ``(v,)``, and sum m z.
 
         Args:
@@ -213,7 +213,7 @@ class RowsHere:
 
         return self._sums(weights), self._smallest**-2
 
-    def turn(self, step: FloatArray) -> None:
+    def set_direction(self, step: FloatArray) -> None:
         """Take a direction: the products of B diag(k) with ``step``, shape ``(v,)``."""
         self.count += 1
         values = self._values(step)
@@ -235,7 +235,7 @@ class RowsHere:
                 second += float(np.einsum("i,i->", once, ratios))
         return first, second
 
-    def move(self, length: float, *, whole: bool) -> RowSums:
+    def advance(self, length: float, *, whole: bool) -> RowSums:
         """Move by a step of this length, and sum the changes of m z; or, if ``whole``, m z itself."""
         self._smallest = np.inf
 

@@ -14,7 +14,7 @@ from discreet.estimators.evidence import Evidence
 from discreet.estimators.expectation import expectation_maximization as reconstruct
 from discreet.estimators.likelihood import BlockLikelihood
 from discreet.estimators.maximum import Solution, Start, maximize
-from discreet.estimators.methods import checked_significance, finished, thresholded
+from discreet.estimators.methods import checked_significance, make_estimate, thresholded
 from discreet.estimators.spread import projected_deviation
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
@@ -123,7 +123,7 @@ def _shared(evidence: Evidence, mechanism: BlockMechanism, mass: float) -> Float
 def _information_variance(evidence: Evidence, mechanism: BlockMechanism, solution: Solution) -> FloatArray:
     size = mechanism.domain.sensitive_count
     # Of what the blocks say with all other frequencies known, a pool that all reports share takes away.
-    information = np.maximum(solution.information[:size] * mechanism.moments.lasting.left(size), 1e-300)
+    information = np.maximum(solution.information[:size] * mechanism.moments.pool_bias.left(size), 1e-300)
     # Never worse than the linear estimate, which is one of its competitors.
     clear = np.zeros(mechanism.domain.clear_count)
     variance = mechanism.arrange(1 / (evidence.n * information), clear)
@@ -138,7 +138,7 @@ def _with_errors(
     share = np.where(kept, variance, 0.0) / max(float(variance[kept].sum()), 1e-300)
     covariance = evidence.sum_covariance(frequencies, variance)
     errors = projected_deviation(frequencies, variance, covariance, kept, share)
-    return finished(evidence, frequencies, errors, method, gap=gap, passes=passes)
+    return make_estimate(evidence, frequencies, errors, method, gap=gap, passes=passes)
 
 
 def expectation_maximization(

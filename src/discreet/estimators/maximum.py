@@ -186,7 +186,7 @@ class _Ascent:
         """Compute rows and gradient from the point, in double precision, and stay there."""
         self.rows.single = False
         self._point /= np.add.reduce(self._point)
-        self._gradient = self._fresh_gradient(self.rows.at(self._point[: self._size]))
+        self._gradient = self._fresh_gradient(self.rows.evaluate(self._point[: self._size]))
         self.certified, self.exhausted = True, False
         self._least, self._idle = self.gap, 0
 
@@ -239,7 +239,7 @@ class _Ascent:
         if not slope > 0:
             self.exhausted, self.certified = True, not self.rows.single
             return
-        self.rows.turn(step[: self._size])
+        self.rows.set_direction(step[: self._size])
         line = Line(self.rows)
         if self._clear > 0:
             line.clear, line.clear_ratio = self._clear, float(step[-1] / self._point[-1])
@@ -252,7 +252,7 @@ class _Ascent:
     def _advance(self, length: float, step: FloatArray) -> None:
         old, single = self._point, self.rows.single
         self._point = np.maximum(old + length * step, self._face.floor)
-        weights = self.rows.move(length, whole=not single)
+        weights = self.rows.advance(length, whole=not single)
         if single:
             self._gradient = self._gradient + self._from_blocks(weights)
             if self._clear > 0:

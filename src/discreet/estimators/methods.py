@@ -27,7 +27,7 @@ def linear(evidence: Evidence) -> Estimate:
     Wins where estimates are averaged or compared later, and where honest intervals are wanted.
     """
     moments = evidence.second_moments
-    return finished(evidence, evidence.linear, evidence.linear_errors, "linear", second_moments=moments)
+    return make_estimate(evidence, evidence.linear, evidence.linear_errors, "linear", second_moments=moments)
 
 
 def threshold(evidence: Evidence, *, significance: float = 0.05, remainder: str = "uniform") -> Estimate:
@@ -47,7 +47,7 @@ def threshold(evidence: Evidence, *, significance: float = 0.05, remainder: str 
     deviation = np.sqrt(evidence.variance(np.maximum(frequencies, 0)))
     errors = censored_deviation(frequencies, deviation, cut, below)
     no_intervals = NO_INTERVALS["threshold"]
-    return finished(evidence, frequencies, errors, f"threshold ({remainder})", no_intervals=no_intervals)
+    return make_estimate(evidence, frequencies, errors, f"threshold ({remainder})", no_intervals=no_intervals)
 
 
 def checked_significance(significance: object) -> float:
@@ -101,10 +101,10 @@ def _projected(evidence: Evidence, pull: FloatArray, frequencies: FloatArray, me
     variance = evidence.safe_variance
     covariance = evidence.sum_covariance(frequencies, variance)
     errors = projected_deviation(evidence.linear - correction * pull, variance, covariance, kept, share)
-    return finished(evidence, frequencies, errors, method, no_intervals=NO_INTERVALS.get(method))
+    return make_estimate(evidence, frequencies, errors, method, no_intervals=NO_INTERVALS.get(method))
 
 
-def finished(
+def make_estimate(
     evidence: Evidence,
     frequencies: FloatArray,
     errors: FloatArray,

@@ -12,13 +12,13 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import DataError
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.bits import BitStrings
-from discreet.mechanisms.singletons import Symbols
+from discreet.mechanisms.bits import PackedBitCodec
+from discreet.mechanisms.singletons import SingletonCodec
 
 
 def can_draw(mechanism: BlockMechanism) -> bool:
     """Return whether the tally's joint law is at hand."""
-    return isinstance(mechanism.law, Symbols | BitStrings)
+    return isinstance(mechanism.law, SingletonCodec | PackedBitCodec)
 
 
 def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random.Generator) -> Tally:
@@ -43,7 +43,7 @@ def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random
     truth, clear = told[domain.sensitive_codes], told[domain.clear_codes]
     if not domain.sensitive_count:
         support = truth
-    elif isinstance(mechanism.law, Symbols):
+    elif isinstance(mechanism.law, SingletonCodec):
         noise = n - int(told.sum())
         support = truth + generator.multinomial(noise, mechanism.moments.inclusion * np.ones(len(truth)))
     else:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, BoolArray
-from discreet.core.reports import CLEAR, Column, Reports, refuse_strangers
+from discreet.core.reports import CLEAR, Column, Reports, check_same_plan
 from discreet.errors import DataError
 from discreet.io.wire import GAP, Nullable, checked_reports, sifted_reports
 from discreet.mechanisms import Mechanism
@@ -53,13 +53,13 @@ def read_stamp(found: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
         known = False
     if not known:
         raise DataError(f"this does not hold {kind} of discreet, or of another format than {_FORMAT}.")
-    refuse_strangers({fingerprint, facts["plan"]})
+    check_same_plan({fingerprint, facts["plan"]})
     return dict(facts)
 
 
 def to_arrow(mechanism: Mechanism, reports: Reports) -> pa.Table:
     """Return reports as a table with `schema`."""
-    refuse_strangers({mechanism.fingerprint, reports.fingerprint})
+    check_same_plan({mechanism.fingerprint, reports.fingerprint})
     arrays = []
     for column in mechanism.columns:
         told = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear

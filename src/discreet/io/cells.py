@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.arrays import BoolArray
-from discreet.core.bots import Extended
+from discreet.core.bots import WithBots
 from discreet.core.domain import Domain
 from discreet.core.labels import Grid, LabelSpace, Product, Texts
 from discreet.errors import DataError
@@ -73,7 +73,7 @@ ANYTHING = Cells(Kind.ANY)
 
 def cells_of(space: LabelSpace) -> Cells:
     """Return what a column with values of a flat label space is read as."""
-    space = space.space if isinstance(space, Extended) else space
+    space = space.space if isinstance(space, WithBots) else space
     if not isinstance(space, Texts):
         return Cells(Kind.INTEGER)
     spelled = sorted(SPELLINGS)
@@ -83,7 +83,7 @@ def cells_of(space: LabelSpace) -> Cells:
 
 def columns_of(domain: Domain) -> Mapping[str, Cells] | None:
     """Return the columns of a domain's values; None if it is one, of any name."""
-    space = domain.space.space if isinstance(domain.space, Extended) else domain.space
+    space = domain.space.space if isinstance(domain.space, WithBots) else domain.space
     if isinstance(space, Product):
         return {name: cells_of(part) for name, part in space.attributes.items()}
     return {"lat": NUMBERS, "lon": NUMBERS} if isinstance(space, Grid) else None

@@ -385,6 +385,6 @@ def _checked_tally(mechanism: Mechanism, facts: dict[str, Any], table: pa.Table)
         raise DataError("this tally has been changed by hand: its counts do not fit together.")
     numbers = counts.to_numpy().copy()
     support, clear = numbers[: len(empty.support)], numbers[len(empty.support) :]
-    if not 0 <= n < 1 << 62 or (len(numbers) and numbers.min() < 0) or not mechanism.can_tally(n, support, clear):
+    if not 0 <= n < 1 << 62 or (len(numbers) and numbers.min() < 0) or not mechanism.is_consistent(n, support, clear):
         raise DataError("this tally has been changed by hand: its counts do not fit its number of reports.")
     return Tally(mechanism.fingerprint, n, support, clear, bool(facts.get("simulated")))

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray
-from discreet.core.reports import CLEAR, Column, Reports, refuse_strangers
+from discreet.core.reports import CLEAR, Column, Reports, check_same_plan
 from discreet.errors import DataError, MismatchError
 from discreet.io.rewritten import PLAN, SIMULATED, Form, refuse_clear
 from discreet.io.wire import UNREADABLE, Nullable, checked_reports, sifted_reports
@@ -43,7 +43,7 @@ def longest_line(mechanism: Mechanism) -> int:
 
 def to_json(mechanism: Mechanism, reports: Reports) -> Iterator[str]:
     """Return one line of JSON per report."""
-    refuse_strangers({mechanism.fingerprint, reports.fingerprint})
+    check_same_plan({mechanism.fingerprint, reports.fingerprint})
     marks = {"simulated": True} if reports.simulated else {}
     told = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
     has_block = np.ones(reports.n, dtype=np.bool_) if reports.block_count == reports.n else ~told

@@ -6,10 +6,10 @@ from discreet.mechanisms.bits import UnaryEncoding
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.designs import BlockDesign
 from discreet.mechanisms.hadamard import HadamardResponse
-from discreet.mechanisms.hash_pool import PooledHashing
 from discreet.mechanisms.hashing import LocalHashing
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.per_value import PerValueEncoding, PerValueResponse
+from discreet.mechanisms.pooled_hashing import PooledHashing
 from discreet.mechanisms.singletons import RandomizedResponse
 from discreet.mechanisms.subsets import SubsetSelection
 

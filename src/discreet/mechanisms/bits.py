@@ -17,18 +17,18 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.accuracy.theta import optimal_theta
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.exact import checked_whole, real_number, shown
 from discreet.core.random import RandomSource, fresh_words
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
+from discreet.leakage.hits import HitDistribution, binomial
 from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.chosen import ChosenMechanism
 from discreet.mechanisms.law import sensitive_size
-from discreet.theory.overlap import Overlap, binomial
-from discreet.theory.theta import optimal_theta
 
-# A piece's words stay in the second-level cache.
+# A piece's words stay in the second-group cache.
 PIECE_WORDS = 1 << 17
 GREATEST_DEPTH = 60
 PRECISION_BITS = 11
@@ -36,7 +36,7 @@ PRECISION_BITS = 11
 _FEW_BITS, _OFTEN = 12, 4
 
 
-class BitStrings(ABC):
+class PackedBitCodec(ABC):
     """A bit per sensitive value, which noise sets on its own: how the bits are drawn, written down and counted."""
 
     __slots__ = ()
@@ -46,17 +46,17 @@ class BitStrings(ABC):
 
     @property
     @abstractmethod
-    def _levels(self) -> IntArray | None:
-        """The ``(v,)`` level of each value; None if there is one level."""
+    def _groups(self) -> IntArray | None:
+        """The ``(v,)`` group of each value; None if there is one group."""
 
     @property
     @abstractmethod
     def inclusions(self) -> tuple[Fraction, ...]:
-        """Return pi = d1 of each level."""
+        """Return pi = d1 of each group."""
 
     @property
-    def pair_inclusions(self) -> tuple[Fraction, ...]:
-        """Return rho = d1 of each level: bits are independent."""
+    def conditional_inclusions(self) -> tuple[Fraction, ...]:
+        """Return rho = d1 of each group: bits are independent."""
         return self.inclusions
 
     @property
@@ -109,7 +109,7 @@ class BitStrings(ABC):
 
     def support(self, blocks: Blocks) -> IntArray:
         """Return ``(v,)`` column sums."""
-        from discreet.kernels.bits import count_columns
+        from discreet.kernels.blocks.bits import count_columns
 
         return count_columns(blocks["bits"], self.size)
 
@@ -132,7 +132,7 @@ class BitStrings(ABC):
 
     def lay_out(self, blocks: Blocks) -> AnyArray:
         """Return the tiles, ``(ceil(m / 32), v)`` words."""
-        from discreet.kernels.bits import transpose_tiles
+        from discreet.kernels.blocks.bits import transpose_tiles
 
         return transpose_tiles(blocks["bits"], self.size)
 
@@ -149,11 +149,11 @@ class BitStrings(ABC):
         numbers = np.arange(self.alphabet_size, dtype="<u8")
         rows = numbers.view(np.uint8).reshape(-1, 8)[:, : self._row_bytes]
         weights: Any = 1
-        levels = np.zeros(self.size, dtype=np.int64) if self._levels is None else self._levels
-        for level, pi in enumerate(self.inclusions):
-            count = int(np.count_nonzero(levels == level))
+        groups = np.zeros(self.size, dtype=np.int64) if self._groups is None else self._groups
+        for group, pi in enumerate(self.inclusions):
+            count = int(np.count_nonzero(groups == group))
             by_weight = np.array([pi**k * (1 - pi) ** (count - k) for k in range(count + 1)], dtype=object)
-            ours = sum(1 << int(rank) for rank in np.flatnonzero(levels == level))
+            ours = sum(1 << int(rank) for rank in np.flatnonzero(groups == group))
             weights = by_weight[np.bitwise_count(numbers & np.uint64(ours))] * weights
         return {"bits": np.ascontiguousarray(rows)}, weights
 
@@ -167,7 +167,7 @@ class BitStrings(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class IndependentBits(EvenLaw, BitStrings):
+class IndependentBits(EvenLaw, PackedBitCodec):
     """Bits that noise sets with probability ``threshold / 2^depth``, each on its own.
 
     Attributes:
@@ -208,19 +208,19 @@ class IndependentBits(EvenLaw, BitStrings):
         return Fraction(self.threshold, 1 << self.depth)
 
     @property
-    def pair_inclusion(self) -> Fraction:
+    def conditional_inclusion(self) -> Fraction:
         """Return rho = d1: bits are independent."""
         return self.inclusion
 
     @property
-    def _levels(self) -> None:
+    def _groups(self) -> None:
         return
 
     @property
     def _piece_lanes(self) -> int:
         return max(PIECE_WORDS // self.depth, 1)
 
-    def overlap(self, m: int) -> Overlap:
+    def hit_distribution(self, m: int) -> HitDistribution:
         """Return the law of K: binomial."""
         return binomial(m, self.inclusion)
 
@@ -259,13 +259,13 @@ class BitRows:
 
     def dot(self, values: Any) -> Any:
         """Return ``(m,)`` B @ values, in the precision of ``values``."""
-        from discreet.kernels.bits import tiles_dot
+        from discreet.kernels.blocks.bits import tiles_dot
 
         return tiles_dot(self.tiles, values, self.rows)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
         """Return ``(v,)`` B.T @ weights."""
-        from discreet.kernels.bits import tiles_dot_transposed
+        from discreet.kernels.blocks.bits import tiles_dot_transposed
 
         return tiles_dot_transposed(self.tiles, weights)
 

@@ -14,7 +14,7 @@ from discreet.core.exact import checked_whole
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column, is_plain
 from discreet.errors import ParameterError
-from discreet.theory.overlap import Overlap, from_pairs
+from discreet.leakage.hits import HitDistribution, from_pairs
 
 _STRETCH = 1 << 16
 
@@ -63,8 +63,8 @@ class Separable(Protocol):
 class BlockLaw(Protocol):
     """A random subset A of the v sensitive values: the law Lambda, how to draw from it, and how to write A down.
 
-    Sensitive values are meant by their rank 0..v - 1. Values that are in a noise block equally often form a *level*;
-    most laws have one level only (see `EvenLaw`).
+    Sensitive values are meant by their rank 0..v - 1. Values that are in a noise block equally often form a *group*;
+    most laws have one group only (see `EvenLaw`).
     """
 
     @property
@@ -73,29 +73,29 @@ class BlockLaw(Protocol):
         ...
 
     @property
-    def levels(self) -> IntArray | None:
-        """Return the ``(v,)`` level of each value; None if there is one level."""
+    def groups(self) -> IntArray | None:
+        """Return the ``(v,)`` group of each value; None if there is one group."""
         ...
 
     @property
     def inclusions(self) -> tuple[Fraction, ...]:
-        """Return pi = P(x in A) for an x of each level, exactly as the sampler draws it."""
+        """Return pi = P(x in A) for an x of each group, exactly as the sampler draws it."""
         ...
 
     @property
-    def pair_inclusions(self) -> tuple[Fraction, ...]:
-        """Return rho = P(x' in A given x in A) for an x' of each level, whatever the other value x is.
+    def conditional_inclusions(self) -> tuple[Fraction, ...]:
+        """Return rho = P(x' in A given x in A) for an x' of each group, whatever the other value x is.
 
         Where v = 1 it only scales what cancels.
         """
         ...
 
     @property
-    def pair_spread(self) -> tuple[Fraction, Fraction]:
+    def conditional_variation(self) -> tuple[Fraction, Fraction]:
         """Return how far rho is from what holds between two given values, where something public was drawn for all.
 
         Rho is then a mean over all such draws, of R_xx'. These are the variance of R_xx' and the covariance of R_xx'
-        and R_xx''; both 0 where rho is exact (see `discreet.theory.lasting`).
+        and R_xx''; both 0 where rho is exact (see `discreet.accuracy.pool_bias`).
         """
         ...
 
@@ -161,7 +161,7 @@ class BlockLaw(Protocol):
         """Return ``(m,)`` booleans: which blocks no device can have sent, beyond the bounds of the columns."""
         ...
 
-    def overlap(self, m: int) -> Overlap | None:
+    def hit_distribution(self, m: int) -> HitDistribution | None:
         """Return the law of the share of m values that is in a noise block, for those m that tell most of their users.
 
         None if values differ, so that only general bounds hold.
@@ -205,7 +205,7 @@ class _Plain:
     size: int
 
     @property
-    def pair_spread(self) -> tuple[Fraction, Fraction]:
+    def conditional_variation(self) -> tuple[Fraction, Fraction]:
         """Return 0 and 0: rho holds between any two values."""
         return Fraction(0), Fraction(0)
 
@@ -259,7 +259,7 @@ class CountedBlocks(ABC):
 
     def add_counts(self, blocks: Blocks, counts: IntArray) -> None:
         """Add how often each block came, in the order of the alphabet, in place."""
-        from discreet.kernels.counting import add_symbols
+        from discreet.kernels.blocks.counting import add_symbols
 
         add_symbols(self.places(blocks), counts)
 
@@ -282,7 +282,7 @@ class CountedBlocks(ABC):
 
 
 class EvenLaw(_Plain, ABC):
-    """A block law in which every value is in a noise block equally often: one level."""
+    """A block law in which every value is in a noise block equally often: one group."""
 
     __slots__ = ()
 
@@ -293,12 +293,12 @@ class EvenLaw(_Plain, ABC):
 
     @property
     @abstractmethod
-    def pair_inclusion(self) -> Fraction:
+    def conditional_inclusion(self) -> Fraction:
         """Return rho = P(x' in A given x in A), the same for any two values."""
 
     @property
-    def levels(self) -> None:
-        """Return None: there is one level."""
+    def groups(self) -> None:
+        """Return None: there is one group."""
         return
 
     @property
@@ -307,13 +307,13 @@ class EvenLaw(_Plain, ABC):
         return (self.inclusion,)
 
     @property
-    def pair_inclusions(self) -> tuple[Fraction, ...]:
+    def conditional_inclusions(self) -> tuple[Fraction, ...]:
         """Return rho."""
-        return (self.pair_inclusion,)
+        return (self.conditional_inclusion,)
 
-    def overlap(self, m: int) -> Overlap:
+    def hit_distribution(self, m: int) -> HitDistribution:
         """Return a law that tells no less than that of any m values, from pi and rho alone."""
-        return from_pairs(m, self.inclusion, self.pair_inclusion)
+        return from_pairs(m, self.inclusion, self.conditional_inclusion)
 
     def hits(self, m: FloatArray) -> FloatArray:
         """Return min(1, m pi): no m values are hit more often."""
@@ -321,19 +321,19 @@ class EvenLaw(_Plain, ABC):
         return found
 
 
-class UnevenLaw(_Plain, ABC):
-    """A block law in which values of different levels are in a noise block differently often.
+class WeightedLaw(_Plain, ABC):
+    """A block law in which values of different groups are in a noise block differently often.
 
     Two of them are equal if they describe themselves alike.
     """
 
-    levels: IntArray
+    groups: IntArray
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Return what determines the law, ready for JSON."""
 
-    def overlap(self, m: int) -> None:
+    def hit_distribution(self, m: int) -> None:
         """Return None: sets of m values differ."""
         del m
 
@@ -342,48 +342,48 @@ class UnevenLaw(_Plain, ABC):
         del m
 
     @cached_property
-    def _levels_digest(self) -> str:
+    def _groups_digest(self) -> str:
         digest = hashlib.sha256()
-        for start in range(0, len(self.levels), _STRETCH):
-            digest.update(self.levels[start : start + _STRETCH].astype("<u4").tobytes())
+        for start in range(0, len(self.groups), _STRETCH):
+            digest.update(self.groups[start : start + _STRETCH].astype("<u4").tobytes())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, UnevenLaw) and self.describe() == other.describe()
+        return isinstance(other, WeightedLaw) and self.describe() == other.describe()
 
     def __hash__(self) -> int:
-        return hash(self._levels_digest)
+        return hash(self._groups_digest)
 
 
-def level_counts(size: int, levels: IntArray | None) -> list[int]:
-    """Return how many of ``size`` values each level has."""
-    return [size] if levels is None else tallied(levels).tolist()
+def group_counts(size: int, groups: IntArray | None) -> list[int]:
+    """Return how many of ``size`` values each group has."""
+    return [size] if groups is None else tallied(groups).tolist()
 
 
-def check_levels(levels: object, numbers: object, name: str) -> None:
-    """Refuse levels that are no column of integers from 0 on, and numbers of levels that are no whole ones.
+def check_groups(groups: object, numbers: object, name: str) -> None:
+    """Refuse groups that are no column of integers from 0 on, and numbers of groups that are no whole ones.
 
     Raises:
         ParameterError: if they are so.
     """
-    if not is_plain(levels) or not len(levels) or levels.min() < 0:  # type: ignore[arg-type,attr-defined]
+    if not is_plain(groups) or not len(groups) or groups.min() < 0:  # type: ignore[arg-type,attr-defined]
         raise ParameterError("levels must be a column of integers of at least 0, one for each value.")
     if not isinstance(numbers, tuple) or not numbers:
-        raise ParameterError(f"{name} must be a tuple of integers, one for each level.")
+        raise ParameterError(f"{name} must be a tuple of integers, one for each group.")
     for number in numbers:
         checked_whole(name, number)
 
 
-def spread(shares: tuple[Fraction, ...], levels: IntArray | None) -> float | FloatArray:
-    """Return probabilities that are given by level: one number, or ``(v,)`` where values differ."""
+def spread(shares: tuple[Fraction, ...], groups: IntArray | None) -> float | FloatArray:
+    """Return probabilities that are given by group: one number, or ``(v,)`` where values differ."""
     numbers = np.array([float(share) for share in shares])
-    return float(numbers[0]) if levels is None else numbers[levels]
+    return float(numbers[0]) if groups is None else numbers[groups]
 
 
 def block_size(law: BlockLaw) -> Fraction | None:
     """Return how many values a block contains; None if that varies."""
-    counts = level_counts(law.size, law.levels)
+    counts = group_counts(law.size, law.groups)
     mean = sum((n * pi for n, pi in zip(counts, law.inclusions, strict=True)), Fraction(0))
-    others = sum((n * rho for n, rho in zip(counts, law.pair_inclusions, strict=True)), Fraction(0))
+    others = sum((n * rho for n, rho in zip(counts, law.conditional_inclusions, strict=True)), Fraction(0))
     # A block with a given member would be as large as any other.
-    return mean if all(1 + others - rho == mean for rho in law.pair_inclusions) else None
+    return mean if all(1 + others - rho == mean for rho in law.conditional_inclusions) else None

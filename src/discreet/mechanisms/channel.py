@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.accuracy.worst import worst_distribution
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, frozen
 from discreet.core import columns
 from discreet.core.domain import Domain, checked_domain
@@ -19,7 +20,6 @@ from discreet.core.reports import Column, Reports, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.consistency import refuse_unfit_reports, refuse_unfit_tally
-from discreet.theory.worst import worst_distribution
 
 _ROW_TOLERANCE = 1e-9
 _RATIO_TOLERANCE = 1e-12
@@ -180,7 +180,7 @@ class Channel:
         del clear
         support += self.tally(reports).support
 
-    def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
+    def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return whether nonnegative counts could be those of n reports."""
         return len(clear) == 0 and total(support) == n and not support[self.matrix.max(axis=0) == 0].any()
 

@@ -45,4 +45,4 @@ class ChosenMechanism(BlockMechanism):
 
 def _short(option: object) -> str:
     """Return an option as it is, or how many values it has where that is long."""
-    return f"<{len(option)} levels>" if isinstance(option, tuple) else repr(option)
+    return f"<{len(option)} groups>" if isinstance(option, tuple) else repr(option)

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.domain import Domain
-from discreet.core.reports import Blocks, Column, Reports, refuse_strangers
+from discreet.core.reports import Blocks, Column, Reports, check_same_plan
 from discreet.core.tally import Tally
 from discreet.errors import DataError
 
@@ -47,7 +47,7 @@ class Maker(Protocol):
         """Return the tally of no reports."""
         ...
 
-    def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
+    def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return whether counts could be those of n reports."""
         ...
 
@@ -61,7 +61,7 @@ def refuse_unfit_reports(mechanism: Maker, reports: object) -> Reports:
     """
     if not isinstance(reports, Reports):
         raise DataError(f"reports are needed, got {type(reports).__name__}.")
-    refuse_strangers({mechanism.fingerprint, reports.fingerprint})
+    check_same_plan({mechanism.fingerprint, reports.fingerprint})
     wanted = {column.name: column for column in mechanism.block_columns}
     if set(reports.blocks) != set(wanted):
         raise DataError(f"reports of this mechanism have the columns {', '.join(wanted)}, these have others.")
@@ -129,7 +129,7 @@ def refuse_unfit_tally(mechanism: Maker, tally: object) -> Tally:
     """
     if not isinstance(tally, Tally):
         raise DataError(f"a tally is needed, got {type(tally).__name__}.")
-    refuse_strangers({mechanism.fingerprint, tally.fingerprint})
+    check_same_plan({mechanism.fingerprint, tally.fingerprint})
     if tally.n == 0:
         raise DataError("at least one report is needed to estimate anything, got none.")
     empty = mechanism.empty_tally()
@@ -139,7 +139,7 @@ def refuse_unfit_tally(mechanism: Maker, tally: object) -> Tally:
             f"a tally of this mechanism has {sizes[0]} counts of blocks and {sizes[1]} of values in clear, got "
             f"{len(tally.support)} and {len(tally.clear)}."
         )
-    if not mechanism.can_tally(tally.n, tally.support, tally.clear):
+    if not mechanism.is_consistent(tally.n, tally.support, tally.clear):
         raise DataError(
             f"the counts of this tally must be those of {tally.n} reports of this mechanism, which they cannot be."
         )

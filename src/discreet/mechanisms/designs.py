@@ -19,20 +19,20 @@ from typing import Any
 
 import numpy as np
 
+from discreet.accuracy.decoder import Decoder
+from discreet.accuracy.design import Design
+from discreet.accuracy.optimum import optimal_design
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.exact import checked_whole
 from discreet.core.random import WORD_RANGE, RandomSource, toss, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.core.tally import total
 from discreet.errors import ParameterError
+from discreet.leakage.hits import HitDistribution, hits_of_subsets, hypergeometric, mixed
 from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.chosen import ChosenMechanism
 from discreet.mechanisms.law import sensitive_size
 from discreet.mechanisms.subsets import MemberLists, Subsets, draw_subsets
-from discreet.theory.decoder import Decoder
-from discreet.theory.design import Design
-from discreet.theory.optimum import optimal_design
-from discreet.theory.overlap import Overlap, hits_of_subsets, hypergeometric, mixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class MixedSubsets(EvenLaw):
         return sum((t * k for k, t in zip(self.sizes, self.shares, strict=True)), Fraction(0)) / self.size
 
     @property
-    def pair_inclusion(self) -> Fraction:
+    def conditional_inclusion(self) -> Fraction:
         """Return rho."""
         pairs = sum((t * k * (k - 1) for k, t in zip(self.sizes, self.shares, strict=True)), Fraction(0))
         return pairs / (self.inclusion * self.size * (self.size - 1))
@@ -96,7 +96,7 @@ class MixedSubsets(EvenLaw):
         """Return v, k and the share of k + 1."""
         return {"law": "mixed subsets", "size": self.size, "count": self.smaller, "larger": self.larger}
 
-    def overlap(self, m: int) -> Overlap:
+    def hit_distribution(self, m: int) -> HitDistribution:
         """Return the law of K: a mixture of two hypergeometric ones."""
         return mixed([hypergeometric(self.size, k, m) for k in self.sizes], self.shares)
 
@@ -145,7 +145,7 @@ class MixedSubsets(EvenLaw):
 
     def support(self, blocks: Blocks) -> IntArray:
         """Return ``(2 v,)`` counts: of the blocks of k that contain each value, then of those of k + 1."""
-        from discreet.kernels.counting import count_symbols
+        from discreet.kernels.blocks.counting import count_symbols
 
         listed = blocks["members"]
         short = listed[:, -1] == self.size
@@ -220,10 +220,10 @@ class BlockDesign(ChosenMechanism):
         """The decoder that tells block sizes apart, where there are two."""
         return self.moments if self.design is None or isinstance(self.law, Subsets) else self.design
 
-    def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
+    def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return whether nonnegative counts could be those of n reports."""
         if not isinstance(self.law, MixedSubsets):
-            return super().can_tally(n, support, clear)
+            return super().is_consistent(n, support, clear)
         blocks = n
         for k, counts in zip(self.law.sizes, support.reshape(2, -1), strict=True):
             own, rest = divmod(total(counts), k)

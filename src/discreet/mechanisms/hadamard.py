@@ -49,7 +49,7 @@ class HadamardColumns(CountedBlocks, EvenLaw):
         return Fraction(1, 2)
 
     @property
-    def pair_inclusion(self) -> Fraction:
+    def conditional_inclusion(self) -> Fraction:
         """Return rho = 1/2: rows are orthogonal."""
         return Fraction(1, 2)
 
@@ -88,7 +88,7 @@ class HadamardColumns(CountedBlocks, EvenLaw):
 
     def support_of(self, counts: IntArray) -> IntArray:
         """Return ``(v,)`` T, by a Walsh-Hadamard transform of the column counts."""
-        from discreet.kernels.walsh import walsh_hadamard
+        from discreet.kernels.blocks.walsh import walsh_hadamard
 
         found: IntArray = (counts.sum() + walsh_hadamard(counts)[1 : self.size + 1]) // 2
         return found
@@ -141,7 +141,7 @@ class DistinctColumns:
         return self._half_sum(np.asarray(weights, dtype=np.float64))[1 : self.size + 1]
 
     def _half_sum(self, values: FloatArray) -> FloatArray:
-        from discreet.kernels.walsh import walsh_hadamard
+        from discreet.kernels.blocks.walsh import walsh_hadamard
 
         found: FloatArray = (values.sum() + walsh_hadamard(values)) / 2
         return found

@@ -25,17 +25,17 @@ from discreet.core.exact import checked_whole, shown
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
+from discreet.leakage.hits import HitDistribution, binomial, single
 from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.chosen import ChosenMechanism
 from discreet.mechanisms.law import sensitive_size
-from discreet.theory.overlap import Overlap, binomial, single
 
 _LARGEST_PRIME = (1 << 32) - 5
 # Products of two numbers below this fit into 32 bits.
 _SMALL = 1 << 16
 
 
-class Bucketed(EvenLaw):
+class HashedBlocks(EvenLaw):
     """Blocks that a public hash function sends to one of g buckets, uniform as noise."""
 
     __slots__ = ()
@@ -47,7 +47,7 @@ class Bucketed(EvenLaw):
         """Return pi = 1/g."""
         return Fraction(1, self.buckets)
 
-    def overlap(self, m: int) -> Overlap:
+    def hit_distribution(self, m: int) -> HitDistribution:
         """Return a law that tells no less than any m values under any hash family.
 
         Given the function, a report is randomized response over the g buckets: as much as m values of which no two
@@ -58,7 +58,7 @@ class Bucketed(EvenLaw):
 
 
 @dataclass(frozen=True, slots=True)
-class HashBuckets(Bucketed):
+class HashBuckets(HashedBlocks):
     """The preimage of one bucket under a random hash function.
 
     Attributes:
@@ -82,7 +82,7 @@ class HashBuckets(Bucketed):
         object.__setattr__(self, "prime", _next_prime(max(self.size, self.buckets)))
 
     @property
-    def pair_inclusion(self) -> Fraction:
+    def conditional_inclusion(self) -> Fraction:
         """Return rho, the collision probability of two values."""
         full, over = divmod(self.prime, self.buckets)
         return Fraction(full * (self.prime + over - self.buckets), self.prime * (self.prime - 1))
@@ -131,7 +131,7 @@ class HashBuckets(Bucketed):
 
     def support(self, blocks: Blocks) -> IntArray:
         """Return ``(v,)`` counts, by listing every block instead of asking every value."""
-        from discreet.kernels.hashing import count_preimages
+        from discreet.kernels.blocks.hashing import count_preimages
 
         return count_preimages(*_three(blocks), prime=self.prime, buckets=self.buckets, size=self.size)
 
@@ -190,14 +190,14 @@ class Preimages:
 
     def dot(self, values: Any) -> Any:
         """Return ``(m,)`` B @ values."""
-        from discreet.kernels.hashing import preimages_dot
+        from discreet.kernels.blocks.hashing import preimages_dot
 
         wanted = np.asarray(values, dtype=np.float64)
         return preimages_dot(*_three(self.blocks), wanted, prime=self.law.prime, buckets=self.law.buckets)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
         """Return ``(v,)`` B.T @ weights."""
-        from discreet.kernels.hashing import preimages_dot_transposed
+        from discreet.kernels.blocks.hashing import preimages_dot_transposed
 
         law, wanted = self.law, np.asarray(weights, dtype=np.float64)
         return preimages_dot_transposed(

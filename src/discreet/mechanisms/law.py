@@ -4,7 +4,7 @@ With probability s a device tells the truth: a sensitive value as a block that c
 Otherwise it sends a block of noise, whatever the value is. With s/(1 - s) = pi (e^eps - 1) this is (X_S, eps)-ULDP with
 equality (LDP if every value is sensitive). A `BlockLaw` says what the blocks are; the rest is here, once.
 
-Where the law has levels, pi_x differs, and so does what is promised to x: with s/(1 - s) <= pi_x (e^eps_x - 1) for
+Where the law has groups, pi_x differs, and so does what is promised to x: with s/(1 - s) <= pi_x (e^eps_x - 1) for
 every sensitive x, no report makes x more than e^eps_x times likelier than any other value [spec of the optimum, section
 5].
 """
@@ -20,6 +20,9 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from discreet.accuracy.decoder import Decoder, PerValue
+from discreet.accuracy.linear_decoder import LinearDecoder
+from discreet.accuracy.pool_bias import PoolBias
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.columns import integers
 from discreet.core.domain import Domain, checked_domain
@@ -32,17 +35,14 @@ from discreet.core.exact import (
     shown,
     truth_threshold,
 )
-from discreet.core.guarantee import Guarantee, LevelPromise
+from discreet.core.guarantee import GroupPromise, Guarantee
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, toss
-from discreet.core.reports import CLEAR, Blocks, Column, Reports, is_plain, refuse_strangers, smallest_unsigned
+from discreet.core.reports import CLEAR, Blocks, Column, Reports, check_same_plan, is_plain, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, CountedBlocks, block_size, level_counts, spread
+from discreet.mechanisms.block_law import BlockLaw, CountedBlocks, block_size, group_counts, spread
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.consistency import counted_in_clear, refuse_unfit_reports, refuse_unfit_tally
-from discreet.theory.decoder import Decoder, PerValue
-from discreet.theory.lasting import Lasting
-from discreet.theory.moments import Moments
 
 Law = TypeVar("Law", bound=BlockLaw)
 
@@ -62,7 +62,7 @@ class BlockMechanism:
         epsilon: the privacy promise, in nats.
         law: the block law, over the sensitive values.
         clear_blocks: whether reports in clear carry a block of noise too.
-        epsilons: the promise to the values of each level of the law; empty if there is one promise to all.
+        epsilons: the promise to the values of each group of the law; empty if there is one promise to all.
         threshold: S; the truth is told with probability s = S / 2^64.
     """
 
@@ -86,15 +86,15 @@ class BlockMechanism:
         if self.law.size != size:
             raise ParameterError(f"the block law must be over the {size} sensitive values, got size {self.law.size}.")
         if len(self.promises) != len(self.law.inclusions):
-            levels = len(self.law.inclusions)
+            groups = len(self.law.inclusions)
             raise ParameterError(
-                f"epsilons must be one for each level of the law ({levels}), got {len(self.epsilons)}."
+                f"epsilons must be one for each group of the law ({groups}), got {len(self.epsilons)}."
             )
         if (largest := max(map(checked_epsilon, self.promises))) != self.epsilon:
             raise ParameterError(
                 f"epsilon must be the largest of epsilons, got epsilon={self.epsilon!r} and {largest!r} as the largest."
             )
-        if self.clear_blocks and self.law.inclusions != self.law.pair_inclusions:
+        if self.clear_blocks and self.law.inclusions != self.law.conditional_inclusions:
             raise ParameterError("clear_blocks needs a law whose values are in a block independently.")
         _ = self.threshold
 
@@ -104,7 +104,7 @@ class BlockMechanism:
         if not isinstance(self.clear_blocks, bool):
             raise ParameterError(f"clear_blocks must be True or False, got {shown(self.clear_blocks)}.")
         if not isinstance(self.epsilons, tuple):
-            raise ParameterError(f"epsilons must be a tuple, one for each level, got {type(self.epsilons).__name__}.")
+            raise ParameterError(f"epsilons must be a tuple, one for each group, got {type(self.epsilons).__name__}.")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.domain!r}, epsilon={self.epsilon!r}, plan={self.fingerprint[:12]})"
@@ -130,11 +130,11 @@ class BlockMechanism:
     def least_worst(domain: Domain, epsilon: float, laws: Sequence[Law]) -> Law:
         """Return the law with the least worst-case error; the first one of equals."""
         even = (epsilon,)
-        return min(laws, key=lambda law: _moments(domain, law, _threshold(even, law)).worst_case(1))
+        return min(laws, key=lambda law: _moments(domain, law, _threshold(even, law)).worst_case_mse(1))
 
     @property
     def promises(self) -> tuple[float, ...]:
-        """Return what is promised to the values of each level of the law, in nats."""
+        """Return what is promised to the values of each group of the law, in nats."""
         return self.epsilons or (self.epsilon,)
 
     @cached_property
@@ -143,7 +143,7 @@ class BlockMechanism:
         return WORD_RANGE if self.domain.sensitive_count == 0 else _threshold(self.promises, self.law)
 
     @cached_property
-    def moments(self) -> Moments:
+    def moments(self) -> LinearDecoder:
         """The numbers that every error follows from."""
         return _moments(self.domain, self.law, self.threshold, self.clear_blocks)
 
@@ -166,7 +166,7 @@ class BlockMechanism:
     def contrasts(self) -> PerValue:
         """e^eps_x - 1 as realised: how much likelier a block is for an x that it contains; one number, or ``(v,)``."""
         odds = Fraction(self.threshold, max(WORD_RANGE - self.threshold, 1))
-        return spread(tuple(odds / pi for pi in self.law.inclusions), self.law.levels)
+        return spread(tuple(odds / pi for pi in self.law.inclusions), self.law.groups)
 
     @property
     def contrast(self) -> float:
@@ -179,9 +179,9 @@ class BlockMechanism:
 
         For a value that is not sensitive, that of the mechanism: of such values only what is protected is promised.
         """
-        if not self.domain.sensitive[code] or self.law.levels is None:
+        if not self.domain.sensitive[code] or self.law.groups is None:
             return self.epsilon
-        return self.epsilons[int(self.law.levels[np.searchsorted(self.domain.sensitive_codes, code)])]
+        return self.epsilons[int(self.law.groups[np.searchsorted(self.domain.sensitive_codes, code)])]
 
     @cached_property
     def block_columns(self) -> tuple[Column, ...]:
@@ -221,10 +221,10 @@ class BlockMechanism:
             return Guarantee("none", domain, None, float("inf"))
         notion = "LDP" if domain.clear_count == 0 else "ULDP"
         realised = [logarithm(likelihood_ratio(self.threshold, pi)) for pi in self.law.inclusions]
-        if self.law.levels is None:
+        if self.law.groups is None:
             return Guarantee(notion, domain, self.epsilon, realised[0])
-        levels = map(LevelPromise, self.promises, realised, level_counts(self.law.size, self.law.levels))
-        return Guarantee(notion, domain, self.epsilon, max(realised), levels=tuple(levels))
+        groups = map(GroupPromise, self.promises, realised, group_counts(self.law.size, self.law.groups))
+        return Guarantee(notion, domain, self.epsilon, max(realised), groups=tuple(groups))
 
     # The device
 
@@ -328,7 +328,7 @@ class BlockMechanism:
         Raises:
             MismatchError: if the reports belong to another plan.
         """
-        refuse_strangers({self.fingerprint, reports.fingerprint})
+        check_same_plan({self.fingerprint, reports.fingerprint})
         if len(support):
             self.law.add_counts(reports.blocks, support)
         slots = self.domain.slots
@@ -339,7 +339,7 @@ class BlockMechanism:
     def _block_size(self) -> Fraction | None:
         return block_size(self.law)
 
-    def can_tally(self, n: int, support: IntArray, clear: IntArray) -> bool:
+    def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return whether nonnegative counts could be those of n reports."""
         told = total(clear)
         blocks = n if self.clear_blocks else n - told
@@ -375,7 +375,7 @@ class BlockMechanism:
     # The analyst
 
     def linear(self, tally: Tally) -> FloatArray:
-        """Return the unbiased ``(|X|,)`` estimate of the frequencies; see `Moments.decode`.
+        """Return the unbiased ``(|X|,)`` estimate of the frequencies; see `LinearDecoder.decode`.
 
         Raises:
             MismatchError: if the tally belongs to another plan.
@@ -396,19 +396,19 @@ class BlockMechanism:
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ``(A, B)`` as `variance_of`, with the sensitive mass that the reports in clear leave over.
 
-        A has in it n times what lasts (`lasting_variance`), so that it is for this n.
+        A has in it n times what lasts (`pool_bias_variance`), so that it is for this n.
         """
         constant, slope = self.variance_of(self._mass_seen(tally))
-        return constant + tally.n * self.lasting_variance(tally, linear), slope
+        return constant + tally.n * self.pool_bias_variance(tally, linear), slope
 
-    def lasting_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
+    def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
         """Return ``(|X|,)`` estimates, from the linear ones, of the variance that more reports do not lessen."""
         found, chosen, n = np.zeros(self.domain.size), self.domain.sensitive, tally.n
-        if self.moments.lasting and n > 1:
+        if self.moments.pool_bias and n > 1:
             mass, values = self._mass_seen(tally), linear[chosen]
             constant, slope = (numbers[chosen] for numbers in self.variance_of(mass))
             noise = np.maximum(constant + slope * values - values**2, 0) / (n - 1)
-            found[chosen] = (1 - 1 / n) * self.moments.lasting.estimated(values, noise, mass)
+            found[chosen] = (1 - 1 / n) * self.moments.pool_bias.estimated(values, noise, mass)
         return found
 
     def _mass_seen(self, tally: Tally) -> float:
@@ -419,7 +419,7 @@ class BlockMechanism:
         return min(max(1 - told, 0.0), 1.0)
 
     def sum_covariance(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` covariances of the linear estimates with their sum; see `Moments.sum_covariance`."""
+        """Return the ``(|X|,)`` covariances of linear estimates with their sum; see `LinearDecoder`."""
         chosen = self.domain.sensitive
         sensitive = frequencies[chosen], variances[chosen]
         return self.arrange(*self.decoder.sum_covariance(sensitive, frequencies[~chosen], tally.n))
@@ -441,19 +441,19 @@ class BlockMechanism:
             p: ``(|X|,)`` the true distribution.
         """
         p = self.domain.check_distribution(p)
-        return self.decoder.mean_squared_error(checked_n(n), p[self.domain.sensitive], float(p @ p))
+        return self.decoder.mse(checked_n(n), p[self.domain.sensitive], float(p @ p))
 
     def worst_case_mse(self, n: int) -> float:
         """Return the largest `expected_mse` over all distributions."""
-        return self.decoder.worst_case(checked_n(n))
+        return self.decoder.worst_case_mse(checked_n(n))
 
     def expected_standard_errors(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` standard deviations of the linear estimate, exactly, for a true ``p``."""
         p = self.domain.check_distribution(p)
         constant, slope = self.variance_of(float(p[self.domain.sensitive].sum()))
         variance = np.maximum(constant + slope * p - p * p, 0) / checked_n(n)
-        if lasting := self.moments.lasting:
-            variance[self.domain.sensitive] += (1 - 1 / n) * lasting.each(p[self.domain.sensitive])
+        if pool_bias := self.moments.pool_bias:
+            variance[self.domain.sensitive] += (1 - 1 / n) * pool_bias.each(p[self.domain.sensitive])
         errors: FloatArray = np.sqrt(variance)
         return errors
 
@@ -476,16 +476,16 @@ def sensitive_size(domain: Domain) -> int:
     return max(checked_domain(domain).sensitive_count, 1)
 
 
-def _moments(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> Moments:
-    return Moments(
+def _moments(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> LinearDecoder:
+    return LinearDecoder(
         domain.sensitive_count,
         domain.clear_count,
         threshold / WORD_RANGE,
         (WORD_RANGE - threshold) / WORD_RANGE,
-        spread(law.inclusions, law.levels),
-        spread(law.pair_inclusions, law.levels),
+        spread(law.inclusions, law.groups),
+        spread(law.conditional_inclusions, law.groups),
         clear_blocks,
-        Lasting.of(law.pair_inclusions[0], *law.pair_spread),
+        PoolBias.of(law.conditional_inclusions[0], *law.conditional_variation),
     )
 
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.core.epsilons import Levels
+from discreet.core.epsilons import EpsilonGroups
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.chosen import ChosenMechanism
-from discreet.mechanisms.uneven_bits import UnevenBits
-from discreet.mechanisms.uneven_singletons import UnevenSingletons
+from discreet.mechanisms.weighted_bits import WeightedBits
+from discreet.mechanisms.weighted_singletons import WeightedSingletons
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,19 +25,19 @@ class PerValueMechanism(ChosenMechanism):
             ``values`` (said as what is sensitive in a domain is) and ``epsilon``.
 
     Raises:
-        ParameterError: if an epsilon is no promise, or values are not named once each; see `Levels`.
+        ParameterError: if an epsilon is no promise, or values are not named once each; see `EpsilonGroups`.
     """
 
-    # Said as labels or groups, and kept as levels that know whose they are: what may be said again.
+    # Said as labels or groups, and kept as groups that know whose they are: what may be said again.
     epsilons: Mapping[Any, float] | Sequence[Mapping[str, Any]] = field(kw_only=True)  # type: ignore[assignment]
 
     def _chosen_law(self) -> BlockLaw:
-        promises = Levels.of(self.domain, self.epsilon, self.epsilons)
+        promises = EpsilonGroups.of(self.domain, self.epsilon, self.epsilons)
         object.__setattr__(self, "epsilons", promises.said)
         return self._law_keeping(promises)
 
     @staticmethod
-    def _law_keeping(promises: Levels) -> BlockLaw:
+    def _law_keeping(promises: EpsilonGroups) -> BlockLaw:
         """Return the law that keeps what is promised."""
         raise NotImplementedError
 
@@ -48,8 +48,8 @@ class PerValueResponse(PerValueMechanism):
     name = "rr-per-value"
 
     @staticmethod
-    def _law_keeping(promises: Levels) -> BlockLaw:
-        return UnevenSingletons.keeping(promises)
+    def _law_keeping(promises: EpsilonGroups) -> BlockLaw:
+        return WeightedSingletons.keeping(promises)
 
 
 class PerValueEncoding(PerValueMechanism):
@@ -58,5 +58,5 @@ class PerValueEncoding(PerValueMechanism):
     name = "unary-per-value"
 
     @staticmethod
-    def _law_keeping(promises: Levels) -> BlockLaw:
-        return UnevenBits.keeping(promises)
+    def _law_keeping(promises: EpsilonGroups) -> BlockLaw:
+        return WeightedBits.keeping(promises)

@@ -22,7 +22,7 @@ from discreet.core.exact import checked_epsilon, shown
 from discreet.core.guarantee import Guarantee
 from discreet.core.labels import Grid
 from discreet.core.random import RandomSource
-from discreet.core.reports import Reports, refuse_strangers
+from discreet.core.reports import Reports, check_same_plan
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.law import BlockMechanism
@@ -216,7 +216,7 @@ class Personalized:
         Raises:
             MismatchError: if the reports belong to another plan.
         """
-        refuse_strangers({self.fingerprint, reports.fingerprint})
+        check_same_plan({self.fingerprint, reports.fingerprint})
         return candidates_left(self.domain, len(np.unique(reports.clear)))
 
 

@@ -17,7 +17,7 @@ from discreet.core import columns
 from discreet.core.columns import MISSING
 from discreet.core.domain import Domain
 from discreet.core.labels import LabelSpace, flat
-from discreet.core.reports import refuse_strangers
+from discreet.core.reports import check_same_plan
 from discreet.errors import DataError, ParameterError, SecretError
 
 Replacement: TypeAlias = Callable[[IntArray, IntArray], IntArray]
@@ -87,7 +87,7 @@ class SecretTags:
 
     def _replaced(self, personalized: Tagged, codes: Any) -> IntArray:
         """Apply f_i: return ``(n,)`` codes in which bots stand for the secret values."""
-        refuse_strangers({self.__plan, personalized.fingerprint})
+        check_same_plan({self.__plan, personalized.fingerprint})
         checked = personalized.domain.check_codes(codes)
         return self.__replace(checked, checked)
 
@@ -209,7 +209,7 @@ class SimulatedTags:
             DataError: if users are missing, or codes and users are of different lengths.
             MismatchError: if the secrets were made for another plan.
         """
-        refuse_strangers({self._plan, personalized.fingerprint})
+        check_same_plan({self._plan, personalized.fingerprint})
         checked, owners = personalized.domain.check_codes(codes), self._owners(users)
         if len(owners) != len(checked):
             raise DataError(f"values and users must be of one length, got {len(checked)} and {len(owners)}.")

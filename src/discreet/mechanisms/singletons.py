@@ -19,16 +19,16 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.exact import checked_whole
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
+from discreet.leakage.hits import HitDistribution, single
 from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.chosen import ChosenMechanism
 from discreet.mechanisms.law import sensitive_size
-from discreet.theory.overlap import Overlap, single
 
 # Below this a 32-bit lane is hardly ever thrown away.
 _SMALL = 1 << 16
 
 
-class Symbols(ABC):
+class SingletonCodec(ABC):
     """One sensitive value per block, however noise is drawn: how it is written down and counted."""
 
     __slots__ = ()
@@ -60,13 +60,13 @@ class Symbols(ABC):
 
     def support(self, blocks: Blocks) -> IntArray:
         """Return ``(v,)`` counts."""
-        from discreet.kernels.counting import count_symbols
+        from discreet.kernels.blocks.counting import count_symbols
 
         return count_symbols(blocks["symbol"], self.size)
 
     def add_support(self, blocks: Blocks, counts: IntArray) -> None:
         """Add `support` to ``counts``, in place and without another array of this size."""
-        from discreet.kernels.counting import add_symbols
+        from discreet.kernels.blocks.counting import add_symbols
 
         add_symbols(blocks["symbol"], counts)
 
@@ -85,7 +85,7 @@ class Symbols(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Singletons(Symbols, EvenLaw):
+class Singletons(SingletonCodec, EvenLaw):
     """One sensitive value per block, uniform.
 
     Attributes:
@@ -108,7 +108,7 @@ class Singletons(Symbols, EvenLaw):
         return Fraction(1, self.size)
 
     @property
-    def pair_inclusion(self) -> Fraction:
+    def conditional_inclusion(self) -> Fraction:
         """Return rho = 0."""
         return Fraction(0)
 
@@ -121,7 +121,7 @@ class Singletons(Symbols, EvenLaw):
         symbols = np.arange(self.size, dtype=smallest_unsigned(self.size))
         return {"symbol": symbols}, np.full(self.size, self.inclusion, dtype=object)
 
-    def overlap(self, m: int) -> Overlap:
+    def hit_distribution(self, m: int) -> HitDistribution:
         """Return the law of K: 1 with probability m/v."""
         return single(m, self.inclusion)
 

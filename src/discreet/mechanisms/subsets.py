@@ -20,10 +20,10 @@ from discreet.core.exact import checked_whole, shown
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
+from discreet.leakage.hits import HitDistribution, hits_of_subsets, hypergeometric
 from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.chosen import ChosenMechanism
 from discreet.mechanisms.law import sensitive_size
-from discreet.theory.overlap import Overlap, hits_of_subsets, hypergeometric
 
 # Rows that are drawn together: marks that fit into the cache, but enough rows for a step to be worth its call.
 _PIECE_BYTES = 1 << 19
@@ -60,7 +60,7 @@ class Subsets(EvenLaw):
         return Fraction(self.count, self.size)
 
     @property
-    def pair_inclusion(self) -> Fraction:
+    def conditional_inclusion(self) -> Fraction:
         """Return rho = (k - 1)/(v - 1)."""
         return Fraction(self.count - 1, max(self.size - 1, 1))
 
@@ -78,7 +78,7 @@ class Subsets(EvenLaw):
         """Return v and k."""
         return {"law": "subsets", "size": self.size, "count": self.count}
 
-    def overlap(self, m: int) -> Overlap:
+    def hit_distribution(self, m: int) -> HitDistribution:
         """Return the law of K: hypergeometric."""
         return hypergeometric(self.size, self.count, m)
 
@@ -96,7 +96,7 @@ class Subsets(EvenLaw):
 
     def support(self, blocks: Blocks) -> IntArray:
         """Return ``(v,)`` counts."""
-        from discreet.kernels.counting import count_symbols
+        from discreet.kernels.blocks.counting import count_symbols
 
         return count_symbols(blocks["members"], self.size)
 
@@ -184,13 +184,13 @@ class MemberLists:
 
     def dot(self, values: Any) -> Any:
         """Return ``(m,)`` B @ values."""
-        from discreet.kernels.subsets import members_dot
+        from discreet.kernels.blocks.subsets import members_dot
 
         return members_dot(self.members, np.asarray(values, dtype=np.float64))
 
     def transpose_dot(self, weights: Any) -> FloatArray:
         """Return ``(v,)`` B.T @ weights."""
-        from discreet.kernels.subsets import members_dot_transposed
+        from discreet.kernels.blocks.subsets import members_dot_transposed
 
         return members_dot_transposed(self.members, np.asarray(weights, dtype=np.float64), self.size)
 

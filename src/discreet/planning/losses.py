@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from discreet.accuracy.decoder import PerValue
+from discreet.accuracy.fisher import Instance
+from discreet.accuracy.optimum import lower_bound
 from discreet.arrays import FloatArray
 from discreet.core.exact import checked_n, real_number, shown
 from discreet.errors import ParameterError
 from discreet.mechanisms import given
 from discreet.mechanisms.law import BlockMechanism
 from discreet.planning.deviation import mean_absolute_deviation
-from discreet.theory.decoder import PerValue
-from discreet.theory.information import Instance
-from discreet.theory.optimum import lower_bound
 
 _GOLDEN = (sqrt(5) - 1) / 2
 _STEPS = 90
@@ -62,13 +62,13 @@ def exact_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
             domain.
     """
     p = given.block_mechanism(mechanism).domain.check_distribution(p)
-    if mechanism.decoder is not mechanism.moments or mechanism.moments.lasting:
+    if mechanism.decoder is not mechanism.moments or mechanism.moments.pool_bias:
         raise ParameterError("an exact l1 loss needs blocks of one kind, drawn for each report; use normal_l1 instead.")
     moments, chosen = mechanism.moments, mechanism.domain.sensitive
     clear = _summed_deviation(n, p[~chosen] * moments.truth, 1 / moments.truth)
     if not chosen.any():
         return float(clear / n)
-    if not (moments.clear_blocks or not np.any(moments.pair_inclusion) or not p[~chosen].any()):
+    if not (moments.clear_blocks or not np.any(moments.conditional_inclusion) or not p[~chosen].any()):
         raise ParameterError(
             f"an exact l1 loss needs reports of two worths per value, got three from {mechanism.name!r}; "
             "use normal_l1 instead."
@@ -106,17 +106,17 @@ def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
 
     A standard deviation is concave in p_x once the sensitive mass a is given, so the worst p is uniform inside each
     class; the sum is concave in a, and searched. Where values have promises of their own, the worst p has equal slopes.
-    Where an error lasts (see `Lasting`), this is a bound: each value is given more of it than any could have.
+    Where an error lasts (see `PoolBias`), this is a bound: each value is given more of it than any could have.
     """
     domain = given.block_mechanism(mechanism).domain
     v, others = domain.sensitive_count, domain.clear_count
-    lasting = (checked_n(n) - 1) * mechanism.moments.lasting.most if v > 1 else 0.0
+    pool_bias = (checked_n(n) - 1) * mechanism.moments.pool_bias.most if v > 1 else 0.0
 
     def loss(mass: float) -> float:
         sensitive, clear = mechanism.decoder.variances(mass)
         constant, slope = sensitive
         # At most mass^2; more than that keeps the sum concave.
-        within = constant + lasting * mass, slope
+        within = constant + pool_bias * mass, slope
         return _most_deviation(v, mass, within) + _most_deviation(others, 1 - mass, clear)
 
     mass = 0.0 if not v else 1.0 if not others else _top(loss)
@@ -207,7 +207,7 @@ def paper_worst_l1_rappor(size: int, total: int, epsilon: float, n: int) -> Wors
 def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
     """Return the largest n Var(p_hat_x) of any value under any distribution; the same for every n if no error lasts."""
     domain, decoder = given.block_mechanism(mechanism).domain, mechanism.decoder
-    lasting = (checked_n(n) - 1) * mechanism.moments.lasting.most
+    pool_bias = (checked_n(n) - 1) * mechanism.moments.pool_bias.most
     if domain.size == 1:
         return 0.0
     if domain.sensitive_count == 0:
@@ -215,7 +215,7 @@ def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
     everyone = decoder.variances(1.0)
     # It is affine in the mass of the other sensitive values (convex where an error lasts, and then largest if one of
     # them has it all): either they have all of the rest, or nothing.
-    alone = _peak(*everyone.sensitive, lasting) if domain.sensitive_count > 1 else 0.0
+    alone = _peak(*everyone.sensitive, pool_bias) if domain.sensitive_count > 1 else 0.0
     if domain.clear_count == 0:
         return alone
     nobody = decoder.variances(0.0)
@@ -241,7 +241,7 @@ def reports_for_mse(mechanism: BlockMechanism, wanted: float, *, p: Any = None) 
     error = given.block_mechanism(mechanism).worst_case_mse if p is None else partial(mechanism.expected_mse, p=p)
     one = error(1)
     near = one / _positive(wanted)
-    return _first(error, near, wanted) if mechanism.moments.lasting else _least(lambda n: one / n, near, wanted)
+    return _first(error, near, wanted) if mechanism.moments.pool_bias else _least(lambda n: one / n, near, wanted)
 
 
 def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: Any = None) -> int:
@@ -264,7 +264,7 @@ def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: A
     given.block_mechanism(mechanism)
     one = error(1)
     root = one / _positive(wanted)
-    if mechanism.moments.lasting:
+    if mechanism.moments.pool_bias:
         return _first(error, root * root, wanted)
     return _least(lambda n: one / sqrt(n), root * root, wanted)
 
@@ -280,12 +280,12 @@ def excess(mechanism: BlockMechanism) -> float:
     return mechanism.worst_case_mse(1) / best
 
 
-def _peak(constant: PerValue, slope: PerValue, lasting: float = 0.0) -> float:
-    """Return the largest constant + slope p - p^2 + lasting (1 - p)^2 for p in 0..1, of any value."""
-    bend = 1 - lasting
-    inside = np.clip((slope - 2 * lasting) / (2 * bend), 0.0, 1.0) if bend > 0 else np.zeros(1)
+def _peak(constant: PerValue, slope: PerValue, pool_bias: float = 0.0) -> float:
+    """Return the largest constant + slope p - p^2 + pool_bias (1 - p)^2 for p in 0..1, of any value."""
+    bend = 1 - pool_bias
+    inside = np.clip((slope - 2 * pool_bias) / (2 * bend), 0.0, 1.0) if bend > 0 else np.zeros(1)
     tops = [inside, np.zeros(1), np.ones(1)]
-    return max(float(np.max(constant + slope * p - p * p + lasting * (1 - p) ** 2)) for p in tops)
+    return max(float(np.max(constant + slope * p - p * p + pool_bias * (1 - p) ** 2)) for p in tops)
 
 
 def _positive(wanted: object) -> float:

@@ -7,15 +7,15 @@ from math import ceil, sqrt
 
 import numpy as np
 
+from discreet.accuracy.optimum import lower_bound, optimal_design
+from discreet.accuracy.theta import optimal_theta
 from discreet.arrays import FloatArray
 from discreet.core.reports import smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, BlockMechanism, PooledHashing, UnaryEncoding
-from discreet.mechanisms.hash_pool import PooledBuckets
+from discreet.mechanisms.pooled_hashing import PooledHashBlocks
 from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
 from discreet.planning.question import Question, even
-from discreet.theory.optimum import lower_bound, optimal_design
-from discreet.theory.theta import optimal_theta
 
 # What the pool adds to an error, at most, where there are enough functions.
 _LITTLE = 0.01
@@ -32,7 +32,7 @@ class Losses:
             worst case at the distribution that is worst in the limit. None elsewhere.
         standard_error: the largest one of any value.
         excess: ``mse`` divided by the least one of any mechanism with this promise; None where that is not known.
-        lasting: the part of ``mse`` that more reports do not lessen, because all of them share a pool of functions.
+        pool_bias: the part of ``mse`` that more reports do not lessen, because all of them share a pool of functions.
     """
 
     mse: float
@@ -40,7 +40,7 @@ class Losses:
     exact_l1: float | None
     standard_error: float
     excess: float | None
-    lasting: float = 0.0
+    pool_bias: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,21 +150,21 @@ def _few_functions(question: Question, most: PooledHashing) -> PooledHashing:
     Nothing smaller is chosen where only a mass is known: if it is spread evenly, what functions cost is least.
     """
     n, p = question.reports, question.target_p
-    if p is None or question.people.even or not isinstance(most.law, PooledBuckets):
+    if p is None or question.people.even or not isinstance(most.law, PooledHashBlocks):
         return most
-    lasting = lasting_mse(most, n, p)
-    rest = expected_mse(most, n, p) - lasting
-    if lasting >= _LITTLE * rest:
+    pool_bias = pool_bias_mse(most, n, p)
+    rest = expected_mse(most, n, p) - pool_bias
+    if pool_bias >= _LITTLE * rest:
         return most
-    needed = max(ceil(most.law.functions * lasting / (_LITTLE * rest)), 1)
+    needed = max(ceil(most.law.functions * pool_bias / (_LITTLE * rest)), 1)
     functions = min(1 << (needed - 1).bit_length(), most.law.functions)
     return PooledHashing(question.domain, question.epsilon_each, g=most.law.buckets, functions=functions)
 
 
-def lasting_mse(mechanism: BlockMechanism, n: int, p: FloatArray | None) -> float:
+def pool_bias_mse(mechanism: BlockMechanism, n: int, p: FloatArray | None) -> float:
     """Return the part of `expected_mse` that more reports do not lessen."""
     moments = mechanism.moments
-    return moments.worst_lasting(n) if p is None else moments.lasting_error(n, p[mechanism.domain.sensitive])
+    return moments.worst_pool_bias(n) if p is None else moments.pool_bias_error(n, p[mechanism.domain.sensitive])
 
 
 def expected_mse(mechanism: BlockMechanism, n: int, p: FloatArray | None) -> float:
@@ -214,12 +214,12 @@ def _rare_error(question: Question, mechanism: BlockMechanism) -> float:
     others = people.p[domain.sensitive]
     others[0] = 0.0
     others *= people.mass / max(float(others.sum()), 1e-300)
-    return sqrt(max(constant, 0.0) / n + (1 - 1 / n) * float(mechanism.moments.lasting.each(others)[0]))
+    return sqrt(max(constant, 0.0) / n + (1 - 1 / n) * float(mechanism.moments.pool_bias.each(others)[0]))
 
 
 def _users_needed(question: Question, mechanism: BlockMechanism, wanted: float) -> int | None:
     # Where an error lasts, no number of users may be enough; elsewhere to want too little is a mistake.
-    with suppress(ParameterError) if mechanism.moments.lasting else nullcontext():
+    with suppress(ParameterError) if mechanism.moments.pool_bias else nullcontext():
         reports = reports_for_standard_error(mechanism, wanted, p=question.target_p)
         return -(-reports // question.reports_per_user)
     return None
@@ -228,14 +228,14 @@ def _users_needed(question: Question, mechanism: BlockMechanism, wanted: float) 
 def _losses(mechanism: BlockMechanism, n: int, p: FloatArray, least: float | None) -> Losses:
     mse, errors = expected_mse(mechanism, n, p), mechanism.expected_standard_errors(n, p)
     l1, exact = normal_l1(mechanism, n, p), _exact_l1(mechanism, n, p)
-    return Losses(mse, l1, exact, float(np.max(errors)), _excess(mse, least), lasting_mse(mechanism, n, p))
+    return Losses(mse, l1, exact, float(np.max(errors)), _excess(mse, least), pool_bias_mse(mechanism, n, p))
 
 
 def _worst_losses(mechanism: BlockMechanism, n: int, least: float | None) -> Losses:
     mse, l1 = mechanism.worst_case_mse(n), worst_normal_l1(mechanism, n)
     exact = _exact_l1(mechanism, n, even(mechanism.domain, l1.sensitive_mass))
     error = sqrt(worst_variance(mechanism, n) / n)
-    return Losses(mse, l1.value, exact, error, _excess(mse, least), lasting_mse(mechanism, n, None))
+    return Losses(mse, l1.value, exact, error, _excess(mse, least), pool_bias_mse(mechanism, n, None))
 
 
 def _excess(mse: float, least: float | None) -> float | None:

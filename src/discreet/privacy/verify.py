@@ -22,7 +22,7 @@ _MATRIX_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LevelVerification:
+class GroupVerification:
     """What the numbers say of sensitive values with one promise in common, in the one-sided reading.
 
     Attributes:
@@ -56,7 +56,7 @@ class Verification:
         realised: its logarithm, in nats.
         from_matrix: epsilon of the spelled-out matrix, in nats; None if that is too large.
         holds: whether every computed epsilon is within the promise (the exact one exactly).
-        levels: where sensitive values have promises of their own, what the numbers say of each of these; ``ratio`` and
+        groups: where sensitive values have promises of their own, what the numbers say of each of these; ``ratio`` and
             the epsilons above are then the largest.
     """
 
@@ -67,7 +67,7 @@ class Verification:
     realised: float
     from_matrix: float | None
     holds: bool
-    levels: tuple[LevelVerification, ...] = ()
+    groups: tuple[GroupVerification, ...] = ()
 
 
 def verify(mechanism: Mechanism) -> Verification:
@@ -90,28 +90,28 @@ def verify(mechanism: Mechanism) -> Verification:
 
 def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
     promised, truth, channel = mechanism.epsilon, mechanism.threshold, _spelled(mechanism)
-    levels = _levels(mechanism, channel)
-    ratio = max(level.ratio for level in levels)
+    groups = _groups(mechanism, channel)
+    ratio = max(group.ratio for group in groups)
     spelled = None if channel is None else matrix_epsilon(channel.matrix, mechanism.domain.sensitive)
-    kept = at_most(ratio, promised) and _within(spelled, promised) and all(level.holds for level in levels)
+    kept = at_most(ratio, promised) and _within(spelled, promised) and all(group.holds for group in groups)
     integers = {"truth": f"{truth} / 2^64"}
-    if mechanism.law.levels is None:
-        noise = levels[0].inclusion
+    if mechanism.law.groups is None:
+        noise = groups[0].inclusion
         integers["block contains a given value"] = f"{noise.numerator} / {noise.denominator}"
-        levels = ()
-    return Verification(notion, promised, ratio, integers, logarithm(ratio), spelled, kept, levels)
+        groups = ()
+    return Verification(notion, promised, ratio, integers, logarithm(ratio), spelled, kept, groups)
 
 
-def _levels(mechanism: BlockMechanism, channel: Channel | None) -> tuple[LevelVerification, ...]:
+def _groups(mechanism: BlockMechanism, channel: Channel | None) -> tuple[GroupVerification, ...]:
     codes, law = mechanism.domain.sensitive_codes, mechanism.law
     own = None if channel is None else one_sided(channel.matrix, sensitive=mechanism.domain.sensitive).epsilons
     found = []
-    for level, (promised, noise) in enumerate(zip(mechanism.promises, law.inclusions, strict=True)):
-        ranks = np.arange(len(codes)) if law.levels is None else np.flatnonzero(law.levels == level)
+    for group, (promised, noise) in enumerate(zip(mechanism.promises, law.inclusions, strict=True)):
+        ranks = np.arange(len(codes)) if law.groups is None else np.flatnonzero(law.groups == group)
         ratio = _ratio(mechanism.threshold, noise)
         spelled = None if own is None else float(own[ranks].max(initial=-inf))
         kept = at_most(ratio, promised) and _within(spelled, promised)
-        found.append(LevelVerification(codes[ranks], promised, noise, ratio, logarithm(ratio), spelled, kept))
+        found.append(GroupVerification(codes[ranks], promised, noise, ratio, logarithm(ratio), spelled, kept))
     return tuple(found)
 
 

@@ -14,13 +14,13 @@ import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.random import RandomSource
-from discreet.core.reports import Blocks, Reports, refuse_strangers
+from discreet.core.reports import Blocks, Reports, check_same_plan
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.hashing import HashBuckets
 from discreet.mechanisms.law import BlockMechanism
-from discreet.mechanisms.singletons import Symbols
+from discreet.mechanisms.singletons import SingletonCodec
 from discreet.risk.features import KeyCounts
 from discreet.risk.matching import match, match_rows
 from discreet.risk.models import SMALLEST, Matcher, checked_zero, counted_visits, visit_weights, visits
@@ -172,10 +172,10 @@ def report_matcher(
         DataError: if the reports' blocks are too large to be listed, or owners do not fit.
         MismatchError: if the reports belong to another plan.
     """
-    from discreet.kernels.features import invert
-    from discreet.kernels.matching import Problem
+    from discreet.kernels.traces.features import invert
+    from discreet.kernels.traces.matching import Problem
 
-    refuse_strangers({mechanism.fingerprint, reports.fingerprint})
+    check_same_plan({mechanism.fingerprint, reports.fingerprint})
     known = counted_visits(_fitting(training, mechanism))
     weights, whole = _contrasting(known, mechanism)
     users, rows = _grouped(owners, reports.n, training.users)
@@ -208,7 +208,7 @@ def _contrasting(known: KeyCounts, mechanism: BlockMechanism) -> tuple[AnyArray,
     contrast of x. With c the largest of them that is 1 + c times a sum of visits, each of which counts c_x / c. Values
     in clear count wholly.
     """
-    if mechanism.law.levels is None:
+    if mechanism.law.groups is None:
         return known.counts, 1
     each = np.full(mechanism.domain.size, _PER_VISIT, dtype=np.int64)
     shares = np.asarray(mechanism.contrasts, dtype=np.float64) / mechanism.contrast
@@ -259,7 +259,7 @@ def _listed(mechanism: BlockMechanism, reports: Reports) -> tuple[IntArray, AnyA
 def _members(law: BlockLaw, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
     """List blocks, some at a time: how many values each contains, and their ranks."""
     count = len(next(iter(blocks.values())))
-    if isinstance(law, Symbols):
+    if isinstance(law, SingletonCodec):
         yield np.ones(count, dtype=np.int64), blocks["symbol"].astype(np.int64)
         return
     hashed = isinstance(law, HashBuckets)

@@ -12,6 +12,8 @@ from math import exp, inf
 from typing import Any
 
 from discreet.core.guarantee import Guarantee, in_odds
+from discreet.leakage.entropies import BITS
+from discreet.leakage.fano import corollary_8
 from discreet.mechanisms import Mechanism, given
 from discreet.mechanisms.personalized import Personalized
 from discreet.risk.checks import checked_count
@@ -20,8 +22,6 @@ from discreet.risk.identification import identification_bounds_of
 from discreet.risk.information import information_bounds, paper_information
 from discreet.risk.profile import Profile, profile
 from discreet.risk.users import Users
-from discreet.theory.entropies import BITS
-from discreet.theory.fano import corollary_8
 
 # e^epsilon beyond which a ratio of likelihoods limits nothing.
 _USELESS = 50.0

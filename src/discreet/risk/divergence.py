@@ -30,7 +30,7 @@ from typing import Any
 
 from discreet.core.choices import checked_choice
 from discreet.core.random import RandomSource, checked_source
-from discreet.kernels import neighbours
+from discreet.kernels.traces import neighbours
 from discreet.risk.checks import checked_count, checked_level
 from discreet.risk.intervals import around, half_sample_spread
 from discreet.risk.measured import MUCH_BEYOND, Information, bits

@@ -14,8 +14,8 @@ from discreet.errors import DataError
 from discreet.risk.traces import Traces
 
 if TYPE_CHECKING:
-    from discreet.kernels.matching import Problem
-    from discreet.kernels.numbering import KeyTable
+    from discreet.kernels.traces.matching import Problem
+    from discreet.kernels.traces.numbering import KeyTable
 
 UNIT = 2.0**-20
 """Of a weight: scores of the Markov model and of visits are multiples of it, in nats."""
@@ -37,7 +37,7 @@ class KeyCounts:
     @classmethod
     def of(cls, traces: Traces, keys: Keys) -> "KeyCounts":
         """Count the keys of each user."""
-        from discreet.kernels.traces import count_keys
+        from discreet.kernels.traces.events import count_keys
 
         return cls(*count_keys(traces.offsets, keys(traces)))
 
@@ -58,14 +58,14 @@ def events_of(traces: Traces) -> IntArray:
 
 def first_and_steps(traces: Traces) -> IntArray:
     """Return keys of the first event of each user and of her steps from one event to the next."""
-    from discreet.kernels.traces import transitions
+    from discreet.kernels.traces.events import transitions
 
     return transitions(traces.offsets, traces.events, traces.event_count, start=True)
 
 
 def steps(traces: Traces) -> IntArray:
     """Return keys of each user's steps; her first event does not count."""
-    from discreet.kernels.traces import transitions
+    from discreet.kernels.traces.events import transitions
 
     return transitions(traces.offsets, traces.events, traces.event_count, start=False)
 
@@ -144,7 +144,7 @@ class Probes:
         Raises:
             DataError: if nobody has one.
         """
-        from discreet.kernels.numbering import KeyTable
+        from discreet.kernels.traces.numbering import KeyTable
 
         users, table = np.flatnonzero(target.lengths), KeyTable()
         if not len(users):
@@ -158,8 +158,8 @@ class Probes:
 
     def problem(self, candidates: int, constants: IntArray, known: Sequence[Entries], which: int = 0) -> "Problem":
         """Return what one of the algorithms is to score, without what nobody has or does not count."""
-        from discreet.kernels.features import invert
-        from discreet.kernels.matching import Problem
+        from discreet.kernels.traces.features import invert
+        from discreet.kernels.traces.matching import Problem
 
         had, counts = np.zeros(self.size, np.bool_), self.counts[which]
         for _, features, weights in known:

@@ -2,12 +2,8 @@
 
 from dataclasses import replace
 
-from discreet.risk.figures import Figure, least
-from discreet.risk.information import ANY_DATA, NOT_ADAPTIVE, information_bounds
-from discreet.risk.profile import Profile
-from discreet.risk.users import Users
-from discreet.theory.entropies import BITS
-from discreet.theory.fano import (
+from discreet.leakage.entropies import BITS
+from discreet.leakage.fano import (
     distortion_rate,
     erased_success,
     ldp_success,
@@ -15,6 +11,10 @@ from discreet.theory.fano import (
     of_order,
     tight_fano,
 )
+from discreet.risk.figures import Figure, least
+from discreet.risk.information import ANY_DATA, NOT_ADAPTIVE, information_bounds
+from discreet.risk.profile import Profile
+from discreet.risk.users import Users
 
 
 def identification_bounds_of(found: Profile, users: Users, reports: int, listed: int) -> list[Figure]:

@@ -1,15 +1,15 @@
 """Every bound on the PIE of one report or of t: I(user; reports), for any source and any adversary.
 
-[PIE]: Murakami and Takahashi. What goes beyond it is derived in the modules of `discreet.theory` named beside it.
+[PIE]: Murakami and Takahashi. What goes beyond it is derived in the modules of `discreet.leakage` named beside it.
 """
 
 from math import log
 
+from discreet.leakage.entropies import BITS, ldp_capacity
+from discreet.leakage.fano import erased_information
 from discreet.risk.figures import Figure
 from discreet.risk.profile import Profile
 from discreet.risk.users import Users
-from discreet.theory.entropies import BITS, ldp_capacity
-from discreet.theory.fano import erased_information
 
 FRESH = "noise is fresh in each report"
 NOT_ADAPTIVE = f"{FRESH}, and neither data nor mechanisms depend on earlier reports; data may be correlated"

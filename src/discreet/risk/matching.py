@@ -27,7 +27,7 @@ def match(
     Returns:
         Scores in the matcher's unit.
     """
-    from discreet.kernels import matching as kernels
+    from discreet.kernels.traces import matching as kernels
 
     problem = matcher.problem
     genuine = kernels.scores_of_pairs(problem, np.arange(matcher.probes), problem.users, threads=threads)
@@ -84,7 +84,7 @@ def sum_steps(matcher: Matcher, thresholds: Any, values: Any, *, threads: int | 
     Raises:
         ParameterError: if thresholds and values make no step function.
     """
-    from discreet.kernels import matching as kernels
+    from discreet.kernels.traces import matching as kernels
 
     steps, heights = np.asarray(thresholds), np.asarray(values, dtype=np.float64)
     if steps.ndim != 1 or (len(steps) and (steps.dtype.kind not in "iu" or (np.diff(steps) <= 0).any())):

@@ -21,7 +21,7 @@ from discreet.risk.smoothing import foretelling_share
 from discreet.risk.traces import Split, Traces
 
 if TYPE_CHECKING:
-    from discreet.kernels.matching import Problem
+    from discreet.kernels.traces.matching import Problem
 
 SMALLEST = 1e-8
 """What a probability of 0 becomes [PIE, section 5]."""
@@ -69,7 +69,7 @@ def markov(split: Split, *, zero: float = SMALLEST, visited: Visited | None = No
         zero: what probabilities of 0 become; in (0, 1).
         visited: the training's events, if they were counted before.
     """
-    from discreet.kernels.traces import step_totals
+    from discreet.kernels.traces.events import step_totals
 
     floor, size = _floor(zero), split.training.event_count
     probes, table = Probes.of(split.target, first_and_steps, lambda rows: [rows.counts])

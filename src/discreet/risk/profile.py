@@ -10,15 +10,15 @@ from math import inf, log, tanh
 import numpy as np
 
 from discreet.core.guarantee import Guarantee
+from discreet.leakage.capacity import Inputs, capacity, order_capacity
+from discreet.leakage.contraction import contraction
+from discreet.leakage.entropies import ldp_capacity
+from discreet.leakage.hits import HitDistribution
+from discreet.leakage.matrices import Interval, capacity_of_users, matrix_leakage, matrix_success
+from discreet.leakage.success import Sizes, leakage, listed_success, success, uniform_success
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism
 from discreet.mechanisms.personalized import Personalized
 from discreet.risk.users import Users
-from discreet.theory.capacity import Inputs, capacity, order_capacity
-from discreet.theory.contraction import contraction
-from discreet.theory.entropies import ldp_capacity
-from discreet.theory.matrices import Interval, capacity_of_users, matrix_leakage, matrix_success
-from discreet.theory.overlap import Overlap
-from discreet.theory.success import Sizes, leakage, listed_success, success, uniform_success
 
 _ORDERS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 
@@ -98,7 +98,7 @@ def profile(mechanism: Mechanism | Personalized, users: Users, listed: int) -> P
 
 def _of_blocks(mechanism: BlockMechanism, users: Users, listed: int) -> Profile:
     inputs, law = _inputs(mechanism, users), mechanism.law
-    overlap = law.overlap(inputs.sensitive) if inputs.sensitive else None
+    members = law.hit_distribution(inputs.sensitive) if inputs.sensitive else None
     hits = law.hits(np.array([float(inputs.sensitive)])) if inputs.sensitive else np.zeros(1)
     eta_tv, eta_kl = _contraction(mechanism)
     # No report of truth or noise is likelier than 1 - s for all values and s more for one of them.
@@ -107,15 +107,15 @@ def _of_blocks(mechanism: BlockMechanism, users: Users, listed: int) -> Profile:
     return Profile(
         mechanism.guarantee,
         mechanism.domain.size,
-        _information(mechanism, inputs, overlap, eta_kl.value),
+        _information(mechanism, inputs, members, eta_kl.value),
         eta_tv,
         eta_kl,
         inputs.truth if mechanism.domain.size > 1 else 0.0,
         inputs.truth,
         general if hits is None else leakage(inputs, float(hits[0])),
         _success(mechanism, inputs, users, listed) if known else None,
-        tuple((order, order_capacity(inputs, overlap, order)) for order in _ORDERS) if known else (),
-        _ideal(inputs, overlap, users, listed),
+        tuple((order, order_capacity(inputs, members, order)) for order in _ORDERS) if known else (),
+        _ideal(inputs, members, users, listed),
         inputs.truth if mechanism.domain.clear_count else 0.0,
     )
 
@@ -135,23 +135,23 @@ def _contraction(mechanism: BlockMechanism) -> tuple[Certain, Certain]:
         return Certain(0.0, True), Certain(0.0, True)
     if domain.clear_count:
         return Certain(s, True, s), Certain(s, True, s)
-    shared = bool(mechanism.moments.lasting)
+    shared = bool(mechanism.moments.pool_bias)
     # Where rho is a mean over what was drawn once for all, two values may never be in one block.
-    apart = s * float(1 - (0 if shared else min(law.pair_inclusions)))
+    apart = s * float(1 - (0 if shared else min(law.conditional_inclusions)))
     through = apart * tanh(mechanism.guarantee.realised / 2)
-    even = law.levels is None and not shared
+    even = law.groups is None and not shared
     return Certain(apart, not shared, 0.0 if shared else apart), Certain(through, even, through if even else 0.0)
 
 
-def _information(mechanism: BlockMechanism, inputs: Inputs, overlap: Overlap | None, eta: float) -> Certain:
+def _information(mechanism: BlockMechanism, inputs: Inputs, members: HitDistribution | None, eta: float) -> Certain:
     used = inputs.sensitive + inputs.clear
     general = eta * log(used)
     if mechanism.domain.clear_count == 0:
         general = min(general, ldp_capacity(inputs.epsilon, used))
-    if inputs.sensitive and overlap is None:
+    if inputs.sensitive and members is None:
         return Certain(general)
-    found = capacity(inputs, overlap)
-    exact = overlap is None or overlap.exact
+    found = capacity(inputs, members)
+    exact = members is None or members.exact
     return Certain(found, True, found) if exact else Certain(min(found, general))
 
 
@@ -161,28 +161,28 @@ def _success(mechanism: BlockMechanism, inputs: Inputs, users: Users, listed: in
         hits = law.hits(np.arange(a + 1.0) if users.prior is not None else np.array([float(a)])) if a else np.zeros(1)
         if hits is None:
             return None
-        exact = a == 0 or (one := law.overlap(a)) is None or one.exact
+        exact = a == 0 or (one := law.hit_distribution(a)) is None or one.exact
         if users.prior is not None:
             return Certain(success(inputs, hits, users.prior), exact)
         return Certain(uniform_success(inputs, float(hits[0]), users.count), exact)
     if users.prior is not None:
         return None
     rest = users.count - min(users.count, domain.clear_count * listed)
-    overlap = law.overlap(min(rest, domain.sensitive_count)) if rest and domain.sensitive_count else None
+    members = law.hit_distribution(min(rest, domain.sensitive_count)) if rest and domain.sensitive_count else None
     sizes = Sizes(users.count, domain.sensitive_count, domain.clear_count)
     spread = rest <= domain.sensitive_count or rest % max(domain.sensitive_count, 1) == 0
-    exact = spread and (overlap is None or overlap.exact)
-    return Certain(listed_success(inputs, overlap, sizes, listed), exact)
+    exact = spread and (members is None or members.exact)
+    return Certain(listed_success(inputs, members, sizes, listed), exact)
 
 
 def _ideal(
-    inputs: Inputs, overlap: Overlap | None, users: Users, listed: int
+    inputs: Inputs, members: HitDistribution | None, users: Users, listed: int
 ) -> tuple[float, float | None, str] | None:
-    if overlap is None or overlap.ideal is None:
+    if members is None or members.ideal is None:
         return None
     known = users.prior is None and listed == 1
-    probability = uniform_success(inputs, overlap.ideal.hit, users.count) if known else None
-    return capacity(inputs, overlap.ideal), probability, overlap.idealised
+    probability = uniform_success(inputs, members.ideal.hit, users.count) if known else None
+    return capacity(inputs, members.ideal), probability, members.idealised
 
 
 # A matrix

@@ -76,8 +76,8 @@ def strongest(
         ParameterError: if no attack is named, or one that there is not.
         DataError: if no user has an event in the target.
     """
-    from discreet.kernels.matching import scores_of_pairs
-    from discreet.kernels.naming import chances_of_own
+    from discreet.kernels.traces.matching import scores_of_pairs
+    from discreet.kernels.traces.naming import chances_of_own
 
     unknown = [name for name in names if name not in ATTACKS]
     if unknown or not names:

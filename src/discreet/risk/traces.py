@@ -94,7 +94,7 @@ class Traces:
         Raises:
             DataError: if something is missing or not of its kind, or the columns differ in length.
         """
-        from discreet.kernels.traces import group, order_rows
+        from discreet.kernels.traces.events import group, order_rows
 
         owners, n = numbered(users, "users")
         codes, d = (
@@ -155,7 +155,7 @@ class Traces:
         return self._cut(np.minimum(self.offsets[:-1] + checked_count("events", events, 0), stops), stops)
 
     def _cut(self, starts: IntArray, stops: IntArray) -> Self:
-        from discreet.kernels.traces import copy_rows
+        from discreet.kernels.traces.events import copy_rows
 
         if len(starts) == self.users and (starts == self.offsets[:-1]).all() and (stops == self.offsets[1:]).all():
             # All of it: nobody can write to it, so it need not be there twice.

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.reports import Column, Reports, refuse_strangers
+from discreet.core.reports import Column, Reports, check_same_plan
 from discreet.errors import DataError, MismatchError
 from discreet.io.loose import check_loose_schema, is_bits, sift_loose
 from discreet.mechanisms import Mechanism
@@ -69,7 +69,7 @@ def to_spark(mechanism: Mechanism, reports: Reports) -> pa.RecordBatch:
     """Return reports as a batch of a frame: the mechanism's columns, ``plan`` and ``simulated``."""
     from discreet.io.arrow import to_arrow
 
-    refuse_strangers({mechanism.fingerprint, reports.fingerprint})
+    check_same_plan({mechanism.fingerprint, reports.fingerprint})
     table = to_arrow(mechanism, reports)
     named = {column.name: table[column.name].cast(spark_type(column)) for column in mechanism.columns}
     named[PLAN] = pa.array([mechanism.fingerprint]).take(pa.array(np.zeros(reports.n, np.int8)))

@@ -122,7 +122,7 @@ def _kept(spark: Any, source: Source, fold: TallyFold, progress: Progress | None
     blocks = both.where(sql.col("kind") == _BLOCKS)
     tally = counted.tally
     # Reports in clear may carry blocks of noise, which say nothing.
-    extent = Elsewhere(tally.n - tally.clear_total, mechanism.law.size)
+    extent = RemoteExtent(tally.n - tally.clear_total, mechanism.law.size)
     return counted, Observed(tally, extent, partial(RowsOnSpark, spark=spark, blocks=blocks, law=mechanism.law))
 
 
@@ -130,7 +130,7 @@ _BLOCKS = "blocks"
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class RemoteExtent:
     """How large the matrix is whose rows executors keep; see `Extent`."""
 
     rows: int
@@ -221,7 +221,7 @@ class RowsOnSpark:
         """The jobs so far."""
         return float(self._jobs)
 
-    def at(self, members: FloatArray, *, keep: bool = True) -> RowSums:
+    def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
         """Go to a point, and sum z."""
         del keep
         self._point = members.copy()
@@ -231,7 +231,7 @@ class RowsOnSpark:
         """Sum z^2; in double precision it need not be divided by anything."""
         return self._sums(self._point, squared=True)[0], 1.0
 
-    def turn(self, step: FloatArray) -> None:
+    def set_direction(self, step: FloatArray) -> None:
         """Take a direction."""
         self._step, self._tried = step.copy(), {}
 
@@ -241,7 +241,7 @@ class RowsOnSpark:
         self._tried[length] = sums
         return float(np.einsum("i,i->", sums.inside, self._step)), bend
 
-    def move(self, length: float, *, whole: bool) -> RowSums:
+    def advance(self, length: float, *, whole: bool) -> RowSums:
         """Move by a step of this length, and sum z."""
         if not whole:
             raise ParameterError("rows that are elsewhere are summed as a whole.")

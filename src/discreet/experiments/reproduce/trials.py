@@ -5,6 +5,7 @@ from time import perf_counter
 
 import numpy as np
 
+from discreet.accuracy.optimum import optimal_design
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
@@ -16,7 +17,6 @@ from discreet.experiments.reproduce.cells import Cell, Row
 from discreet.experiments.reproduce.entrants import BOUND, EMPIRICAL, NO_PRIVACY, UNBIASED, make_mechanism
 from discreet.experiments.tallies import draw_tally
 from discreet.mechanisms import BlockMechanism, RandomizedResponse
-from discreet.theory.optimum import optimal_design
 
 LINEAR = "emp"
 ESTIMATORS = {LINEAR: "linear", "emp+thr": "threshold", "EM": "mle"}

@@ -24,7 +24,7 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 /
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Overlap:
+class HitDistribution:
     """The law of the share z = K/m of a set of m values that a noise block contains.
 
     Attributes:
@@ -38,7 +38,7 @@ class Overlap:
     shares: FloatArray
     probabilities: FloatArray
     exact: bool = True
-    ideal: "Overlap | None" = None
+    ideal: "HitDistribution | None" = None
     idealised: str = ""
 
     @property
@@ -51,24 +51,26 @@ class Overlap:
         return float(self.probabilities @ values)
 
 
-def single(m: int, inclusion: Fraction, *, exact: bool = True) -> Overlap:
+def single(m: int, inclusion: Fraction, *, exact: bool = True) -> HitDistribution:
     """Return the law where a block contains at most one of the m values: P(K = 1) = m pi."""
     hit = m * inclusion
     return _overlap(np.array([0.0, 1 / m]), np.array([float(1 - hit), float(hit)]), exact=exact)
 
 
-def from_pairs(m: int, inclusion: Fraction, pair_inclusion: Fraction) -> Overlap:
+def from_pairs(m: int, inclusion: Fraction, conditional_inclusion: Fraction) -> HitDistribution:
     """Return the law on two points that tells no less than any set of m values; see the module."""
     rest = 1 - inclusion
     if rest == 0:
         return single(1, inclusion, exact=False)
-    variance = max(inclusion * (pair_inclusion - inclusion) + inclusion * (1 - pair_inclusion) / m, Fraction(0))
+    variance = max(
+        inclusion * (conditional_inclusion - inclusion) + inclusion * (1 - conditional_inclusion) / m, Fraction(0)
+    )
     top = variance / (rest * rest + variance)
     low = inclusion - variance / rest
     return _overlap(np.array([float(low), 1.0]), np.array([float(1 - top), float(top)]), exact=False)
 
 
-def binomial(m: int, inclusion: Fraction) -> Overlap:
+def binomial(m: int, inclusion: Fraction) -> HitDistribution:
     """Return the law of independent values: K ~ Bin(m, pi)."""
     q = float(inclusion)
     odds = float(inclusion / (1 - inclusion))
@@ -76,7 +78,7 @@ def binomial(m: int, inclusion: Fraction) -> Overlap:
     return _from_ratios(k, odds * (m - k[:-1]) / (k[:-1] + 1), m, min(int((m + 1) * q), m))
 
 
-def hypergeometric(size: int, count: int, m: int) -> Overlap:
+def hypergeometric(size: int, count: int, m: int) -> HitDistribution:
     """Return the law of uniform subsets of ``count`` of ``size`` values."""
     share = count / size
     least, most = max(0, count + m - size), min(count, m)
@@ -87,7 +89,7 @@ def hypergeometric(size: int, count: int, m: int) -> Overlap:
     return _from_ratios(k, ratios, m, (m + 1) * (count + 1) // (size + 2))
 
 
-def mixed(laws: list[Overlap], shares: tuple[Fraction, ...]) -> Overlap:
+def mixed(laws: list[HitDistribution], shares: tuple[Fraction, ...]) -> HitDistribution:
     """Return the mixture of laws."""
     z = np.concatenate([law.shares for law in laws])
     weights = np.concatenate([float(t) * law.probabilities for t, law in zip(shares, laws, strict=True)])
@@ -116,8 +118,8 @@ def hits_of_subsets(size: int, count: int, m: FloatArray) -> FloatArray:
     return found
 
 
-def _overlap(shares: FloatArray, probabilities: FloatArray, *, exact: bool = True) -> Overlap:
-    return Overlap(frozen(shares), frozen(probabilities), exact)
+def _overlap(shares: FloatArray, probabilities: FloatArray, *, exact: bool = True) -> HitDistribution:
+    return HitDistribution(frozen(shares), frozen(probabilities), exact)
 
 
 def _window(m: int, mean: float, variance: float) -> FloatArray:
@@ -126,7 +128,7 @@ def _window(m: int, mean: float, variance: float) -> FloatArray:
     return np.arange(max(int(mean - reach), 0), min(int(mean + reach) + 1, m) + 1, dtype=np.float64)
 
 
-def _from_ratios(k: FloatArray, ratios: FloatArray, m: int, mode: int) -> Overlap:
+def _from_ratios(k: FloatArray, ratios: FloatArray, m: int, mode: int) -> HitDistribution:
     """Return the law whose successive probabilities have these ratios; from the mode outwards, so that none is lost."""
     at = int(np.clip(mode - k[0], 0, len(k) - 1))
     up = np.cumprod(ratios[at:])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.theory.matrices import Interval
+from discreet.leakage.matrices import Interval
 
 _HALVINGS = 60
 _CHUNK = 1 << 21

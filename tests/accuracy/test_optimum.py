@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 
+from discreet.accuracy.design import Design
+from discreet.accuracy.fisher import Instance, Mixture
+from discreet.accuracy.linear_decoder import LinearDecoder
+from discreet.accuracy.optimum import lower_bound, optimal_design
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse, SubsetSelection
-from discreet.theory.design import Design
-from discreet.theory.information import Instance, Mixture
-from discreet.theory.moments import Moments
-from discreet.theory.optimum import lower_bound, optimal_design
 from refusals import refused
 
 SMALL = [(1, 2), (1, 6), (2, 2), (2, 7), (3, 5), (5, 5), (5, 8), (6, 40)]
@@ -51,9 +51,9 @@ def best_of_all_mixtures(v: int, w: int, epsilon: float, alpha: float) -> float:
     return exp(min(minimize(bound, one, method="SLSQP", options={"ftol": 1e-14}, **within).fun for one in starts))
 
 
-def moments(v: int, w: int, epsilon: float, k: int) -> Moments:
+def moments(v: int, w: int, epsilon: float, k: int) -> LinearDecoder:
     hidden = v / expm1(epsilon)
-    return Moments(v, w - v, k / (k + hidden), hidden / (k + hidden), k / v, (k - 1) / max(v - 1, 1))
+    return LinearDecoder(v, w - v, k / (k + hidden), hidden / (k + hidden), k / v, (k - 1) / max(v - 1, 1))
 
 
 def random_problems(count: int, seed: int) -> list[tuple[int, int, float]]:
@@ -75,10 +75,10 @@ def test_value_is_attained_and_certified_on_a_thousand_problems() -> None:
         design = optimal_design(v, w, epsilon)
         seen.add((design.regime, min(v, 3), v == w, design.alpha in {0.0, 1.0}))
         assert abs(design.gap) <= 1e-10, (v, w, epsilon)
-        assert design.worst_case(1) == pytest.approx(design.value, rel=1e-9), (v, w, epsilon)
+        assert design.worst_case_mse(1) == pytest.approx(design.value, rel=1e-9), (v, w, epsilon)
         if len(design.weights) == 1:
             (k,) = design.weights
-            assert moments(v, w, epsilon, k).worst_case(1) == pytest.approx(design.value, rel=1e-9), (v, w, epsilon)
+            assert moments(v, w, epsilon, k).worst_case_mse(1) == pytest.approx(design.value, rel=1e-9), (v, w, epsilon)
     for regime in ("randomized response", "subsets", "mixture"):
         assert (regime, 3, False, regime == "subsets") in seen
     assert {("mixture", 2, False, True), ("mixture", 2, False, False), ("randomized response", 1, False, True)} <= seen
@@ -90,7 +90,7 @@ def test_fifty_thousand_sensitive_values_take_less_than_a_second(epsilon: float)
     start = process_time()
     design = optimal_design(50_000, 100_000, epsilon)
     assert abs(design.gap) <= 1e-10
-    assert design.worst_case(1) == pytest.approx(design.value, rel=1e-9)
+    assert design.worst_case_mse(1) == pytest.approx(design.value, rel=1e-9)
     assert process_time() - start < 1
 
 
@@ -121,10 +121,10 @@ def test_value_at_a_given_mass_is_the_least(v: int, w: int, mass: float, epsilon
     assert abs(design.gap) <= 1e-10
     assert design.value == pytest.approx(best_of_all_mixtures(v, w, epsilon, mass), rel=1e-6, abs=1e-12)
     squares = mass**2 / v + ((1 - mass) ** 2 / (w - v) if w > v else 0)
-    assert design.mean_squared_error(1, mass, squares) == pytest.approx(design.value, rel=1e-9)
-    singles = [moments(v, w, epsilon, k).mean_squared_error(1, mass, squares) for k in range(1, max(v, 2))]
+    assert design.mse(1, mass, squares) == pytest.approx(design.value, rel=1e-9)
+    singles = [moments(v, w, epsilon, k).mse(1, mass, squares) for k in range(1, max(v, 2))]
     assert design.value <= min(singles) * (1 + 1e-12) + 1e-12
-    assert design.worst_case(1) >= optimal_design(v, w, epsilon).value * (1 - 1e-12)
+    assert design.worst_case_mse(1) >= optimal_design(v, w, epsilon).value * (1 - 1e-12)
 
 
 def test_a_thousand_given_masses_are_certified() -> None:
@@ -134,7 +134,7 @@ def test_a_thousand_given_masses_are_certified() -> None:
         design = optimal_design(v, w, epsilon, sensitive_mass=mass)
         assert abs(design.gap) <= 1e-10, (v, w, epsilon, mass)
         squares = mass**2 / v + ((1 - mass) ** 2 / (w - v) if w > v else 0)
-        assert design.mean_squared_error(1, mass, squares) == pytest.approx(design.value, rel=1e-9)
+        assert design.mse(1, mass, squares) == pytest.approx(design.value, rel=1e-9)
         shares += list(design.mixture.shares[1:])
     assert min(shares) < 0.1
     assert max(shares) > 0.9
@@ -171,7 +171,7 @@ def test_regimes_of_three_or_more(v: int, w: int) -> None:
         design = optimal_design(v, w, log(E))
         assert set(design.weights) == {1, 2}
         assert 0 < design.alpha < 1
-        singles = min(moments(v, w, log(E), k).worst_case(1) for k in (1, 2))
+        singles = min(moments(v, w, log(E), k).worst_case_mse(1) for k in (1, 2))
         assert design.value < singles < 1.08 * design.value
 
 
@@ -202,7 +202,7 @@ def test_two_sensitive_values(w: int) -> None:
 @pytest.mark.parametrize("epsilon", [0.02, 1.0, 2.5, 6.0])
 def test_all_sensitive_is_subset_selection(w: int, epsilon: float) -> None:
     design = optimal_design(w, w, epsilon)
-    every = {k: moments(w, w, epsilon, k).worst_case(1) for k in range(1, w)}
+    every = {k: moments(w, w, epsilon, k).worst_case_mse(1) for k in range(1, w)}
     (k,) = design.weights
     assert every[k] == pytest.approx(min(every.values()), rel=1e-12)
     assert design.value == pytest.approx(every[k], rel=1e-12)
@@ -289,11 +289,11 @@ def test_errors_equal_enumeration(design: Design) -> None:
     v = design.size
     for p in np.random.default_rng(4).dirichlet(np.ones(design.total), 5):
         expected = loss @ p - p @ p
-        assert design.mean_squared_error(7, p[:v].sum(), p @ p) == pytest.approx(expected / 7, rel=1e-10)
-        assert expected <= design.worst_case(1) * (1 + 1e-12)
+        assert design.mse(7, p[:v].sum(), p @ p) == pytest.approx(expected / 7, rel=1e-10)
+        assert expected <= design.worst_case_mse(1) * (1 + 1e-12)
     a = design.worst_mass
     p = np.concatenate([np.full(v, a / v), np.full(design.total - v, (1 - a) / max(design.total - v, 1))])
-    assert loss @ p - p @ p == pytest.approx(design.worst_case(1), rel=1e-10)
+    assert loss @ p - p @ p == pytest.approx(design.worst_case_mse(1), rel=1e-10)
 
 
 @spelled

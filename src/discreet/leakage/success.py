@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.theory.capacity import Inputs
-from discreet.theory.overlap import Overlap
+from discreet.leakage.capacity import Inputs
+from discreet.leakage.hits import HitDistribution
 
 
 class Sizes(NamedTuple):
@@ -72,24 +72,24 @@ def success(inputs: Inputs, hits: FloatArray, prior: FloatArray) -> float:
     return min(base + float(np.max(ends + in_clear)), 1.0)
 
 
-def listed_success(inputs: Inputs, overlap: Overlap | None, sizes: Sizes, listed: int) -> float:
+def listed_success(inputs: Inputs, hits: HitDistribution | None, sizes: Sizes, listed: int) -> float:
     """Return V_k, how often one of k guesses is right, for n users who are equally likely; at most.
 
-    Exact where the overlap is and users spread evenly over the values. As many users as are listed may share a value in
-    clear; the rest share the sensitive ones.
+    Exact where the distribution of hits is and users spread evenly over the values. As many users as are listed may
+    share a value in clear; the rest share the sensitive ones.
 
     Args:
         inputs: s, 1 - s and pi.
-        overlap: of the min(n - N k, v) sensitive values in use; None if there are none.
+        hits: of the min(n - N k, v) sensitive values in use; None if there are none.
         sizes: n, v and N.
         listed: k.
     """
     told = min(sizes.users, sizes.clear * listed)
     rest = sizes.users - told
     blocks = inputs.noisy * listed
-    if rest and overlap is not None:
+    if rest and hits is not None:
         found = float(min(listed, rest * inputs.inclusion))
-        if overlap.exact:
-            found = min(found, overlap.mean(np.minimum(listed, rest * overlap.shares)))
+        if hits.exact:
+            found = min(found, hits.mean(np.minimum(listed, rest * hits.shares)))
         blocks += inputs.truth / inputs.inclusion * found
     return min((inputs.truth * told + blocks) / sizes.users, 1.0)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
+from discreet.accuracy.theta import optimal_theta, unary_moments
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import UnaryEncoding
-from discreet.theory.theta import optimal_theta, unary_moments
 from refusals import refused
 
 
@@ -36,8 +36,8 @@ PRINTED = {
 )
 def test_printed_gains(w: int, v: int, epsilon: float, gain: str) -> None:
     best = optimal_theta(v, w, epsilon, clear_bits=True)
-    paper = unary_moments(v, w, epsilon, paper_theta(epsilon), clear_bits=True).worst_case(1)
-    found = unary_moments(v, w, epsilon, best.theta, clear_bits=True).worst_case(1)
+    paper = unary_moments(v, w, epsilon, paper_theta(epsilon), clear_bits=True).worst_case_mse(1)
+    found = unary_moments(v, w, epsilon, best.theta, clear_bits=True).worst_case_mse(1)
     percent, printed = 100 * (1 - found / paper), PRINTED[w, v][epsilon]
     assert f"{percent:.1f}" == gain
     assert f"{percent:.{1 if '.' in printed else 0}f}" == printed
@@ -59,7 +59,7 @@ def test_paper_theta_is_good_without_clear_bits_only_where_few_are_sensitive() -
             for mass in (0.0, 0.05, 1.0):
                 squares = mass**2 / v + (1 - mass) ** 2 / (w - v)
                 least = optimal_theta(v, w, epsilon, sensitive_mass=mass).value
-                gains.append(1 - least / found.mean_squared_error(1, mass, squares))
+                gains.append(1 - least / found.mse(1, mass, squares))
             assert max(gains[:2]) < 0.04
             assert gains[2] > 0.04
 
@@ -79,8 +79,8 @@ def test_least_of_the_exact_errors(v: int, w: int, epsilon: float, clear_bits: b
     def error(theta: float) -> float:
         found = unary_moments(v, w, epsilon, theta, clear_bits=clear_bits)
         if mass is None:
-            return found.worst_case(1)
-        return found.mean_squared_error(1, mass, mass**2 / v + ((1 - mass) ** 2 / (w - v) if w > v else 0.0))
+            return found.worst_case_mse(1)
+        return found.mse(1, mass, mass**2 / v + ((1 - mass) ** 2 / (w - v) if w > v else 0.0))
 
     odds = minimize_scalar(lambda x: error(1 / (1 + exp(-x))), bounds=(-4, 12), options={"xatol": 1e-10})
     assert error(best.theta) == pytest.approx(best.value, rel=1e-10)
@@ -130,8 +130,8 @@ def test_moments_are_those_of_the_mechanism() -> None:
             found = unary_moments(v, w, epsilon, theta, clear_bits=clear_bits)
             made = UnaryEncoding(Domain(range(w), sensitive=range(v)), epsilon, theta, clear_bits=clear_bits).moments
             for mass in (0.2, 1.0) if v < w else (1.0,):
-                expected = made.mean_squared_error(1, mass, 0.0)
-                assert found.mean_squared_error(1, mass, 0.0) == pytest.approx(expected, rel=1e-12)
+                expected = made.mse(1, mass, 0.0)
+                assert found.mse(1, mass, 0.0) == pytest.approx(expected, rel=1e-12)
 
 
 def test_mechanism_with_the_best_theta_is_better() -> None:

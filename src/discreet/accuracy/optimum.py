@@ -12,9 +12,9 @@ minimum: bisection finds it. Over alpha the minimum is concave: bisection again.
 
 from collections.abc import Callable
 
+from discreet.accuracy.design import Design
+from discreet.accuracy.fisher import Instance, Mixture
 from discreet.core.exact import checked_n
-from discreet.theory.design import Design
-from discreet.theory.information import Instance, Mixture
 
 _HALVINGS = 200
 

@@ -35,13 +35,13 @@ class Decoder(Protocol):
     def sum_covariance(
         self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the covariance of each estimate with the sum of all of them; see `Moments.sum_covariance`."""
+        """Return the covariance of each estimate with the sum of all of them; see `LinearDecoder.sum_covariance`."""
         ...
 
-    def mean_squared_error(self, n: int, sensitive: PerValue, squares: float) -> float:
+    def mse(self, n: int, sensitive: PerValue, squares: float) -> float:
         """Return E ||p_hat - p||^2, exactly, from the ``(v,)`` frequencies of the sensitive values and ||p||^2."""
         ...
 
-    def worst_case(self, n: int) -> float:
+    def worst_case_mse(self, n: int) -> float:
         """Return the largest mean squared error over all distributions."""
         ...

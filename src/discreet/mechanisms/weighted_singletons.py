@@ -5,7 +5,7 @@ Noise is one sensitive value, x with probability pi_x. With beta_x = 1/(e^eps_x 
     pi_x = beta_x / T,  rho = 0,  s = 1/(1 + T),
 
 which meets every one-sided epsilon_x with equality, but for rounding [spec of the optimum, section 5]; uRR where all
-are the same. Noise is drawn from one uniform integer below W, of which every value owns a stretch of its level's width.
+are the same. Noise is drawn from one uniform integer below W, of which every value owns a stretch of its group's width.
 """
 
 from dataclasses import dataclass
@@ -17,88 +17,88 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, IntArray, WordArray
-from discreet.core.epsilons import Levels
+from discreet.core.epsilons import EpsilonGroups
 from discreet.core.exact import noise_weight
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import UnevenLaw, check_levels, level_counts
-from discreet.mechanisms.singletons import Symbols
+from discreet.mechanisms.block_law import WeightedLaw, check_groups, group_counts
+from discreet.mechanisms.singletons import SingletonCodec
 
 # A multiple of W is just below 2^64, so that hardly a word is thrown away.
 _MOST_WEIGHT = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
-class UnevenSingletons(Symbols, UnevenLaw):
-    """One sensitive value per block, with a probability in proportion to the weight of its level.
+class WeightedSingletons(SingletonCodec, WeightedLaw):
+    """One sensitive value per block, with a probability in proportion to the weight of its group.
 
     Attributes:
-        levels: ``(v,)`` the level of each value.
-        weights: one positive integer per level; W, the sum over all values, is at most 2^62.
+        groups: ``(v,)`` the group of each value.
+        weights: one positive integer per group; W, the sum over all values, is at most 2^62.
     """
 
-    levels: IntArray
+    groups: IntArray
     weights: tuple[int, ...]
 
     def __post_init__(self) -> None:
         """Refuse what is no law.
 
         Raises:
-            ParameterError: if a level has no value or no weight, or they are too large.
+            ParameterError: if a group has no value or no weight, or they are too large.
         """
-        check_levels(self.levels, self.weights, "weights")
-        counts = level_counts(self.size, self.levels)
+        check_groups(self.groups, self.weights, "weights")
+        counts = group_counts(self.size, self.groups)
         if len(counts) != len(self.weights) or not all(counts):
-            raise ParameterError(f"every level must have values and a weight, got {len(self.weights)} weights.")
+            raise ParameterError(f"every group must have values and a weight, got {len(self.weights)} weights.")
         if min(self.weights) < 1 or self.total > _MOST_WEIGHT:
             raise ParameterError("weights must be positive integers, which add up to 2^62 at most over all values.")
 
     @classmethod
-    def keeping(cls, promises: Levels) -> "UnevenSingletons":
+    def keeping(cls, promises: EpsilonGroups) -> "WeightedSingletons":
         """Return the law whose weights are in proportion to beta, rounded down; to at least 1.
 
         The truth threshold makes up for what rounding took.
         """
         beta = [noise_weight(epsilon) for epsilon in promises.epsilons]
         whole = sum((n * one for n, one in zip(promises.counts, beta, strict=True)), Fraction(0))
-        room = _MOST_WEIGHT - len(promises.levels)
-        return cls(promises.levels, tuple(max(int(one * room / whole), 1) for one in beta))
+        room = _MOST_WEIGHT - len(promises.groups)
+        return cls(promises.groups, tuple(max(int(one * room / whole), 1) for one in beta))
 
     @property
     def size(self) -> int:  # type: ignore[override]
         """Return v."""
-        return len(self.levels)
+        return len(self.groups)
 
     @cached_property
     def total(self) -> int:
         """Return W, what the weights of all values add up to."""
-        return sum(n * weight for n, weight in zip(level_counts(self.size, self.levels), self.weights, strict=True))
+        return sum(n * weight for n, weight in zip(group_counts(self.size, self.groups), self.weights, strict=True))
 
     @property
     def inclusions(self) -> tuple[Fraction, ...]:
-        """Return pi of each level."""
+        """Return pi of each group."""
         return tuple(Fraction(weight, self.total) for weight in self.weights)
 
     @property
-    def pair_inclusions(self) -> tuple[Fraction, ...]:
-        """Return rho = 0 for each level."""
+    def conditional_inclusions(self) -> tuple[Fraction, ...]:
+        """Return rho = 0 for each group."""
         return (Fraction(0),) * len(self.weights)
 
     def describe(self) -> dict[str, Any]:
         """Return the weights and which values have them."""
-        return {"law": "uneven singletons", "size": self.size, "weights": self.weights, "levels": self._levels_digest}
+        return {"law": "uneven singletons", "size": self.size, "weights": self.weights, "levels": self._groups_digest}
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return the v symbols with their probabilities."""
         symbols = np.arange(self.size, dtype=smallest_unsigned(self.size))
-        return {"symbol": symbols}, np.array(self.inclusions, dtype=object)[self.levels]
+        return {"symbol": symbols}, np.array(self.inclusions, dtype=object)[self.groups]
 
     @cached_property
     def _shares(self) -> tuple[AnyArray, WordArray, WordArray, IntArray]:
-        """Return values by level; and of each level its width, where its stretches begin, and its first value there."""
-        counts = level_counts(self.size, self.levels)
-        order = np.argsort(self.levels, kind="stable").astype(smallest_unsigned(self.size))
+        """Return values by group; and of each group its width, where its stretches begin, and its first value there."""
+        counts = group_counts(self.size, self.groups)
+        order = np.argsort(self.groups, kind="stable").astype(smallest_unsigned(self.size))
         stretches = [n * weight for n, weight in zip(counts, self.weights, strict=True)]
         starts = np.array(list(accumulate(stretches, initial=0))[:-1], dtype=np.uint64)
         return order, np.array(self.weights, dtype=np.uint64), starts, np.cumsum([0, *counts[:-1]])
@@ -106,6 +106,6 @@ class UnevenSingletons(Symbols, UnevenLaw):
     def _noise(self, n: int, random: RandomSource) -> AnyArray:
         order, widths, starts, first = self._shares
         drawn = uniform_below(self.total, n, random)
-        level = np.searchsorted(starts[1:], drawn, side="right")
-        place = (drawn - starts[level]) // widths[level]
-        return order[first[level] + place.astype(np.int64)]
+        group = np.searchsorted(starts[1:], drawn, side="right")
+        place = (drawn - starts[group]) // widths[group]
+        return order[first[group] + place.astype(np.int64)]

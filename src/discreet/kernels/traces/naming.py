@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernels.compiling import compiled
-from discreet.kernels.matching import Problem, rows_per_task
 from discreet.kernels.parallel import map_blocks
+from discreet.kernels.traces.matching import Problem, rows_per_task
 
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, IntArray, WordArray
-from discreet.core.epsilons import Levels, picked
+from discreet.core.epsilons import EpsilonGroups, picked
 from discreet.core.exact import checked_whole, noise_weight
 from discreet.core.random import RandomSource, fresh_words
 from discreet.errors import ParameterError
-from discreet.mechanisms.bits import GREATEST_DEPTH, PIECE_WORDS, PRECISION_BITS, BitStrings
-from discreet.mechanisms.block_law import UnevenLaw, check_levels, level_counts
+from discreet.mechanisms.bits import GREATEST_DEPTH, PIECE_WORDS, PRECISION_BITS, PackedBitCodec
+from discreet.mechanisms.block_law import WeightedLaw, check_groups, group_counts
 
 # Steps of r: far finer than its effect on any error, far coarser than what machines disagree on.
 _ODDS_BITS = 20
@@ -35,16 +35,16 @@ _BISECTIONS = 60
 
 
 @dataclass(frozen=True, eq=False)
-class UnevenBits(UnevenLaw, BitStrings):
-    """Bits that noise sets with probability ``threshold / 2^depth`` of their level, each on its own.
+class WeightedBits(WeightedLaw, PackedBitCodec):
+    """Bits that noise sets with probability ``threshold / 2^depth`` of their group, each on its own.
 
     Attributes:
-        levels: ``(v,)`` the level of each value.
-        thresholds: an integer in 1..2^depth - 1 per level.
+        groups: ``(v,)`` the group of each value.
+        thresholds: an integer in 1..2^depth - 1 per group.
         depth: random bits that one noise bit costs.
     """
 
-    levels: IntArray
+    groups: IntArray
     thresholds: tuple[int, ...]
     depth: int
 
@@ -52,22 +52,22 @@ class UnevenBits(UnevenLaw, BitStrings):
         """Refuse what is no law.
 
         Raises:
-            ParameterError: if a level has no value or no threshold, or one is not a probability between 0 and 1.
+            ParameterError: if a group has no value or no threshold, or one is not a probability between 0 and 1.
         """
-        check_levels(self.levels, self.thresholds, "thresholds")
+        check_groups(self.groups, self.thresholds, "thresholds")
         checked_whole("depth", self.depth, 1, GREATEST_DEPTH)
-        counts = level_counts(self.size, self.levels)
+        counts = group_counts(self.size, self.groups)
         if len(counts) != len(self.thresholds) or not all(counts):
             raise ParameterError(
-                f"every level must have values and a threshold, got {len(self.thresholds)} thresholds."
+                f"every group must have values and a threshold, got {len(self.thresholds)} thresholds."
             )
         if min(self.thresholds) < 1 or max(self.thresholds) >= 1 << self.depth or self.depth > GREATEST_DEPTH:
             raise ParameterError(f"thresholds must be integers in 1..2^depth - 1, got depth {self.depth!r}.")
         # Now, not when the first report is wanted.
-        _ = self._turns, self._levels_digest
+        _ = self._turns, self._groups_digest
 
     @classmethod
-    def keeping(cls, promises: Levels) -> "UnevenBits":
+    def keeping(cls, promises: EpsilonGroups) -> "WeightedBits":
         """Return the law of the best r whose d_x are within 2^-12 of r beta_x.
 
         The truth threshold makes up for what rounding took.
@@ -76,20 +76,20 @@ class UnevenBits(UnevenLaw, BitStrings):
         wanted = [odds * noise_weight(epsilon) for epsilon in promises.epsilons]
         depth = min(max(map(_magnitude, wanted)) + PRECISION_BITS, GREATEST_DEPTH)
         nearest = (min(max(round(share * (1 << depth)), 1), (1 << depth) - 1) for share in wanted)
-        return cls(promises.levels, tuple(nearest), depth)
+        return cls(promises.groups, tuple(nearest), depth)
 
     @property
     def size(self) -> int:  # type: ignore[override]
         """Return v."""
-        return len(self.levels)
+        return len(self.groups)
 
     @property
-    def _levels(self) -> IntArray:
-        return self.levels
+    def _groups(self) -> IntArray:
+        return self.groups
 
     @property
     def inclusions(self) -> tuple[Fraction, ...]:
-        """Return pi = d of each level."""
+        """Return pi = d of each group."""
         return tuple(Fraction(threshold, 1 << self.depth) for threshold in self.thresholds)
 
     def describe(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class UnevenBits(UnevenLaw, BitStrings):
             "size": self.size,
             "thresholds": self.thresholds,
             "depth": self.depth,
-            "levels": self._levels_digest,
+            "levels": self._groups_digest,
         }
 
     @property
@@ -127,7 +127,7 @@ class UnevenBits(UnevenLaw, BitStrings):
             (self.depth + 1, -(-self._row_bytes // 8) * 8 if self._wide else self._row_bytes), dtype=np.uint8
         )
         for row, turns in zip(rows, of_levels, strict=True):
-            row[: self._row_bytes] = np.packbits(picked(turns, self.levels), bitorder="little")
+            row[: self._row_bytes] = np.packbits(picked(turns, self.groups), bitorder="little")
         whole: WordArray = (rows if self._wide else np.tile(rows, 8 * self._piece_lanes // self._row_bytes)).view("<u8")
         return whole
 
@@ -155,7 +155,7 @@ class UnevenBits(UnevenLaw, BitStrings):
         return bits
 
 
-def best_odds(promises: Levels) -> Fraction:
+def best_odds(promises: EpsilonGroups) -> Fraction:
     """Return the r = s/(1 - s) with the least summed variance of noise, to 20 significant binary digits.
 
     Its logarithm has the slope 2/(1 + r) - 1/r + sum(beta^2/(1 - r beta)^2) / sum(beta/(1 - r beta)), which ascends

@@ -17,17 +17,17 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.accuracy.decoder import PerValue, Variances
+from discreet.accuracy.pool_bias import NO_POOL_BIAS, PoolBias
+from discreet.accuracy.worst import worst_distribution
 from discreet.arrays import FloatArray
-from discreet.theory.decoder import PerValue, Variances
-from discreet.theory.lasting import NOTHING, Lasting
-from discreet.theory.worst import worst_distribution
 
 # Only keeps a quotient finite whose value is not used.
 _TINY = 1e-300
 
 
 @dataclass(frozen=True)
-class Moments:
+class LinearDecoder:
     """The numbers that determine a block mechanism's linear decoder.
 
     Attributes:
@@ -36,9 +36,10 @@ class Moments:
         truth: s, the probability of telling the truth.
         noisy: 1 - s, on its own: next to s = 1 the difference would have lost its digits.
         inclusion: pi, of a value being in a noise block; one number, or ``(v,)``.
-        pair_inclusion: rho, of a second value being in a block that was drawn for a first one; one number, or ``(v,)``.
+        conditional_inclusion: rho, of a second value being in a block drawn for a first one; one number, or
+            ``(v,)``.
         clear_blocks: whether reports in clear carry a noise block too, which the decoder counts (needs pi = rho).
-        lasting: the error of what all reports share, where rho is a mean over draws of that.
+        pool_bias: the error of what all reports share, where rho is a mean over draws of that.
     """
 
     size: int
@@ -46,9 +47,9 @@ class Moments:
     truth: float
     noisy: float
     inclusion: PerValue
-    pair_inclusion: PerValue
+    conditional_inclusion: PerValue
     clear_blocks: bool = False
-    lasting: Lasting = NOTHING
+    pool_bias: PoolBias = NO_POOL_BIAS
 
     def _summed(self, each: PerValue) -> float:
         """Return the sum over the sensitive values."""
@@ -57,18 +58,18 @@ class Moments:
     @property
     def offset(self) -> PerValue:
         """Return c = (pi - rho)(1 - s)."""
-        return (self.inclusion - self.pair_inclusion) * self.noisy
+        return (self.inclusion - self.conditional_inclusion) * self.noisy
 
     @property
     def scale(self) -> PerValue:
         """Return D = s(1 - rho)."""
-        return self.truth * (1 - self.pair_inclusion)
+        return self.truth * (1 - self.conditional_inclusion)
 
     @cached_property
     def worth(self) -> tuple[PerValue, PerValue, PerValue]:
         """Return (phi_in, phi_out, worth of a report in clear) for one sensitive value."""
-        inside = (1 - self.pair_inclusion - self.offset) / self.scale
-        outside = (-self.pair_inclusion - self.offset) / self.scale
+        inside = (1 - self.conditional_inclusion - self.offset) / self.scale
+        outside = (-self.conditional_inclusion - self.offset) / self.scale
         return inside, outside, -self.offset / self.scale
 
     def decode(self, support: FloatArray, clear_total: float, n: float) -> FloatArray:
@@ -83,7 +84,7 @@ class Moments:
             ``(v,)`` frequencies; may be negative.
         """
         blocks = n if self.clear_blocks else n - clear_total
-        return (support - self.pair_inclusion * blocks - self.offset * n) / (n * self.scale)
+        return (support - self.conditional_inclusion * blocks - self.offset * n) / (n * self.scale)
 
     def estimate(self, support: FloatArray, clear: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
         """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others."""
@@ -112,7 +113,7 @@ class Moments:
             ``(v,)`` and ``(N,)`` covariances.
         """
         frequencies, variances = sensitive
-        others = self._summed(self.pair_inclusion) - self.pair_inclusion
+        others = self._summed(self.conditional_inclusion) - self.conditional_inclusion
         grows = 1 + others - self._summed(self.inclusion)
         share = np.where(self.inclusion < 1, grows / np.maximum(1 - self.inclusion, _TINY), 0.0)
         noise = np.maximum(variances - frequencies * (1 - frequencies) / n, 0)
@@ -132,7 +133,7 @@ class Moments:
     @cached_property
     def sensitive_loss(self) -> PerValue:
         """Return g_S, the summed mean square worth of a report on a sensitive value; one number, or ``(v,)``."""
-        other = self._square_worth(self.pair_inclusion)
+        other = self._square_worth(self.conditional_inclusion)
         own = self._square_worth(1.0) + self._summed(other) - other
         return self.truth * own + self.noisy * self.noise
 
@@ -142,7 +143,7 @@ class Moments:
         in_clear = self.truth * self.noise if self.clear_blocks else self.truth * self._summed(self.worth[2] ** 2)
         return in_clear + 1 / self.truth + self.noisy * self.noise
 
-    def mean_squared_error(self, n: int, sensitive: PerValue, squares: float) -> float:
+    def mse(self, n: int, sensitive: PerValue, squares: float) -> float:
         """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
 
         Args:
@@ -153,14 +154,14 @@ class Moments:
         """
         mass = float(np.sum(sensitive))
         noise = float(np.sum(self.sensitive_loss * sensitive)) + self.clear_loss * (1 - mass) - squares
-        return noise / n + self.lasting_error(n, sensitive)
+        return noise / n + self.pool_bias_error(n, sensitive)
 
-    def lasting_error(self, n: int, sensitive: PerValue) -> float:
-        """Return the part of `mean_squared_error` that more reports do not lessen: (1 - 1/n) times its limit."""
-        if not self.lasting:
+    def pool_bias_error(self, n: int, sensitive: PerValue) -> float:
+        """Return the part of `mse` that more reports do not lessen: (1 - 1/n) times its limit."""
+        if not self.pool_bias:
             return 0.0
         mass, squares = float(np.sum(sensitive)), float(np.sum(np.square(sensitive)))
-        return (1 - 1 / n) * self.lasting.summed(self.size, mass, squares)
+        return (1 - 1 / n) * self.pool_bias.summed(self.size, mass, squares)
 
     @property
     def worst_mass(self) -> float:
@@ -182,26 +183,26 @@ class Moments:
         """Return the ``(v + N,)`` worst p, sensitive values first."""
         return worst_distribution(np.append(self.sensitive_loss, np.full(self.clear_size, self.clear_loss)))
 
-    def worst_case(self, n: int) -> float:
+    def worst_case_mse(self, n: int) -> float:
         """Return the largest mean squared error over all p."""
-        if self.lasting and self.size:
+        if self.pool_bias and self.size:
             return max(self._worst_sharing(n, squares)[0] for squares in (1 / self.size, 1.0))
         if isinstance(self.sensitive_loss, np.ndarray):
             p = self._worst_uneven
-            return self.mean_squared_error(n, p[: self.size], float(p @ p))
+            return self.mse(n, p[: self.size], float(p @ p))
         a = self.worst_mass
         squares = (a * a / self.size if self.size else 0.0) + (
             (1 - a) ** 2 / self.clear_size if self.clear_size else 0.0
         )
         # Rounding may take what vanishes (a domain of one value) below 0.
-        return max(self.mean_squared_error(n, a, squares), 0.0)
+        return max(self.mse(n, a, squares), 0.0)
 
-    def worst_lasting(self, n: int) -> float:
+    def worst_pool_bias(self, n: int) -> float:
         """Return the part of `worst_case` that more reports do not lessen, at the p that is worst."""
-        if not self.lasting or not self.size:
+        if not self.pool_bias or not self.size:
             return 0.0
         _, mass, share = max(self._worst_sharing(n, squares) for squares in (1 / self.size, 1.0))
-        return (1 - 1 / n) * self.lasting.summed(self.size, mass, share * mass**2)
+        return (1 - 1 / n) * self.pool_bias.summed(self.size, mass, share * mass**2)
 
     def _worst_sharing(self, n: int, share: float) -> tuple[float, float, float]:
         """Return the largest error over a = p(X_S) if the sensitive squares sum to ``share`` a^2; that a; the share.
@@ -209,8 +210,8 @@ class Moments:
         The error is linear in that sum, which lies between a^2/v (even) and a^2 (one value), and quadratic in a.
         """
         even = 1 / self.clear_size if self.clear_size else 0.0
-        lasting = (n - 1) * self.lasting.summed(self.size, 1.0, share)
-        bend = lasting - share - even
+        pool_bias = (n - 1) * self.pool_bias.summed(self.size, 1.0, share)
+        bend = pool_bias - share - even
         slope = float(np.mean(self.sensitive_loss)) - self.clear_loss + 2 * even
         inside = [slope / (-2 * bend)] if bend < 0 < slope < -2 * bend else []
         tops = [0.0, 1.0, *inside] if self.clear_size else [1.0]
@@ -220,11 +221,11 @@ class Moments:
     def sensitive_variance(self, sensitive_mass: float) -> tuple[PerValue, PerValue]:
         """Return (A, B) such that n Var(p_hat_x) = A + B p_x - p_x^2 for a sensitive x, when p(X_S) is given."""
         inside, outside, in_clear = self.worth
-        told = self.truth * self.pair_inclusion * sensitive_mass
+        told = self.truth * self.conditional_inclusion * sensitive_mass
         clear = self.truth * (1 - sensitive_mass)
         noise = self.noisy + (clear if self.clear_blocks else 0.0)
         base = told + noise * self.inclusion
-        slope = self.truth * (1 - self.pair_inclusion)
+        slope = self.truth * (1 - self.conditional_inclusion)
         blocks = 1.0 if self.clear_blocks else 1 - clear
         silent = 0.0 if self.clear_blocks else clear * in_clear**2
         constant = inside**2 * base + outside**2 * (blocks - base) + silent

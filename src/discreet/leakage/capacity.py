@@ -22,8 +22,8 @@ from math import exp, expm1, inf, log, log1p
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.theory.entropies import excess, log_odds_gain
-from discreet.theory.overlap import Overlap
+from discreet.leakage.entropies import excess, log_odds_gain
+from discreet.leakage.hits import HitDistribution
 
 _HALVINGS = 100
 _SIMPLE = 50.0
@@ -55,18 +55,18 @@ class Inputs:
         return expm1(self.epsilon)
 
 
-def capacity(inputs: Inputs, overlap: Overlap | None) -> float:
-    """Return alpha_n, in nats; from above if the overlap is not exact.
+def capacity(inputs: Inputs, hits: HitDistribution | None) -> float:
+    """Return alpha_n, in nats; from above if the hits is not exact.
 
     Args:
         inputs: the numbers.
-        overlap: the law of z for ``inputs.sensitive`` values; None if there are none of them.
+        hits: the law of z for ``inputs.sensitive`` values; None if there are none of them.
     """
     s, b = inputs.truth, inputs.clear
-    if inputs.sensitive == 0 or overlap is None:
+    if inputs.sensitive == 0 or hits is None:
         return s * log(b) if b > 1 else 0.0
     if b == 0:
-        return _without_clear(inputs, overlap)
+        return _without_clear(inputs, hits)
     room = log_odds_gain(inputs.epsilon) - log(b)
     if room <= 0:
         return s * log(b)
@@ -74,65 +74,65 @@ def capacity(inputs: Inputs, overlap: Overlap | None) -> float:
     low, high = -room, 0.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if _gain(inputs, overlap, middle) > 0 else (middle, high)
-    found = s * (log(b) - low) - inputs.noisy * overlap.mean(_log_t(inputs, overlap, low))
+        low, high = (low, middle) if _gain(inputs, hits, middle) > 0 else (middle, high)
+    found = s * (log(b) - low) - inputs.noisy * hits.mean(_log_t(inputs, hits, low))
     # Both classes' divergences are then the same; the larger one certifies.
-    return found + s * max(_gain(inputs, overlap, low), 0.0)
+    return found + s * max(_gain(inputs, hits, low), 0.0)
 
 
-def _without_clear(inputs: Inputs, overlap: Overlap) -> float:
+def _without_clear(inputs: Inputs, hits: HitDistribution) -> float:
     if inputs.sensitive == 1:
         return 0.0
     s, pi = inputs.truth, inputs.inclusion
     own = pi * excess(s * (1 / pi - 1)) + (1 - pi) * excess(-s)
     # Where the block is large, z/pi - 1 is a difference of neighbours; what is lost there is second order.
-    common = overlap.mean(excess(np.maximum(s * (overlap.shares / pi - 1), -1.0)))
+    common = hits.mean(excess(np.maximum(s * (hits.shares / pi - 1), -1.0)))
     return max(float(own) - common, 0.0)
 
 
-def _log_t(inputs: Inputs, overlap: Overlap, rest: float) -> FloatArray:
+def _log_t(inputs: Inputs, hits: HitDistribution, rest: float) -> FloatArray:
     """Return ln t for w = 1 - e^rest."""
-    logs: FloatArray = np.log1p(-inputs.contrast * expm1(rest) * overlap.shares)
+    logs: FloatArray = np.log1p(-inputs.contrast * expm1(rest) * hits.shares)
     return logs
 
 
-def _gain(inputs: Inputs, overlap: Overlap, rest: float) -> float:
+def _gain(inputs: Inputs, hits: HitDistribution, rest: float) -> float:
     """Return I'(w)/s."""
-    weights = overlap.probabilities * overlap.shares
-    biased = float(weights @ _log_t(inputs, overlap, rest)) / float(weights.sum())
+    weights = hits.probabilities * hits.shares
+    biased = float(weights @ _log_t(inputs, hits, rest)) / float(weights.sum())
     return log_odds_gain(inputs.epsilon) - log(inputs.clear) + rest - biased
 
 
-def order_capacity(inputs: Inputs, overlap: Overlap | None, order: float) -> float:
+def order_capacity(inputs: Inputs, hits: HitDistribution | None, order: float) -> float:
     """Return the largest mutual information of a finite order a > 1 in Sibson's sense, in nats.
 
     It is a/(a - 1) ln F with F = s b^(1-1/a) (1 - w)^(1/a) + (1 - s) E[(1 + (E^a - 1) w z)^(1/a)], concave in w.
     """
-    if inputs.sensitive == 0 or overlap is None:
+    if inputs.sensitive == 0 or hits is None:
         return _of_order(order, inputs.truth * expm1((1 - 1 / order) * log(max(inputs.clear, 1))))
     if inputs.clear == 0:
-        return _of_order(order, _order_gain(inputs, overlap, order, -inf))
+        return _of_order(order, _order_gain(inputs, hits, order, -inf))
     low, high = -2 * order * (inputs.epsilon + log(inputs.clear) + 1), 0.0
     golden = (5**0.5 - 1) / 2
     for _ in range(_HALVINGS):
         left, right = high - golden * (high - low), low + golden * (high - low)
-        better = _order_gain(inputs, overlap, order, left) > _order_gain(inputs, overlap, order, right)
+        better = _order_gain(inputs, hits, order, left) > _order_gain(inputs, hits, order, right)
         low, high = (low, right) if better else (left, high)
     tried = (low, high, 0.0, -inf)
-    return _of_order(order, max(_order_gain(inputs, overlap, order, rest) for rest in tried))
+    return _of_order(order, max(_order_gain(inputs, hits, order, rest) for rest in tried))
 
 
 def _of_order(order: float, gain: float) -> float:
     return max(order / (order - 1) * log1p(gain), 0.0)
 
 
-def _order_gain(inputs: Inputs, overlap: Overlap, order: float, rest: float) -> float:
+def _order_gain(inputs: Inputs, hits: HitDistribution, order: float, rest: float) -> float:
     """Return F - 1 for w = 1 - e^rest."""
     told = inputs.truth * inputs.clear ** (1 - 1 / order) * exp(rest / order) if inputs.clear else 0.0
-    share = -expm1(rest) * overlap.shares
+    share = -expm1(rest) * hits.shares
     power = order * inputs.epsilon
     if power < _SIMPLE:
         logs = np.log1p(expm1(power) * share)
     else:
         logs = np.logaddexp(np.log1p(-np.minimum(share, 1 - 1e-16)), power + np.log(np.maximum(share, 1e-300)))
-    return told - inputs.truth + inputs.noisy * overlap.mean(np.expm1(logs / order))
+    return told - inputs.truth + inputs.noisy * hits.mean(np.expm1(logs / order))

@@ -29,7 +29,7 @@ from discreet.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class Lasting:
+class PoolBias:
     """Two numbers that E b_x^2 follows from; both are 0 where nothing is shared.
 
     Attributes:
@@ -41,10 +41,10 @@ class Lasting:
     mass: float = 0.0
 
     @classmethod
-    def of(cls, pair_inclusion: Fraction, variance: Fraction, covariance: Fraction) -> "Lasting":
+    def of(cls, conditional_inclusion: Fraction, variance: Fraction, covariance: Fraction) -> "PoolBias":
         """Return u and w from the mean, variance and covariance of R; none where blocks hold all values or none."""
-        apart = (1 - pair_inclusion) ** 2
-        return cls(float((variance - covariance) / apart), float(covariance / apart)) if apart else NOTHING
+        apart = (1 - conditional_inclusion) ** 2
+        return cls(float((variance - covariance) / apart), float(covariance / apart)) if apart else NO_POOL_BIAS
 
     def __bool__(self) -> bool:
         return self.squares > 0 or self.mass > 0
@@ -96,5 +96,5 @@ class Lasting:
         return self.squares * (squares - own) + self.mass * left**2
 
 
-NOTHING = Lasting()
+NO_POOL_BIAS = PoolBias()
 """Nothing is shared."""

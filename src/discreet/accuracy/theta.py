@@ -15,11 +15,11 @@ the best loss is largest.
 from dataclasses import dataclass
 from math import exp, expm1, sqrt
 
+from discreet.accuracy.fisher import Instance
+from discreet.accuracy.linear_decoder import LinearDecoder
+from discreet.accuracy.optimum import last_positive
 from discreet.core.exact import real_number, shown
 from discreet.errors import ParameterError
-from discreet.theory.information import Instance
-from discreet.theory.moments import Moments
-from discreet.theory.optimum import last_positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def optimal_theta(
     )
 
 
-def unary_moments(size: int, total: int, epsilon: float, theta: float, *, clear_bits: bool = False) -> Moments:
+def unary_moments(size: int, total: int, epsilon: float, theta: float, *, clear_bits: bool = False) -> LinearDecoder:
     """Return the moments of unary encoding at exactly this theta.
 
     A mechanism has those of a fraction d1 of few binary digits instead, within 2^-12 of it.
@@ -99,7 +99,7 @@ def unary_moments(size: int, total: int, epsilon: float, theta: float, *, clear_
     hidden = 1 - theta + theta * exp(-instance.epsilon)
     noise = theta * exp(-instance.epsilon) / hidden
     truth = -theta * expm1(-instance.epsilon)
-    return Moments(instance.size, instance.clear_size, truth, hidden, noise, noise, clear_bits)
+    return LinearDecoder(instance.size, instance.clear_size, truth, hidden, noise, noise, clear_bits)
 
 
 def _own_cost(instance: Instance) -> float:

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.mechanisms import PooledHashing
-from discreet.mechanisms.hash_pool import PooledBuckets
+from discreet.mechanisms.pooled_hashing import PooledHashBlocks
 from discreet.planning.compare import best, compare
 from discreet.planning.curves import against_users
 from discreet.planning.prospects import Prospect
@@ -28,14 +28,14 @@ def test_what_lasts_is_stated_for_the_worst_case_and_the_assumed_one() -> None:
     found = compare(DOMAIN, 1.0, 10_000, sensitive_mass=0.3)
     one = pooled(found)
     moments, even = one.mechanism.moments, np.full(200, 0.3 / 200)
-    assert one.assumed.lasting == pytest.approx(moments.lasting_error(10_000, even), rel=1e-12)
+    assert one.assumed.pool_bias == pytest.approx(moments.pool_bias_error(10_000, even), rel=1e-12)
     # All on one sensitive value: v - 1 others, and of each the variance of its collisions with that one.
     law = one.mechanism.law
-    all_on_one = 199 * float(law.pair_spread[0] / (1 - law.pair_inclusion) ** 2) * (1 - 1e-4)
-    assert one.worst.lasting == pytest.approx(all_on_one, rel=1e-12)
-    assert 0 < one.assumed.lasting < one.assumed.mse
-    assert 0 < one.worst.lasting < one.worst.mse
-    assert {other.worst.lasting + other.assumed.lasting for other in found.prospects if other is not one} == {0.0}
+    all_on_one = 199 * float(law.conditional_variation[0] / (1 - law.conditional_inclusion) ** 2) * (1 - 1e-4)
+    assert one.worst.pool_bias == pytest.approx(all_on_one, rel=1e-12)
+    assert 0 < one.assumed.pool_bias < one.assumed.mse
+    assert 0 < one.worst.pool_bias < one.worst.mse
+    assert {other.worst.pool_bias + other.assumed.pool_bias for other in found.prospects if other is not one} == {0.0}
     assert one.sensitive_error > sqrt(float(one.mechanism.variance_of(0.3)[0][0]) / 10_000)
 
 
@@ -43,13 +43,13 @@ def test_what_lasts_is_stated_for_the_worst_case_and_the_assumed_one() -> None:
 def test_for_a_given_distribution_functions_are_as_few_as_add_little(users: int) -> None:
     one = pooled(compare(DOMAIN, 1.0, users, target="distribution", p=P))
     law, default = one.mechanism.law, PooledHashing(DOMAIN, 1.0).law
-    assert isinstance(law, PooledBuckets)
+    assert isinstance(law, PooledHashBlocks)
     assert law.buckets == default.buckets
-    assert one.assumed.lasting <= 0.01 * (one.assumed.mse - one.assumed.lasting)
+    assert one.assumed.pool_bias <= 0.01 * (one.assumed.mse - one.assumed.pool_bias)
     assert law.functions < default.functions
     fewer = PooledHashing(DOMAIN, 1.0, g=law.buckets, functions=law.functions // 2)
-    lasting = fewer.moments.lasting_error(users, P[:200])
-    assert law.functions == 1 or lasting > 0.01 * (fewer.expected_mse(users, P) - lasting)
+    pool_bias = fewer.moments.pool_bias_error(users, P[:200])
+    assert law.functions == 1 or pool_bias > 0.01 * (fewer.expected_mse(users, P) - pool_bias)
 
 
 def test_otherwise_there_are_as_many_functions_as_by_default() -> None:
@@ -98,5 +98,5 @@ def test_the_command_says_what_the_pool_adds(tmp_path: Path, capsys: pytest.Capt
     assert "never" in shown
     compare_on(path, 1.0, 10_000, as_json=True, **options)
     facts = {one["name"]: one for one in json.loads(capsys.readouterr().out)["mechanisms"]}
-    assert facts["hashing-pool"]["worst"]["lasting"] > 0
-    assert facts["hashing"]["worst"]["lasting"] == 0
+    assert facts["hashing-pool"]["worst"]["pool_bias"] > 0
+    assert facts["hashing"]["worst"]["pool_bias"] == 0

@@ -5,8 +5,8 @@ is what h_c sends to one bucket; the bucket of noise is uniform on 0..g - 1. So 
 under any functions, and with it epsilon. There are m g blocks only: their counts are the tally, and what values they
 contain is worked out once, in m v steps, not in v/g steps for every report [Cormode, Maddock, Maple 2021].
 
-The price is an error that more reports do not lessen (`discreet.theory.lasting`). To state it exactly, functions are
-cubic polynomials over the integers modulo the prime P = 2^31 - 1,
+The price is an error that more reports do not lessen (`discreet.accuracy.pool_bias`). To state it exactly, functions
+are cubic polynomials over the integers modulo the prime P = 2^31 - 1,
 
     h(x) = ((c0 + c1 x + c2 x^2 + c3 x^3) mod P) mod g,  c0 to c3 uniform on 0..P - 1,
 
@@ -37,7 +37,7 @@ from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import CountedBlocks
 from discreet.mechanisms.chosen import ChosenMechanism
-from discreet.mechanisms.hashing import Bucketed, checked_buckets, is_prime, promising_buckets
+from discreet.mechanisms.hashing import HashedBlocks, checked_buckets, is_prime, promising_buckets
 from discreet.mechanisms.law import sensitive_size
 
 _LARGEST_PRIME = (1 << 31) - 1
@@ -53,7 +53,7 @@ _FEW = 16
 
 
 @dataclass(frozen=True, slots=True)
-class PooledBuckets(CountedBlocks, Bucketed):
+class PooledHashBlocks(CountedBlocks, HashedBlocks):
     """The preimage of one bucket under one of a few public hash functions.
 
     Attributes:
@@ -90,14 +90,14 @@ class PooledBuckets(CountedBlocks, Bucketed):
         return (over, Fraction(full + 1, self.prime)), (self.buckets - over, Fraction(full, self.prime))
 
     @property
-    def pair_inclusion(self) -> Fraction:
+    def conditional_inclusion(self) -> Fraction:
         """Return rho, the collision probability of two values over all functions."""
         return sum((count * share**2 for count, share in self._shares), Fraction(0))
 
     @property
-    def pair_spread(self) -> tuple[Fraction, Fraction]:
+    def conditional_variation(self) -> tuple[Fraction, Fraction]:
         """Return variance and covariance of the share of the pool under which two values collide."""
-        rho, tau = self.pair_inclusion, sum((count * share**3 for count, share in self._shares), Fraction(0))
+        rho, tau = self.conditional_inclusion, sum((count * share**3 for count, share in self._shares), Fraction(0))
         return rho * (1 - rho) / self.functions, (tau - rho * rho) / self.functions
 
     @property
@@ -156,7 +156,7 @@ class PooledBuckets(CountedBlocks, Bucketed):
 
     def support_of(self, counts: IntArray) -> IntArray:
         """Return ``(v,)`` T: for each value the counts of its bucket under every function."""
-        from discreet.kernels.pooling import gather_buckets
+        from discreet.kernels.blocks.pooling import gather_buckets
 
         tables = counts.reshape(self.functions, self.buckets)
         return gather_buckets(self.pool, tables, prime=self.prime, size=self.size)
@@ -212,7 +212,7 @@ class DistinctBuckets:
     """
 
     multiplicity: FloatArray
-    law: PooledBuckets
+    law: PooledHashBlocks
 
     @property
     def rows(self) -> int:
@@ -226,14 +226,14 @@ class DistinctBuckets:
 
     def dot(self, values: Any) -> Any:
         """Return ``(m g,)`` B @ values."""
-        from discreet.kernels.pooling import scatter_buckets
+        from discreet.kernels.blocks.pooling import scatter_buckets
 
         wanted = np.asarray(values, dtype=np.float64)
         return scatter_buckets(self.law.pool, wanted, prime=self.law.prime, buckets=self.law.buckets).reshape(-1)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
         """Return ``(v,)`` B.T @ weights."""
-        from discreet.kernels.pooling import gather_buckets
+        from discreet.kernels.blocks.pooling import gather_buckets
 
         tables = np.asarray(weights, dtype=np.float64).reshape(self.law.functions, self.law.buckets)
         return gather_buckets(self.law.pool, tables, prime=self.law.prime, size=self.law.size)
@@ -265,11 +265,13 @@ class PooledHashing(ChosenMechanism):
     functions: int | None = None
     seed: int = 0
 
-    def _chosen_law(self) -> PooledBuckets:
+    def _chosen_law(self) -> PooledHashBlocks:
         size, functions = sensitive_size(self.domain), self.functions
         choices = promising_buckets(size, self.epsilon) if self.g is None else [checked_buckets(self.g)]
         laws = [
-            PooledBuckets(size, choice, _default_functions(size, choice) if functions is None else functions, self.seed)
+            PooledHashBlocks(
+                size, choice, _default_functions(size, choice) if functions is None else functions, self.seed
+            )
             for choice in choices
             if self.g is not None or choice <= _LARGEST_ROW
         ]

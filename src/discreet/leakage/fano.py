@@ -11,8 +11,8 @@ from math import exp, log, log1p
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.theory.entropies import binary_divergence, excess
-from discreet.theory.overlap import binomial
+from discreet.leakage.entropies import binary_divergence, excess
+from discreet.leakage.hits import binomial
 
 _HALVINGS = 120
 

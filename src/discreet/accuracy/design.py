@@ -6,7 +6,7 @@ probability k e^eps / (k e^eps + v - k), else a uniform one that does not; anoth
 probability v / (k e^eps + v - k), else itself in clear.
 
 The decoder is the best unbiased linear one at the distribution of mass alpha, uniform inside each class [spec of the
-optimum, section 3]. For a single size it is that of `Moments`.
+optimum, section 3]. For a single size it is that of `LinearDecoder`.
 """
 
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from math import isclose
 
 import numpy as np
 
+from discreet.accuracy.decoder import PerValue, Variances
+from discreet.accuracy.fisher import Instance, Mixture
 from discreet.arrays import FloatArray
 from discreet.core.exact import checked_n
 from discreet.errors import ParameterError
-from discreet.theory.decoder import PerValue, Variances
-from discreet.theory.information import Instance, Mixture
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Design:
         """Return M(alpha, t): n times the mean squared error at mass alpha, spread evenly inside each class.
 
         For the worst alpha this is M*, and so the largest over all distributions. Whatever the search did,
-        ``value * (1 - gap) <= M* <= worst_case(1)``.
+        ``value * (1 - gap) <= M* <= worst_case_mse(1)``.
         """
         return self.mixture.bound(self.instance, self.alpha)
 
@@ -218,7 +218,7 @@ class Design:
             [self.noise(k) * self._square_worth(k) for k in self.mixture.sizes]
         )
 
-    def mean_squared_error(self, n: int, sensitive: PerValue, squares: float) -> float:
+    def mse(self, n: int, sensitive: PerValue, squares: float) -> float:
         """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
 
         Args:
@@ -239,7 +239,7 @@ class Design:
         gain = (self.sensitive_loss - self.clear_loss) / 2
         return float(np.clip((gain + 1 / others) / (1 / v + 1 / others), 0, 1))
 
-    def worst_case(self, n: int) -> float:
+    def worst_case_mse(self, n: int) -> float:
         """Return the largest mean squared error of this decoder over all distributions."""
         mass = self.worst_mass
-        return self.mean_squared_error(n, mass, self.instance.squares(mass))
+        return self.mse(n, mass, self.instance.squares(mass))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernels.compiling import compiled
-from discreet.kernels.numbering import ABSENT
+from discreet.kernels.traces.numbering import ABSENT
 
 _Ints = NDArray[np.int64]
 _Numbers = NDArray[np.int32]

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.bins import SHIFT_BITS, Bins
 from discreet.kernels.compiling import compiled
 from discreet.kernels.parallel import map_blocks
+from discreet.kernels.traces.bins import SHIFT_BITS, Bins
 
 _Ints = NDArray[np.int64]
 _Numbers = NDArray[np.integer[Any]]

@@ -1,0 +1,1 @@
+"""Array functions of blocks: drawn, counted, multiplied."""

@@ -1,0 +1,1 @@
+"""Array functions of traces: their events numbered and counted, and every trace compared with every user."""

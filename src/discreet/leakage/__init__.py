@@ -1,0 +1,1 @@
+"""What follows from the numbers of a mechanism for who is observed: capacity, contraction, success of guessing."""
