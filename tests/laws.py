@@ -195,7 +195,7 @@ def aim(case: "Case", p: Any) -> Any:
 
 def of_each(shares: tuple[Fraction, ...], law: Any) -> list[Fraction]:
     """Return one of a law's probabilities for every value, from those of its levels."""
-    return list(shares) * law.size if law.levels is None else [shares[level] for level in law.levels]
+    return list(shares) * law.size if law.groups is None else [shares[level] for level in law.groups]
 
 
 def kinds_of(mechanism: BlockMechanism) -> list[tuple[Fraction, list[Fraction], list[Fraction]]]:

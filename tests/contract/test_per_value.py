@@ -101,16 +101,16 @@ def test_a_value_without_any_bound_has_none() -> None:
 def test_verification_says_it_of_each_level(case: Case) -> None:
     found, mechanism = verify(case.mechanism), case.mechanism
     assert found.holds
-    assert all(level.holds for level in found.levels)
-    assert sorted(np.concatenate([level.codes for level in found.levels])) == case.domain.sensitive_codes.tolist()
-    assert found.ratio == max(level.ratio for level in found.levels)
-    for level in found.levels:
-        assert {mechanism.promised_to(code) for code in level.codes} == {level.promised}
-        assert level.ratio == 1 + Fraction(mechanism.threshold, 2**64 - mechanism.threshold) / level.inclusion
-        assert level.realised <= level.promised
-        assert level.realised == pytest.approx(level.promised, rel=rounding(case))
-        if level.from_matrix is not None:
-            assert level.from_matrix == pytest.approx(level.realised, abs=1e-9)
+    assert all(group.holds for group in found.groups)
+    assert sorted(np.concatenate([group.codes for group in found.groups])) == case.domain.sensitive_codes.tolist()
+    assert found.ratio == max(group.ratio for group in found.groups)
+    for group in found.groups:
+        assert {mechanism.promised_to(code) for code in group.codes} == {group.promised}
+        assert group.ratio == 1 + Fraction(mechanism.threshold, 2**64 - mechanism.threshold) / group.inclusion
+        assert group.realised <= group.promised
+        assert group.realised == pytest.approx(group.promised, rel=rounding(case))
+        if group.from_matrix is not None:
+            assert group.from_matrix == pytest.approx(group.realised, abs=1e-9)
 
 
 @BOTH
@@ -120,7 +120,7 @@ def test_a_promise_that_only_one_value_misses_is_caught(cls: Any) -> None:
     object.__setattr__(mechanism, "epsilons", (0.499, 1.0, 2.0))
     found = verify(mechanism)
     assert not found.holds
-    assert [level.holds for level in found.levels] == [False, True, True]
+    assert [group.holds for group in found.groups] == [False, True, True]
     assert found.realised <= 2.0
 
 
@@ -204,9 +204,9 @@ def test_one_epsilon_takes_theta_one_half(v: int, epsilon: float) -> None:
 
 @pytest.mark.parametrize("epsilons", [(0.5, 1.0, 2.0), (0.05, 3.0), (1.0, 1.1), (0.3, 20.0), (150.0, 200.0)])
 def test_the_odds_have_the_least_summed_variance_of_noise(epsilons: tuple[float, ...]) -> None:
-    levels = np.repeat(np.arange(len(epsilons)), [3, 5, 2][: len(epsilons)])
-    found = float(best_odds(EpsilonGroups(epsilons, levels)))
-    b = beta(np.array(epsilons)[levels])
+    groups = np.repeat(np.arange(len(epsilons)), [3, 5, 2][: len(epsilons)])
+    found = float(best_odds(EpsilonGroups(epsilons, groups)))
+    b = beta(np.array(epsilons)[groups])
 
     def loss(r: Any) -> Any:
         return (b * (1 + r) ** 2 / (r * (1 - r * b))).sum()
@@ -232,8 +232,8 @@ def test_many_values_that_are_all_promised_something_else() -> None:
         mechanism = cls(domain, 2.0, epsilons={x: 0.5 + 1.5 * (x + 1) / 2000 for x in range(2000)})
         found = verify(mechanism)
         assert found.holds
-        assert len(found.levels) == 2000
-        assert min(level.realised / level.promised for level in found.levels) > 1 - 1e-3
+        assert len(found.groups) == 2000
+        assert min(group.realised / group.promised for group in found.groups) > 1 - 1e-3
         tally = mechanism.tally(mechanism.obfuscate_codes(np.arange(3000).repeat(4), random=SeededRandom(2)))
         errors = mechanism.expected_standard_errors(12_000, np.full(3000, 1 / 3000))
         z = (mechanism.linear(tally) - 1 / 3000) / errors
@@ -495,13 +495,13 @@ def test_the_verb_verify_says_which_reading_it_verifies(cls: Any, tmp_path: Path
     assert "The promise holds." in words
     facts = json.loads(run("verify", path, "--json").stdout)
     assert facts["reading"].startswith("one-sided: ")
-    assert [level["promised"] for level in facts["per_value"]] == [0.5, 1.0, 2.0]
-    assert [level["first_values"] for level in facts["per_value"]] == [["a"], ["b"], ["c"]]
-    for level, found in zip(facts["per_value"], verify(Plan.load(path).mechanism()).levels, strict=True):
-        assert Fraction(level["e_to_epsilon"]) == found.ratio
-        assert Fraction(level["block_contains_a_given_one"]) == found.inclusion
-        assert level["e_to_epsilon"] in words
-        assert level["holds"] is True
+    assert [group["promised"] for group in facts["per_value"]] == [0.5, 1.0, 2.0]
+    assert [group["first_values"] for group in facts["per_value"]] == [["a"], ["b"], ["c"]]
+    for group, found in zip(facts["per_value"], verify(Plan.load(path).mechanism()).groups, strict=True):
+        assert Fraction(group["e_to_epsilon"]) == found.ratio
+        assert Fraction(group["block_contains_a_given_one"]) == found.inclusion
+        assert group["e_to_epsilon"] in words
+        assert group["holds"] is True
 
 
 def test_the_verb_verify_sums_up_where_there_are_many(tmp_path: Path) -> None:
@@ -532,7 +532,7 @@ def test_the_verb_verify_exits_with_1_and_shows_who_is_not_protected(
     shown = run("verify", path)
     assert shown.exit_code == 1
     assert "THE PROMISE IS BROKEN" in shown.stdout
-    holds = [level["holds"] for level in json.loads(run("verify", path, "--json").stdout)["per_value"]]
+    holds = [group["holds"] for group in json.loads(run("verify", path, "--json").stdout)["per_value"]]
     assert holds == [True, False, True]
 
 

@@ -84,7 +84,7 @@ def test_levels_are_read_the_same_from_groups_and_from_labels() -> None:
     groups = [{"values": [c for c in range(90) if c % 4 == rest], "epsilon": epsilons[rest]} for rest in range(4)]
     by_label, by_group = EpsilonGroups.of(domain, 2.0, epsilons), EpsilonGroups.of(domain, 2.0, groups)
     assert by_label.epsilons == by_group.epsilons == (0.5, 1.0, 2.0)
-    assert by_label.levels.tolist() == by_group.levels.tolist() == [(code % 4 + 1) // 2 for code in range(90)]
+    assert by_label.groups.tolist() == by_group.groups.tolist() == [(code % 4 + 1) // 2 for code in range(90)]
     assert by_label.counts == by_group.counts == [23, 45, 22]
 
 

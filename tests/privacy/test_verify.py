@@ -70,7 +70,7 @@ def test_one_step_of_the_threshold_too_many_is_caught_by_the_integers(case: Case
     mechanism.__dict__["threshold"] = mechanism.threshold + 1
     found = verify(mechanism)
     assert not found.holds
-    ratios = [(level.ratio, level.promised) for level in found.levels] or [(found.ratio, case.epsilon)]
+    ratios = [(level.ratio, level.promised) for level in found.groups] or [(found.ratio, case.epsilon)]
     assert not all(below(ratio, promised) for ratio, promised in ratios)
     assert found.from_matrix is None or found.from_matrix == pytest.approx(found.realised, abs=1e-9)
 
