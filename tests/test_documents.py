@@ -129,6 +129,18 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+def test_the_glossary_is_short_and_each_term_stands_once() -> None:
+    rows = [
+        line.split("|")[1:4]
+        for line in (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").splitlines()
+        if re.match(r"\| (?!term |-)", line)
+    ]
+    terms = [term.strip() for row in rows for term in row[0].split(",")]
+    assert 30 <= len(rows) <= 40
+    assert len(set(terms)) == len(terms)
+    assert all(meaning.strip().endswith(".") for *_, meaning in rows)
+
+
 def test_one_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == discreet.__version__
