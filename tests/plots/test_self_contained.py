@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 import discreet
-from discreet import plots
+from discreet import charts, plots
 from discreet.cli import main
 from programs import program
 
@@ -94,7 +94,11 @@ def test_the_search_finds_what_altair_itself_would_load() -> None:
 
 
 def test_every_function_that_draws_is_self_contained() -> None:
-    modules = [import_module(f"discreet.plots.{module.name}") for module in iter_modules(plots.__path__)]
+    modules = [
+        import_module(f"{room.__name__}.{module.name}")
+        for room in (charts, plots)
+        for module in iter_modules(room.__path__)
+    ]
     drawing = {
         name: function
         for module in modules

@@ -106,7 +106,7 @@ def test_changed_options_are_checked() -> None:
 def test_promises_to_each_value_may_be_said_again() -> None:
     made = PerValueEncoding(DOMAIN, 2.0, epsilons={code: 1.0 + (code % 2) for code in range(8)})
     assert made.epsilons == (1.0, 2.0)
-    assert "epsilons=<2 levels>" in repr(made)
+    assert "epsilons=<2 groups>" in repr(made)
     again = PerValueEncoding(DOMAIN, 2.0, epsilons=made.epsilons)  # type: ignore[arg-type]
     assert again == made
     assert [again.promised_to(code) for code in range(8)] == [1.0, 2.0] * 4

@@ -14,7 +14,9 @@ from discreet.core import columns
 from discreet.core.bots import WithBots
 from discreet.core.columns import MISSING, OUTSIDE
 from discreet.core.exact import real_number, shown
-from discreet.core.labels import Grid, LabelSpace, Product, flat, names
+from discreet.core.grids import Grid
+from discreet.core.labels import LabelSpace, flat, names
+from discreet.core.products import Product
 from discreet.core.sensitivity import sensitive_mask
 from discreet.errors import DataError, ParameterError
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
+from discreet.charts.frequencies import Panel, frequency_chart
 from discreet.core.domain import Domain
 from discreet.core.exact import checked_whole, real_number, shown
 from discreet.errors import ParameterError
 from discreet.extras import optional
-from discreet.plots.frequencies import Panel, frequency_chart
 
 DEFAULT_LEVEL = 0.95
 """Confidence of intervals where none is asked for."""

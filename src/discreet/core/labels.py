@@ -1,8 +1,7 @@
 """Label spaces: how values are named, and how a column of values becomes a column of codes.
 
 A label space knows its size, encodes values to codes 0..size - 1 (``OUTSIDE`` and ``MISSING`` mark the others), and
-names codes. Flat ones are integers or text; products and grids are built from smaller spaces and never spell
-themselves out.
+names codes. Here are the flat ones, integers and text; others are `discreet.core.products` and `discreet.core.grids`.
 """
 
 import hashlib
@@ -15,10 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, IntArray
 from discreet.core import columns
 from discreet.core.columns import MISSING, OUTSIDE
-from discreet.core.exact import shown
 from discreet.errors import DataError, ParameterError
 
 
@@ -168,151 +166,6 @@ def _index_in(column: Any, known: Any) -> IntArray:
     found = pc.index_in(column, options=pc.SetLookupOptions(value_set=known))
     found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
     return np.asarray(found.fill_null(OUTSIDE), dtype=np.int64)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Product:
-    """Every combination of the attributes' labels; the last attribute varies fastest."""
-
-    attributes: dict[str, LabelSpace]
-
-    @property
-    def size(self) -> int:
-        """How many combinations there are."""
-        size = 1
-        for space in self.attributes.values():
-            size *= space.size
-        return size
-
-    def encode(self, values: Any) -> IntArray:
-        """Return ``(n,)`` codes of a table with a column for every attribute, or of a list of tuples or mappings."""
-        codes = np.zeros(1, dtype=np.int64)
-        outside: Any = False
-        missing: Any = False
-        for name, column in self._columns(values).items():
-            space = self.attributes[name]
-            own = space.encode(column)
-            outside, missing = outside | (own == OUTSIDE), missing | (own == MISSING)
-            codes = codes * space.size + own
-        return np.where(missing, MISSING, np.where(outside, OUTSIDE, codes))
-
-    def _columns(self, values: Any) -> dict[str, Any]:
-        names = list(self.attributes)
-        if isinstance(values, list | tuple):
-            return self._transposed(values)
-        found = {}
-        for name in names:
-            try:
-                found[name] = values[name]
-            except (KeyError, IndexError, TypeError, ValueError):
-                raise DataError(f"values must have the columns {names}; {name!r} is not there.") from None
-            except Exception as error:
-                if type(error).__name__ != "ColumnNotFoundError":  # polars has an exception class of its own
-                    raise
-                raise DataError(f"values must have the columns {names}; {name!r} is not there.") from None
-        wrong = [
-            n for n, c in found.items() if not hasattr(c, "__len__") or isinstance(c, str) or getattr(c, "ndim", 1) != 1
-        ]
-        if wrong:
-            raise DataError(f"every attribute must be one column of values; {wrong} are not.")
-        lengths = {len(column) for column in found.values()}
-        if len(lengths) > 1:
-            raise DataError(f"the columns of values must be of one length, got lengths {sorted(lengths)}.")
-        return found
-
-    def _transposed(self, rows: Any) -> dict[str, Any]:
-        names = list(self.attributes)
-        whole = [tuple(row.get(name) for name in names) if isinstance(row, Mapping) else row for row in rows]
-        if not all(isinstance(row, tuple | list) and len(row) == len(names) for row in whole):
-            raise DataError(f"every value must give {len(names)} attributes: {names}.")
-        return {name: [row[place] for row in whole] for place, name in enumerate(names)}
-
-    def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return a column for every attribute."""
-        found: dict[str, AnyArray] = {}
-        rest = np.asarray(codes)
-        for name, space in reversed(self.attributes.items()):
-            rest, own = np.divmod(rest, space.size)
-            found[name] = next(iter(space.table(own).values()))
-        return dict(reversed(found.items()))
-
-    def describe(self) -> dict[str, Any]:
-        """Return the attributes' descriptions, in order."""
-        return {"product": [[name, space.describe()] for name, space in self.attributes.items()]}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Grid:
-    """Regions of a map: rows x columns cells between two latitudes and two longitudes, in degrees.
-
-    Cells are numbered row by row from the lowest latitude and longitude; the upper borders belong to the last cells.
-    """
-
-    lat: tuple[float, float]
-    lon: tuple[float, float]
-    rows: int
-    cols: int
-
-    def __post_init__(self) -> None:
-        """Refuse a map without extent."""
-        for name, (low, high) in {"lat": self.lat, "lon": self.lon}.items():
-            if not (np.isfinite(low) and np.isfinite(high) and low < high):
-                raise ParameterError(f"{name} must be two finite numbers, low < high, got {name}=({low!r}, {high!r}).")
-        counts = [count for count in (self.rows, self.cols) if not isinstance(count, bool)]
-        if len(counts) < 2 or not all(isinstance(count, int | np.integer) and count >= 1 for count in counts):
-            raise ParameterError(
-                f"rows and cols must be integers of at least 1, got rows={shown(self.rows)}, cols={shown(self.cols)}."
-            )
-
-        # One map, one description: plain numbers, and no -0.0.
-        for name, pair in {"lat": self.lat, "lon": self.lon}.items():
-            object.__setattr__(self, name, (float(pair[0]) + 0.0, float(pair[1]) + 0.0))
-        object.__setattr__(self, "rows", int(self.rows))
-        object.__setattr__(self, "cols", int(self.cols))
-
-    @property
-    def size(self) -> int:
-        """How many cells there are."""
-        return self.rows * self.cols
-
-    def encode(self, values: Any) -> IntArray:
-        """Return ``(n,)`` codes of an ``(n, 2)`` array of (lat, lon), or of a table with columns lat and lon."""
-        lat, lon = self._coordinates(values)
-        row, col = _cell(lat, self.lat, self.rows), _cell(lon, self.lon, self.cols)
-        codes = row * self.cols + col
-        codes[(row < 0) | (col < 0)] = OUTSIDE
-        codes[np.isnan(lat) | np.isnan(lon)] = MISSING
-        return codes
-
-    def _coordinates(self, values: Any) -> tuple[FloatArray, FloatArray]:
-        if isinstance(values, list | tuple):
-            values = np.asarray(values, dtype=object).reshape(len(values), -1) if values else np.empty((0, 2))
-        if isinstance(values, np.ndarray) and values.dtype.names is None:
-            if values.ndim != 2 or values.shape[1] != 2:
-                raise DataError(f"values must be (n, 2): latitude and longitude, got shape {values.shape}.")
-            whole = columns.unmasked(values, "values")
-            return columns.numbers(whole[:, 0]), columns.numbers(whole[:, 1])
-        pair = Product({"lat": IntegerRange(0, 1), "lon": IntegerRange(0, 1)})._columns(values)
-        return columns.numbers(pair["lat"]), columns.numbers(pair["lon"])
-
-    def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return row and column of each cell with the coordinates of its centre."""
-        row, col = np.divmod(np.asarray(codes), self.cols)
-        lat = self.lat[0] + (row + 0.5) * (self.lat[1] - self.lat[0]) / self.rows
-        lon = self.lon[0] + (col + 0.5) * (self.lon[1] - self.lon[0]) / self.cols
-        return {"row": row, "col": col, "lat": lat, "lon": lon}
-
-    def describe(self) -> dict[str, Any]:
-        """Return the borders and the counts."""
-        return {"grid": [list(self.lat), list(self.lon), self.rows, self.cols]}
-
-
-def _cell(coordinate: FloatArray, border: tuple[float, float], count: int) -> IntArray:
-    low, high = border
-    inside = (coordinate >= low) & (coordinate <= high)
-    # Clipped first: what is far outside must not overflow.
-    scaled = (np.clip(np.where(inside, coordinate, low), low, high) - low) / (high - low) * count
-    return np.where(inside, np.minimum(scaled.astype(np.int64), count - 1), OUTSIDE)
 
 
 def names(space: LabelSpace, codes: IntArray) -> list[str]:

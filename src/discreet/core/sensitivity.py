@@ -7,7 +7,8 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core import columns
-from discreet.core.labels import IntegerRange, Integers, LabelSpace, Product
+from discreet.core.labels import IntegerRange, Integers, LabelSpace
+from discreet.core.products import Product
 from discreet.errors import DataError, ParameterError
 
 Sensitivity: TypeAlias = "Sequence[Any] | AnyArray | Callable[..., bool] | Mapping[str, Any] | None"

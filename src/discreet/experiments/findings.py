@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import IntArray
+from discreet.charts.frequencies import Panel
 from discreet.experiments.study import Outcome, Study
-from discreet.plots.frequencies import Panel, comparison_chart
+from discreet.plots.comparison import comparison_chart
 
 _SHOWN = 20
 

@@ -17,7 +17,9 @@ import pyarrow.compute as pc
 from discreet.arrays import BoolArray
 from discreet.core.bots import WithBots
 from discreet.core.domain import Domain
-from discreet.core.labels import Grid, LabelSpace, Product, Texts
+from discreet.core.grids import Grid
+from discreet.core.labels import LabelSpace, Texts
+from discreet.core.products import Product
 from discreet.errors import DataError
 
 # What the CSV reader of Arrow takes for a missing number, and three more: Python's, pandas' and MySQL's.

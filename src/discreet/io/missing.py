@@ -9,7 +9,9 @@ import pyarrow as pa
 from discreet.arrays import BoolArray
 from discreet.core import columns
 from discreet.core.domain import Domain
-from discreet.core.labels import Grid, LabelSpace, Product, Texts
+from discreet.core.grids import Grid
+from discreet.core.labels import LabelSpace, Texts
+from discreet.core.products import Product
 from discreet.errors import ParameterError
 
 Label: TypeAlias = str | int

@@ -16,7 +16,9 @@ from pyarrow import json
 from discreet.arrays import FloatArray
 from discreet.core import columns
 from discreet.core.domain import Domain
-from discreet.core.labels import Grid, LabelSpace, Product
+from discreet.core.grids import Grid
+from discreet.core.labels import LabelSpace
+from discreet.core.products import Product
 from discreet.errors import DataError, ParameterError
 from discreet.io import separated
 from discreet.io.cells import ANYTHING, LISTED, NAMES, NUMBERS, Cells, Kind, cells_of, columns_of, from_typed

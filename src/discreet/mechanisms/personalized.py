@@ -19,8 +19,8 @@ from discreet.core.bots import checked_tags
 from discreet.core.choices import checked_choice
 from discreet.core.domain import Domain, checked_domain
 from discreet.core.exact import checked_epsilon, shown
+from discreet.core.grids import Grid
 from discreet.core.guarantee import Guarantee
-from discreet.core.labels import Grid
 from discreet.core.random import RandomSource
 from discreet.core.reports import Reports, check_same_plan
 from discreet.core.tally import Tally

@@ -1,1 +1,1 @@
-"""Charts: columns in, Altair charts out; no nouns."""
+"""Every other picture: curves, bars, maps, comparisons, DET and rank curves."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.charts.self_contained import self_contained
 from discreet.extras import optional
-from discreet.plots.pictures import self_contained
 
 _COLOURS = ("#1d4ed8", "#c2410c", "#15803d", "#7c3aed")
 

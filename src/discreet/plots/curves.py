@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.charts.self_contained import self_contained
 from discreet.extras import optional
-from discreet.plots.pictures import self_contained
 
 _PALETTE = ["#c2410c", "#f59e0b", "#1d4ed8", "#0891b2", "#7c3aed", "#15803d", "#db2777", "#84cc16"]
 _BASELINE, _BOUND = "#111827", "#6b7280"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any
 
+from discreet.charts.self_contained import self_contained
 from discreet.extras import optional
-from discreet.plots.pictures import self_contained
 
 # Told apart by most colour-blind people [Wong 2011]; dashed in the second round.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c510a", "#5e4fa2", "#7f7f7f")

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.arrays import AnyArray, FloatArray
+from discreet.charts.self_contained import self_contained
 from discreet.extras import optional
-from discreet.plots.pictures import self_contained
 
 _SIDE = 300
 

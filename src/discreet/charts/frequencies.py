@@ -1,12 +1,12 @@
-"""True and estimated frequencies with their intervals."""
+"""Estimated frequencies with their intervals, and true ones where they are known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from discreet.arrays import AnyArray, FloatArray
+from discreet.charts.self_contained import self_contained
 from discreet.extras import optional
-from discreet.plots.pictures import self_contained
 
 SENSITIVE, CLEAR = "sensitive", "not sensitive"
 _COLOURS = {SENSITIVE: "#c2410c", CLEAR: "#1d4ed8"}
@@ -107,16 +107,3 @@ def frequency_chart(panel: Panel, *, width: int = 520, end: float | None = None,
 def _colour(alt: Any) -> Any:
     scale = alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values()))
     return alt.Color("class:N", title="value is", scale=scale, legend=alt.Legend(orient="top", direction="horizontal"))
-
-
-@self_contained
-def comparison_chart(rows: Sequence[Sequence[Panel]], *, title: str, subtitle: Sequence[str] = ()) -> Any:
-    """Draw panels side by side, each row of panels over one and the same values and axis."""
-    alt = optional("altair")
-    drawn = []
-    for panels in rows:
-        end = max(panel.end for panel in panels) * 1.02
-        beside = [frequency_chart(panel, width=330, end=end, names=place == 0) for place, panel in enumerate(panels)]
-        drawn.append(alt.hconcat(*beside, spacing=24))
-    heading = alt.TitleParams(title, subtitle=list(subtitle), anchor="start", fontSize=16, subtitleFontSize=12)
-    return alt.vconcat(*drawn, spacing=30).properties(title=heading).configure_view(stroke="#ddd")

@@ -1,0 +1,1 @@
+"""What an estimate draws of itself: columns in, an Altair chart out; no nouns."""
