@@ -612,14 +612,14 @@ FAULTS = [
     ),
     Fault(
         "the second of two writers replaces the first",
-        "io/files.py",
+        "io/replacing.py",
         "            _put(beside, target)\n",
         "            beside.replace(target)\n",
         ("tests/io/test_writing.py",),
     ),
     Fault(
         "a new file has its name before it is on the disk",
-        "io/files.py",
+        "io/replacing.py",
         "        _sync(beside)\n",
         "        beside.stat()\n",
         ("tests/io/test_writing.py",),

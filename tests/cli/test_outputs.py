@@ -12,7 +12,7 @@ from running import Files, done, refusal, run
 from discreet.cli import main
 from discreet.cli.outputs import OutputFile, OutputFolder
 from discreet.core.estimate import Estimate
-from discreet.io import files as io_files
+from discreet.io import replacing as io_replacing
 
 STUDY = (
     'epsilon = 2.0\nmethods = ["linear"]\n[data]\npath = "people.csv"\nlabel = "what"\ncount = "people"\n'
@@ -66,7 +66,7 @@ def test_every_output_is_here() -> None:
 @pytest.mark.parametrize("attempt", VERBS)
 def test_a_folder_that_cannot_be_written_to(files: Files, attempt: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.access
-    monkeypatch.setattr(io_files.os, "access", lambda path, *how: Path(path) != files.folder and real(path, *how))
+    monkeypatch.setattr(io_replacing.os, "access", lambda path, *how: Path(path) != files.folder and real(path, *how))
     before = everything(files.folder)
     text = refusal(*VERBS[attempt](files), files.folder / FILES.get(attempt, "out"))
     assert f"{files.folder} cannot be written to" in text

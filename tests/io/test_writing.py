@@ -15,7 +15,8 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import DiscreetError, MismatchError, OutputExistsError, ParameterError
-from discreet.io.files import read_reports, read_tally, replacing, write_reports, write_tally
+from discreet.io.files import read_reports, read_tally, write_reports, write_tally
+from discreet.io.replacing import replacing
 from discreet.mechanisms import UnaryEncoding
 from refusals import refused
 

@@ -31,6 +31,11 @@ def optimal_design(size: int, total: int, epsilon: float, *, sensitive_mass: flo
 
     Raises:
         ParameterError: if a number is out of range.
+
+    Example:
+        >>> design = optimal_design(76, 400, 1.0)
+        >>> design.mixture.sizes, round(design.value, 1)
+        ((20,), 272.6)
     """
     instance = Instance(size, total, epsilon)
     if sensitive_mass is not None:
@@ -51,6 +56,10 @@ def lower_bound(size: int, total: int, epsilon: float, n: int) -> float:
 
     Raises:
         ParameterError: if a number is out of range.
+
+    Example:
+        >>> round(lower_bound(76, 400, 1.0, 100_000), 5)
+        0.00273
     """
     return optimal_design(size, total, epsilon).value / checked_n(n)
 

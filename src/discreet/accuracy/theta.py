@@ -61,6 +61,11 @@ def optimal_theta(
 
     Raises:
         ParameterError: if a number is out of range, or clear_bits is set where nothing goes in clear.
+
+    Example:
+        >>> theta = optimal_theta(76, 400, 1.0)
+        >>> round(theta.theta, 4), round(theta.value, 1), theta.sensitive_mass
+        (0.5038, 281.9, 1.0)
     """
     instance = Instance(size, total, epsilon)
     if clear_bits and instance.clear_size == 0:

@@ -24,9 +24,10 @@ from discreet.estimators.evidence import Observed
 from discreet.estimators.methods import NO_INTERVALS
 from discreet.estimators.tags import TagEstimate, estimate_personalized
 from discreet.io.endings import ending
-from discreet.io.files import put_tally, replacing_all, write_columns, write_reports
+from discreet.io.files import put_tally, write_columns, write_reports
 from discreet.io.json_text import json_text
 from discreet.io.plan import Plan
+from discreet.io.replacing import replacing_all
 from discreet.io.suffixes import is_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.personalized import Personalized

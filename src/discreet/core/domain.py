@@ -42,6 +42,16 @@ class Domain:
     Raises:
         ParameterError: if there are no labels, some repeat, something sensitive is not among them, or nothing is
             sensitive and that was not allowed by name.
+
+    Example:
+        >>> import discreet as dc
+        >>> domain = dc.Domain(["clinic", "court", "park"], sensitive=["clinic", "court"])
+        >>> domain
+        Domain(3 values, 2 sensitive)
+        >>> domain.encode(["park", "clinic"]).tolist()
+        [2, 0]
+        >>> dc.Domain(range(10_000_000), sensitive=lambda age: age < 18).sensitive_count
+        18
     """
 
     space: LabelSpace
@@ -81,6 +91,11 @@ class Domain:
             sensitive: as for `Domain`; a pattern such as ``{"marital": "divorced", "age": ["30s", "40s"]}`` stands
                 for all the combinations that fit it.
             allow_unprotected: as for `Domain`.
+
+        Example:
+            >>> domain = Domain.product({"sex": ["f", "m"], "age": ["<40", "40+"]}, sensitive={"age": "<40"})
+            >>> domain.names(domain.sensitive_codes)
+            ['f, <40', 'm, <40']
         """
         if not isinstance(attributes, Mapping):
             raise ParameterError(f"attributes must be labels by name, got {type(attributes).__name__}.")
@@ -111,6 +126,11 @@ class Domain:
             cols: how many regions along the longitude.
             sensitive: as for `Domain`; labels are (lat, lon) points, each standing for its region.
             allow_unprotected: as for `Domain`.
+
+        Example:
+            >>> domain = Domain.grid(lat=(40.0, 41.0), lon=(-74.0, -73.0), rows=10, cols=10)
+            >>> domain.encode([(40.05, -73.95), (40.95, -73.05)]).tolist()
+            [0, 99]
         """
         try:
             borders = [(real_number(low), real_number(high)) for low, high in (lat, lon)]

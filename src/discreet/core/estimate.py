@@ -35,6 +35,17 @@ class Estimate:
         second_moments: ``(A, B)``, each ``(|X|,)``, such that n times the variance is A + B p - p^2 where the truth
             is p; None if the estimate is not linear.
         no_intervals: why there are none, as the sentence that refuses them; None where there are.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=2.0)
+        >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
+        >>> estimate = dc.estimate(mechanism, reports)
+        >>> estimate.frequencies.round(2).tolist(), estimate.standard_errors.round(2).tolist()
+        ([0.59, 0.4, 0.0], [0.02, 0.02, 0.01])
+        >>> low, high = estimate.interval(0.95)
+        >>> [f"{a:.2f} to {b:.2f}" for a, b in zip(low, high, strict=True)]
+        ['0.55 to 0.64', '0.36 to 0.45', '0.00 to 0.03']
     """
 
     domain: Domain

@@ -68,6 +68,12 @@ class Guarantee:
         tags: for a personalized mechanism, how many bots stand for values that only one user holds secret; else 0.
         groups: where sensitive values have promises of their own, those; ``promised`` and ``realised`` are then for all
             of them together, and the largest.
+
+    Example:
+        >>> import discreet as dc
+        >>> guarantee = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0).guarantee
+        >>> guarantee.notion, guarantee.promised, round(guarantee.realised, 9)
+        ('LDP', 1.0, 1.0)
     """
 
     notion: str

@@ -62,6 +62,14 @@ class Reports:
         clear: those values' codes, in the order of the rows.
         blocks: columns of the blocks, in the order of the rows that carry one.
         simulated: whether a seeded source made them, so that they protect nobody.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> monday, tuesday = (mechanism.obfuscate(["yes", "no"], random=dc.SeededRandom(day)) for day in (1, 2))
+        >>> reports = dc.Reports.concatenate([monday, tuesday])
+        >>> reports.n, reports.simulated, reports.part(0, 3).n
+        (4, True, 3)
     """
 
     fingerprint: str

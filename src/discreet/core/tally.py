@@ -23,6 +23,14 @@ class Tally:
             how often each output came).
         clear: ``(|X_N|,)`` F: how often each other value came in clear.
         simulated: whether any of the reports was simulated.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> days = [mechanism.obfuscate(["yes"] * 50, random=dc.SeededRandom(day)) for day in (1, 2)]
+        >>> whole = sum(map(mechanism.tally, days))
+        >>> whole == mechanism.tally(dc.Reports.concatenate(days)), whole.n
+        (True, 100)
     """
 
     fingerprint: str

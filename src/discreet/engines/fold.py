@@ -31,7 +31,15 @@ _REPORTS, _SIMULATED, _REASONS = 0, 1, 2
 
 
 class Fold(Protocol[Answer_co]):
-    """A question about reports whose answers add up."""
+    """A question about reports whose answers add up.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> fold: Fold[Counted] = TallyFold(mechanism)
+        >>> fold.finish(fold.zero()).tally == mechanism.empty_tally()
+        True
+    """
 
     def zero(self) -> IntArray:
         """Return the ``(length,)`` state of no reports."""
@@ -62,6 +70,13 @@ class Counted:
     Attributes:
         tally: of the reports that a device can have sent.
         left_out: how many rows were left out for each reason; only reasons that occurred.
+
+    Example:
+        >>> import discreet as dc
+        >>> tally = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0).empty_tally()
+        >>> counted = Counted(tally, {"not in the domain": 2})
+        >>> counted.rows, counted.bad
+        (2, 2)
     """
 
     tally: Tally
@@ -98,6 +113,17 @@ class TallyFold:
     Attributes:
         mechanism: what made the reports.
         sift: whether bad rows are counted and left out; else the first batch that holds one is refused.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> fold, reports = TallyFold(mechanism), mechanism.obfuscate(["yes"] * 50)
+        >>> state, other = fold.zero(), fold.zero()
+        >>> fold.add_reports(state, reports.part(0, 20), left_out={})
+        >>> fold.add_reports(other, reports.part(20, 50), left_out={})
+        >>> fold.merge(state, other)
+        >>> fold.finish(state).tally == mechanism.tally(reports)
+        True
     """
 
     mechanism: Mechanism

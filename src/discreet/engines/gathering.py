@@ -61,6 +61,17 @@ def gather(
 
     Raises:
         DataError, MismatchError, ParameterError: as for `observe`.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.io.files import write_reports
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.UnaryEncoding(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     written = write_reports(f"{folder}/monday.parquet", mechanism, mechanism.obfuscate(["yes"] * 50))
+        ...     reports, left_out = gather(mechanism, folder)
+        >>> reports.n, dict(left_out)
+        (50, {})
     """
     tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
     if not parts:
@@ -107,6 +118,17 @@ def observe(
         MismatchError: if a file belongs to another plan.
         ParameterError: if there is a tally among the sources, from which blocks cannot be told, or a file is named
             twice.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.io.files import write_reports
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.SubsetSelection(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     written = write_reports(f"{folder}/monday.parquet", mechanism, mechanism.obfuscate(["bus"] * 50))
+        ...     observed, left_out = observe(mechanism, folder)
+        >>> observed.tally.n, dict(left_out)
+        (50, {})
     """
     tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
     if tallies:

@@ -65,6 +65,17 @@ def tally(
         MismatchError: if a file belongs to another plan. All files are looked at before any is counted.
         ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder, or is a
             copy of another.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.io.files import write_reports
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     for day in ("monday", "tuesday"):
+        ...         written = write_reports(f"{folder}/{day}.parquet", mechanism, mechanism.obfuscate(["yes"] * 50))
+        ...     tally(mechanism, folder).tally.n
+        100
     """
     fold = TallyFold(mechanism, sift=checked_share(bad_share) > 0)
     tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)

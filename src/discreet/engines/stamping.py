@@ -10,8 +10,9 @@ from discreet.engines.fold import Counted, TallyFold
 from discreet.engines.local import Progress, batches_of, checked_share, fold_parts, surveyed
 from discreet.errors import DataError, ParameterError
 from discreet.io.endings import GZIP, ending
-from discreet.io.files import check_free, write_reports
+from discreet.io.files import write_reports
 from discreet.io.parts import Part, report_files
+from discreet.io.replacing import check_free
 from discreet.io.suffixes import REPORTS, checked_output
 from discreet.mechanisms import Mechanism
 
@@ -26,6 +27,10 @@ class Stamped:
         files: how many reports each file holds that was written.
         simulated: which of these files hold a simulated report, and say so.
         left_out: how many rows were left out for which reason.
+
+    Example:
+        >>> Stamped({Path("monday.parquet"): 100, Path("tuesday.parquet"): 50}, simulated=(), left_out={}).reports
+        150
     """
 
     files: Mapping[Path, int]
@@ -65,6 +70,15 @@ def stamp(
         OutputExistsError: if a file exists and ``force`` is not set.
         ParameterError: if there is a tally among the sources, the target is neither a file of reports nor a folder, or
             two sources would be one file.
+
+    Example:
+        >>> import discreet as dc
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     written = write_reports(f"{folder}/monday.jsonl", mechanism, mechanism.obfuscate(["yes"] * 50))
+        ...     stamp(mechanism, f"{folder}/monday.jsonl", f"{folder}/stamped.parquet").reports
+        50
     """
     share, named = checked_share(bad_share), [sources] if isinstance(sources, str | Path) else list(sources)
     tallies, parts = surveyed(mechanism, named, trust_plan=True)

@@ -63,6 +63,12 @@ def read_traces(
         DataError: if a file is missing or broken, a column is not there or not of its kind, values are missing or not
             in the domain, or files differ in their kinds; it names the file, unless only one was named.
         ParameterError: if tables are not read from such files, or ``missing`` is neither of the two.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> checkins = files("discreet") / "examples" / "checkins.csv"
+        >>> read_traces(checkins, user="user", event="place", time="day")
+        Traces(200 users, 3200 events, 140 different)
     """
     if missing not in ("refuse", "drop"):
         raise ParameterError(f"missing must be 'refuse' or 'drop', got missing={missing!r}.")

@@ -6,8 +6,8 @@ from discreet.errors import ParameterError
 from discreet.experiments.findings import Findings
 from discreet.experiments.page import page
 from discreet.experiments.study import rows
-from discreet.io.files import replacing_all
 from discreet.io.json_text import json_text
+from discreet.io.replacing import replacing_all
 
 
 def save_findings(findings: Findings, folder: Path) -> list[Path]:

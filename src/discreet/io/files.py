@@ -1,7 +1,5 @@
-"""Reading and writing files so that nothing is half-written and nothing is overwritten by accident."""
+"""Files of reports and of tallies: written whole or not at all, checked when they are read."""
 
-import os
-import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -13,10 +11,11 @@ import pyarrow.parquet as pq
 
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
-from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError
+from discreet.errors import DataError, DiscreetError
 from discreet.io import arrow, json_form, suffixes
 from discreet.io.endings import BROKEN, ending, lines_of, opened_text, written_text
 from discreet.io.piped import Piped
+from discreet.io.replacing import replacing
 from discreet.io.rewritten import Form, Rewritten, form_of, rewritten_reports, warn_of
 from discreet.io.seals import SealingFile
 from discreet.io.stored import FileState, look, no_rows, read_groups
@@ -25,131 +24,6 @@ from discreet.mechanisms import Mechanism
 _BATCH = 1 << 18
 # What a row group or a batch holds at most: readers check and keep it as a whole.
 _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 1 << 28
-_LONGEST_NAME = 255
-
-
-def check_free(target: Path, *, force: bool) -> None:
-    """Refuse an output that cannot be written.
-
-    Raises:
-        OutputExistsError: if it exists and ``force`` is not set.
-        ParameterError: if its folder does not exist or cannot be written to, it is a folder itself, or its name is
-            too long.
-    """
-    if len(os.fsencode(target.name)) > _LONGEST_NAME:
-        raise ParameterError(f"the name of an output file must have at most {_LONGEST_NAME} bytes.")
-    if target.is_dir():
-        raise ParameterError(f"{target} is a folder; name a file in it.")
-    if target.exists() and not force:
-        raise OutputExistsError(f"{target} exists already; choose another name or pass --force (force=True).")
-    if not target.parent.is_dir():
-        raise ParameterError(f"the folder of {target} does not exist; make it first.")
-    _check_writable(target.parent)
-
-
-def check_folder(folder: Path) -> None:
-    """Refuse a folder that nothing can be written into; it need not exist yet.
-
-    Raises:
-        ParameterError: if it is no folder, cannot be made, or cannot be written to.
-    """
-    if any(len(os.fsencode(name)) > _LONGEST_NAME for name in folder.parts):
-        raise ParameterError(f"the name of a folder must have at most {_LONGEST_NAME} bytes.")
-    there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
-    if not there.is_dir():
-        raise ParameterError(f"{there} is no folder; choose another output folder.")
-    _check_writable(there)
-
-
-def _check_writable(folder: Path) -> None:
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise ParameterError(f"{folder} cannot be written to; choose another place.")
-
-
-@contextmanager
-def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
-    """Write beside ``path``, then rename: the file appears whole or not at all, and is on the disk when it appears.
-
-    Whatever is raised meanwhile, nothing is left beside it. Without ``force`` nothing is replaced, also not what
-    another process put there meanwhile.
-
-    Yields:
-        the path to write to.
-
-    Raises:
-        OutputExistsError: if ``path`` exists and ``force`` is not set.
-    """
-    target = Path(path)
-    check_free(target, force=force)
-    # The name is there before the file, so that there is no moment at which an exception leaves a file behind.
-    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}{target.suffix}")
-    try:
-        _make(beside, target)
-        yield beside
-        mask = os.umask(0)
-        os.umask(mask)
-        beside.chmod(0o666 & ~mask)
-        _sync(beside)
-        if force:
-            beside.replace(target)
-        else:
-            _put(beside, target)
-        _sync_folder(target.parent)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _make(beside: Path, target: Path) -> None:
-    try:
-        os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except OSError as error:
-        raise ParameterError(f"{target} cannot be written ({type(error).__name__}); choose another place.") from None
-
-
-def _put(beside: Path, target: Path) -> None:
-    """Give a file its name, unless there is a file of this name."""
-    try:
-        try:
-            os.link(beside, target)
-        except FileExistsError:
-            raise
-        except OSError:
-            # Not every file system has links; there the name is taken first.
-            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-            beside.replace(target)
-    except FileExistsError:
-        raise OutputExistsError(
-            f"{target} exists already: it was written meanwhile; choose another name or pass --force (force=True)."
-        ) from None
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Let the new name reach the disk, where folders can be opened for that."""
-    with suppress(OSError):
-        place = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(place)
-        finally:
-            os.close(place)
-
-
-@contextmanager
-def replacing_all(paths: Iterable[str | Path], *, force: bool = False) -> Iterator[list[Path]]:
-    """Write beside several files, then rename: all of them appear, or none.
-
-    Yields:
-        the paths to write to, in order.
-
-    Raises:
-        OutputExistsError: if one of the files exists and ``force`` is not set.
-    """
-    with ExitStack() as files:
-        yield [files.enter_context(replacing(path, force=force)) for path in paths]
 
 
 @contextmanager
@@ -178,6 +52,14 @@ def write_reports(
     Raises:
         OutputExistsError: if the file exists and ``force`` is not set.
         ParameterError: if reports are not kept under such a name.
+
+    Example:
+        >>> import discreet as dc
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     write_reports(f"{folder}/reports.parquet", mechanism, mechanism.obfuscate(["yes", "no"]))
+        2
     """
     target, written, simulated = Path(path), 0, False
     parts = [batches] if isinstance(batches, Reports) else batches
@@ -275,6 +157,15 @@ def read_reports(path: str | Path, mechanism: Mechanism, *, trust_plan: bool = F
     Raises:
         DataError: if the file is missing, truncated, of another format, or holds what no device can send.
         MismatchError: if it belongs to another plan.
+
+    Example:
+        >>> import discreet as dc
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     written = write_reports(f"{folder}/reports.jsonl", mechanism, mechanism.obfuscate(["yes", "no"]))
+        ...     read_reports(f"{folder}/reports.jsonl", mechanism).n
+        2
     """
     batches = list(iterate_reports(path, mechanism, trust_plan=trust_plan))
     return Reports.concatenate(batches)
@@ -283,7 +174,17 @@ def read_reports(path: str | Path, mechanism: Mechanism, *, trust_plan: bool = F
 def iterate_reports(
     path: str | Path, mechanism: Mechanism, *, batch: int = _BATCH, trust_plan: bool = False
 ) -> Iterator[Reports]:
-    """Read reports batch by batch, at least one (which may be empty); see `read_reports`."""
+    """Read reports batch by batch, at least one (which may be empty); see `read_reports`.
+
+    Example:
+        >>> import discreet as dc
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     written = write_reports(f"{folder}/reports.arrow", mechanism, mechanism.obfuscate(["yes"] * 5))
+        ...     [reports.n for reports in iterate_reports(f"{folder}/reports.arrow", mechanism, batch=2)]
+        [2, 2, 1]
+    """
     source = Path(path)
     with readable(source):
         if checked_suffix(source) in suffixes.LINES:
@@ -338,6 +239,16 @@ def write_tally(path: str | Path, tally: Tally, *, force: bool = False) -> None:
     Raises:
         OutputExistsError: if the file exists and ``force`` is not set.
         ParameterError: if tallies are not kept under such a name.
+
+    Example:
+        >>> import discreet as dc
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> tally = mechanism.tally(mechanism.obfuscate(["yes"] * 50))
+        >>> with TemporaryDirectory() as folder:
+        ...     write_tally(f"{folder}/monday.tally.parquet", tally)
+        ...     read_tally(f"{folder}/monday.tally.parquet", mechanism) == tally
+        True
     """
     suffixes.checked(Path(path), suffixes.COLUMNS, "tallies")
     with replacing(path, force=force) as beside:
@@ -364,6 +275,15 @@ def read_tally(path: str | Path, mechanism: Mechanism) -> Tally:
     Raises:
         DataError: if the file is missing, truncated, or its counts cannot be a tally.
         MismatchError: if it belongs to another plan.
+
+    Example:
+        >>> import discreet as dc
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     write_tally(f"{folder}/monday.tally.parquet", mechanism.empty_tally())
+        ...     read_tally(f"{folder}/monday.tally.parquet", mechanism).n
+        0
     """
     source = Path(path)
     with readable(source):

@@ -13,9 +13,10 @@ import msgspec
 
 from discreet.errors import DataError, ParameterError
 from discreet.io.endings import is_lines, lines_of, opened_text
-from discreet.io.files import readable, replacing
+from discreet.io.files import readable
 from discreet.io.folders import digest
 from discreet.io.parts import report_files
+from discreet.io.replacing import replacing
 from discreet.io.stored import StoredTable, look
 from discreet.io.suffixes import is_tally
 
@@ -31,6 +32,10 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bytes: its size.
         rows: how many reports it holds; of a tally, how many were counted.
         sha256: digest of its bytes, in hexadecimal.
+
+    Example:
+        >>> Entry(path="monday.parquet", bytes=2048, rows=100, sha256="ab12").rows
+        100
     """
 
     path: str
@@ -46,6 +51,10 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         files: all files of reports and tallies in the folder, in order.
         kind: what it is.
         format: of manifests.
+
+    Example:
+        >>> Manifest((Entry("monday.parquet", 2048, 100, "ab12"), Entry("tuesday.parquet", 1024, 50, "cd34"))).rows
+        150
     """
 
     files: tuple[Entry, ...]
@@ -69,6 +78,16 @@ def write_manifest(folder: str | Path, *, force: bool = False) -> Manifest:
         DataError: if the folder holds anything else, or a file is damaged; it names the file.
         ParameterError: if this is no folder.
         OutputExistsError: if there is a manifest and ``force`` is not set.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.io.files import write_reports
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     written = write_reports(f"{folder}/monday.parquet", mechanism, mechanism.obfuscate(["yes", "no"]))
+        ...     write_manifest(folder).rows
+        2
     """
     place = _checked_folder(folder)
     with replacing(place / NAME, force=force) as beside:
@@ -116,6 +135,16 @@ def read_manifest(folder: str | Path) -> Manifest:
     Raises:
         DataError: if there is none, or it is not of this form.
         ParameterError: if this is no folder.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.io.files import write_tally
+        >>> from tempfile import TemporaryDirectory
+        >>> tally = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0).empty_tally()
+        >>> with TemporaryDirectory() as folder:
+        ...     write_tally(f"{folder}/monday.tally.parquet", tally)
+        ...     write_manifest(folder) == read_manifest(folder)
+        True
     """
     path = _checked_folder(folder) / NAME
     with readable(path):

@@ -291,6 +291,15 @@ class Plan:
         document: what the file says.
         folder: where files that it names are.
         allow_outside: whether they may be elsewhere too.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> import discreet as dc
+        >>> plan = dc.Plan.load(files("discreet") / "examples" / "per_value.toml")
+        >>> plan.domain, plan.document.epsilon
+        (Domain(16 values, 6 sensitive), 1.0)
+        >>> plan.mechanism().guarantee.notion
+        'ULDP'
     """
 
     document: PlanDocument

@@ -44,6 +44,12 @@ def read_table(path: str | Path | Piped) -> Any:
 
     Raises:
         DataError: if the file is missing, broken or of an unknown kind.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> table = read_table(files("discreet") / "examples" / "checkins.csv")
+        >>> table.column_names
+        ['user', 'place', 'day']
     """
     source, suffix = _source(path)
     with readable(source):
@@ -148,6 +154,13 @@ def read_values(path: str | Path | Piped, domain: Domain, column: str | None = N
     Raises:
         DataError: if the column is not there, or cannot be told; if a CSV file has no row, or its cells are not of the
             kind of the labels.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> answers = files("discreet") / "examples" / "answers.csv"
+        >>> values = read_values(answers, Domain(["under 30", "30s", "40s", "50+"]), column="age")
+        >>> values[0].as_py()
+        '50+'
     """
     return read_owned(path, domain, None, column)[0]
 
@@ -235,6 +248,15 @@ def read_distribution(path: str | Path, domain: Domain) -> FloatArray:
     Raises:
         DataError: if a column is not there, or a value is not in the domain; it names the file.
         ParameterError: if this is no distribution; it names the file.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from pyarrow import csv
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     csv.write_csv(pa.table({"label": ["yes", "no"], "probability": [0.7, 0.3]}), f"{folder}/p.csv")
+        ...     read_distribution(f"{folder}/p.csv", Domain(["yes", "no"])).tolist()
+        [0.7, 0.3]
     """
     spread = columns_of(domain)
     asked = {**(spread or {"label": cells_of(domain.space)}), "probability": NUMBERS}

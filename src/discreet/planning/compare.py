@@ -25,6 +25,13 @@ class Comparison:
         best_worst: recommended for the worst case: of the reports that are small enough the smallest one whose mean
             squared error is within the question's share of the least.
         best_assumed: the same for the people as they are assumed.
+
+    Example:
+        >>> import discreet as dc
+        >>> comparison = compare(dc.Domain(range(40), sensitive=range(8)), epsilon=1.0, users=10_000)
+        >>> best = comparison.best
+        >>> best.name, round(best.worst.mse, 4), round(best.worst.excess, 2), best.largest_bytes
+        ('subset', 0.0023, 1.0, 2)
     """
 
     question: Question
@@ -103,6 +110,13 @@ def compare(
 
     Raises:
         ParameterError: if a number is out of range, the target lacks what it is about, or no report is small enough.
+
+    Example:
+        >>> import discreet as dc
+        >>> domain = dc.Domain(range(40), sensitive=range(8))
+        >>> comparison = compare(domain, epsilon=1.0, users=10_000, sensitive_mass=0.1, target="sensitive-mass")
+        >>> comparison.best.name, comparison.least.name
+        ('design, known mass', 'design, known mass')
     """
     people = People.of(domain, sensitive_mass, p)
     question = Question(
@@ -143,6 +157,14 @@ def best(
 
     Raises:
         ParameterError: if a number is out of range, or no report is small enough.
+
+    Example:
+        >>> import discreet as dc
+        >>> domain = dc.Domain(range(400), sensitive=range(76))
+        >>> dc.best(domain, epsilon=1.0).name
+        'unary'
+        >>> dc.best(domain, epsilon=1.0, largest_report=4).name
+        'hadamard'
     """
     target: Target = "distribution" if p is not None else "worst-case" if sensitive_mass is None else "sensitive-mass"
     known = {"sensitive_mass": sensitive_mass, "p": p, "largest_report": largest_report, "within": within}

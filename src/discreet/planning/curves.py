@@ -24,6 +24,10 @@ class Curve:
     Attributes:
         name: of a mechanism, or `LOWER_BOUND`.
         points: (epsilon or number of users, root mean squared error), ascending.
+
+    Example:
+        >>> Curve("rr", ((0.5, 0.2), (1.0, 0.1))).points[-1]
+        (1.0, 0.1)
     """
 
     name: str
@@ -31,7 +35,17 @@ class Curve:
 
 
 def against_epsilon(question: Question) -> tuple[Curve, ...]:
-    """Return the error under the target for epsilon from 0.1 to 10, as a curve per mechanism, where its reports fit."""
+    """Return the error under the target for epsilon from 0.1 to 10, as a curve per mechanism, where its reports fit.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.planning.question import People
+        >>> domain = dc.Domain(range(2), sensitive=[0])
+        >>> curves = against_epsilon(Question(domain, 1.0, 1000, People.of(domain, None, None), largest_report=1))
+        >>> first, *_, last = curves[0].points
+        >>> curves[0].name, first[0], last[0], first[1] > last[1]
+        ('rr', 0.1, 10.0, True)
+    """
     found: list[tuple[str, float, float]] = []
     for epsilon in _EPSILONS.tolist():
         asked = replace(question, epsilon=epsilon)
@@ -40,7 +54,16 @@ def against_epsilon(question: Question) -> tuple[Curve, ...]:
 
 
 def against_users(question: Question) -> tuple[Curve, ...]:
-    """Return the error under the target for numbers of users around the one that was asked, as `against_epsilon`."""
+    """Return the error under the target for numbers of users around the one that was asked, as `against_epsilon`.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.planning.question import People
+        >>> domain = dc.Domain(range(4), sensitive=[0])
+        >>> curves = against_users(Question(domain, 1.0, 1000, People.of(domain, None, None)))
+        >>> curves[0].points[0][0], curves[0].points[-1][0]
+        (100.0, 10000.0)
+    """
     steps = np.arange(-_DECADES * _PER_DECADE, _DECADES * _PER_DECADE + 1) / _PER_DECADE
     users = sorted({max(round(question.users * 10**step), 1) for step in steps.tolist()})
     # The mechanisms of the question: none is tuned for another number of users.

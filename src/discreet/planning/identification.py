@@ -42,6 +42,15 @@ class Option:
         limited: whether identification limits epsilon; else only the limit on epsilon does, if any.
         worst_mse: largest E ||p_hat - p||^2 over all distributions, of the linear estimate.
         standard_error: the largest one of any value under any distribution.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.risk.bounds import identification_bounds
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(range(4)), epsilon=1.0)
+        >>> bounds = identification_bounds(mechanism, users=20)
+        >>> option = Option("rr", mechanism, bounds, limited=False, worst_mse=0.42, standard_error=0.31)
+        >>> option.mechanism.epsilon, round(option.bounds.error, 3)
+        (1.0, 0.905)
     """
 
     name: str
@@ -62,6 +71,12 @@ class IdentificationPlan:
         epsilon: the limit on the attribute risk of all reports of a user, in nats; None if there is none.
         options: one per mechanism, those with the least worst-case error first.
         refused: names of the mechanisms that cannot keep the risk.
+
+    Example:
+        >>> import discreet as dc
+        >>> plan = IdentificationPlan(dc.Domain(range(4)), Wanted(users=20, error=0.8), None, (), ())
+        >>> plan.recommendation.split(":")[0]
+        'Nothing is recommended without a limit on the attribute risk'
     """
 
     domain: Domain
@@ -114,6 +129,13 @@ def plan_identification(domain: Domain, wanted: Wanted, *, epsilon: float | None
 
     Raises:
         ParameterError: if a number is out of range, nothing is sensitive, or no mechanism keeps the risk.
+
+    Example:
+        >>> import discreet as dc
+        >>> plan = plan_identification(dc.Domain(range(4)), Wanted(users=20, error=0.8), epsilon=1.0)
+        >>> option = plan.options[0]
+        >>> option.name, option.mechanism.epsilon, option.bounds.error >= 0.8
+        ('rr', 1.0, True)
     """
     if checked_domain(domain).sensitive_count == 0:
         raise ParameterError("there is nothing to compare where no value is sensitive.")
@@ -131,7 +153,14 @@ def plan_identification(domain: Domain, wanted: Wanted, *, epsilon: float | None
 
 
 def builders(domain: Domain) -> dict[str, Callable[[float], BlockMechanism]]:
-    """Return, by name, what makes a mechanism of an epsilon, for every class that needs no more."""
+    """Return, by name, what makes a mechanism of an epsilon, for every class that needs no more.
+
+    Example:
+        >>> import discreet as dc
+        >>> make = builders(dc.Domain(range(10)))["rr"]
+        >>> make(1.0).epsilon
+        1.0
+    """
     plain = {name: partial(cls, domain) for name, cls in BLOCK_MECHANISMS.items() if not cls.needs_options()}
     return {**plain, "unary, theta=1/2": partial(UnaryEncoding, domain, theta=0.5)}
 

@@ -36,6 +36,12 @@ class WorstLoss:
         value: the loss.
         sensitive_mass: p(X_S) of the distribution that has it, which is uniform inside each class (over the sensitive
             values only if all have one promise).
+
+    Example:
+        >>> import discreet as dc
+        >>> loss = worst_normal_l1(dc.RandomizedResponse(dc.Domain(range(10), sensitive=[0, 1]), 1.0), n=10_000)
+        >>> round(loss.value, 3), loss.sensitive_mass
+        (0.048, 0.0)
     """
 
     value: float
@@ -60,6 +66,12 @@ def exact_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
     Raises:
         ParameterError: if a report has three different worths, n is out of range, or p is not a distribution over the
             domain.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> round(exact_l1(mechanism, 1000, [0.3, 0.7]), 4)
+        0.0537
     """
     p = given.block_mechanism(mechanism).domain.check_distribution(p)
     if mechanism.decoder is not mechanism.moments or mechanism.moments.pool_bias:
@@ -94,6 +106,12 @@ def normal_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
         mechanism: any.
         n: number of reports.
         p: ``(|X|,)`` the true distribution.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> round(normal_l1(mechanism, 1000, [0.3, 0.7]), 4)
+        0.0537
     """
     return sqrt(2 / pi) * float(given.block_mechanism(mechanism).expected_standard_errors(n, p).sum())
 
@@ -107,6 +125,12 @@ def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
     A standard deviation is concave in p_x once the sensitive mass a is given, so the worst p is uniform inside each
     class; the sum is concave in a, and searched. Where values have promises of their own, the worst p has equal slopes.
     Where an error lasts (see `PoolBias`), this is a bound: each value is given more of it than any could have.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0)
+        >>> round(worst_normal_l1(mechanism, n=10_000).value, 3)
+        0.163
     """
     domain = given.block_mechanism(mechanism).domain
     v, others = domain.sensitive_count, domain.clear_count
@@ -161,6 +185,10 @@ def paper_worst_l1_rr(size: int, total: int, epsilon: float, n: int) -> WorstLos
 
     Raises:
         ParameterError: if a number is out of range.
+
+    Example:
+        >>> round(paper_worst_l1_rr(size=2, total=10, epsilon=1.0, n=10_000).value, 3)
+        0.048
     """
     instance = Instance(size, total, epsilon)
     v, others, tau = instance.size, instance.clear_size, instance.tau
@@ -185,6 +213,10 @@ def paper_worst_l1_rappor(size: int, total: int, epsilon: float, n: int) -> Wors
 
     Raises:
         ParameterError: if a number is out of range.
+
+    Example:
+        >>> round(paper_worst_l1_rappor(size=2, total=10, epsilon=1.0, n=10_000).value, 3)
+        0.067
     """
     instance = Instance(size, total, epsilon)
     v, others = instance.size, instance.clear_size
@@ -205,7 +237,13 @@ def paper_worst_l1_rappor(size: int, total: int, epsilon: float, n: int) -> Wors
 
 
 def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
-    """Return the largest n Var(p_hat_x) of any value under any distribution; the same for every n if no error lasts."""
+    """Return the largest n Var(p_hat_x) of any value under any distribution; the same for every n if no error lasts.
+
+    Example:
+        >>> import discreet as dc
+        >>> round(worst_variance(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0)), 2)
+        8.29
+    """
     domain, decoder = given.block_mechanism(mechanism).domain, mechanism.decoder
     pool_bias = (checked_n(n) - 1) * mechanism.moments.pool_bias.most
     if domain.size == 1:
@@ -237,6 +275,11 @@ def reports_for_mse(mechanism: BlockMechanism, wanted: float, *, p: Any = None) 
 
     Raises:
         ParameterError: if ``wanted`` is not a finite number above 0.
+
+    Example:
+        >>> import discreet as dc
+        >>> reports_for_mse(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0), wanted=0.01)
+        4186
     """
     error = given.block_mechanism(mechanism).worst_case_mse if p is None else partial(mechanism.expected_mse, p=p)
     one = error(1)
@@ -254,6 +297,11 @@ def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: A
 
     Raises:
         ParameterError: if ``wanted`` is not a finite number above 0.
+
+    Example:
+        >>> import discreet as dc
+        >>> reports_for_standard_error(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0), wanted=0.01)
+        82861
     """
 
     def error(n: int) -> float:
@@ -274,6 +322,12 @@ def excess(mechanism: BlockMechanism) -> float:
 
     Raises:
         ParameterError: if no value is sensitive, or there is only one.
+
+    Example:
+        >>> import discreet as dc
+        >>> domain = dc.Domain(range(100))
+        >>> [round(excess(make(domain, epsilon=1.0)), 2) for make in (dc.RandomizedResponse, dc.SubsetSelection)]
+        [9.61, 1.0]
     """
     domain = given.block_mechanism(mechanism).domain
     best = lower_bound(domain.sensitive_count, domain.size, mechanism.epsilon, 1)

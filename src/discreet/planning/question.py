@@ -29,6 +29,12 @@ class People:
         mass: p(X_S), the share of them whose value is sensitive.
         source: ``"assumed"`` if nobody gave anything, ``"mass"`` if only the mass was given; p is then even inside each
             class. ``"distribution"`` if p was given.
+
+    Example:
+        >>> domain = Domain(["clinic", "park", "mall"], sensitive=["clinic"])
+        >>> people = People.of(domain, 0.2, None)
+        >>> people.p.tolist(), people.source
+        ([0.2, 0.4, 0.4], 'mass')
     """
 
     p: FloatArray
@@ -64,7 +70,12 @@ class People:
 
 
 def even(domain: Domain, mass: float) -> FloatArray:
-    """Return the ``(|X|,)`` distribution with this sensitive mass that is even inside each class."""
+    """Return the ``(|X|,)`` distribution with this sensitive mass that is even inside each class.
+
+    Example:
+        >>> even(Domain(range(4), sensitive=[0]), mass=0.4).round(2).tolist()
+        [0.4, 0.2, 0.2, 0.2]
+    """
     return np.where(domain.sensitive, mass / domain.sensitive_count, (1 - mass) / max(domain.clear_count, 1))
 
 
@@ -87,6 +98,12 @@ class Question:
         largest_report: most bytes that a report may take; None for any.
         standard_error: wanted for every value; None if none is.
         within: how much more error than the least, as a share of it, is little enough for a smaller report.
+
+    Example:
+        >>> domain = Domain(range(4), sensitive=[0])
+        >>> question = Question(domain, 1.0, 500, People.of(domain, None, None), reports_per_user=4)
+        >>> question.epsilon_each, question.reports
+        (0.25, 2000)
     """
 
     domain: Domain

@@ -52,6 +52,13 @@ class Audit:
         trials: how many fresh reports of the first and of the second value were drawn for the test.
         simulated: whether a seeded source made the draws.
         per_value: whether sensitive values have promises of their own, so that the one above is the first value's.
+
+    Example:
+        >>> import discreet as dc
+        >>> channel = dc.Channel([[0.75, 0.25], [0.25, 0.75]])
+        >>> result = audit(channel, draws=20_000, random=dc.SeededRandom(1))
+        >>> round(result.promised, 2), round(result.lower_bound, 2), result.event.describe("yes", "no")
+        (1.1, 1.02, 'one of 1 chosen outputs')
     """
 
     promised: float
@@ -96,6 +103,13 @@ def audit(
 
     Raises:
         ParameterError: if nothing is promised, or there are not two values, or a parameter is out of range.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> result = audit(mechanism, draws=10_000, random=dc.SeededRandom(1))
+        >>> result.holds, round(result.lower_bound, 2)
+        (True, 0.92)
     """
     _check_numbers(draws, confidence)
     promise_of, telling = _promises(mechanism)
@@ -124,6 +138,10 @@ def epsilon_at_least(counts: tuple[int, int], trials: tuple[int, int], error: fl
         counts: k and l, how often an event came.
         trials: n and m.
         error: shared equally between a lower bound on p and an upper bound on q.
+
+    Example:
+        >>> round(epsilon_at_least((600, 400), (1000, 1000), error=0.001), 3)
+        0.192
     """
     least = lower_bound(counts[0], trials[0], error / 2)
     most = upper_bound(counts[1], trials[1], error / 2)

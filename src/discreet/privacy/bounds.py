@@ -27,6 +27,11 @@ class LowerBoundRate:
     Attributes:
         loss: ``"l1"`` or ``"squared l2"``.
         rate: what the least possible loss grows with; compare rates with each other, not with a measured error.
+
+    Example:
+        >>> rate = l1_rate(100_000, 1.0, protected=76)
+        >>> rate.loss, round(rate.rate, 3)
+        ('l1', 0.24)
     """
 
     loss: Literal["l1", "squared l2"]
@@ -47,6 +52,10 @@ def l1_rate(n: int, epsilon: float, protected: int, *, reports: int = 1) -> Lowe
 
     Raises:
         ParameterError: if epsilon is outside [0, 1], where the theorem says nothing, or a count is too small.
+
+    Example:
+        >>> [round(l1_rate(n, 1.0, protected=76).rate, 3) for n in (100_000, 400_000)]
+        [0.24, 0.12]
     """
     informative = _information(n, epsilon, protected, reports)
     return LowerBoundRate("l1", min(1.0, protected / sqrt(informative)) if informative else 1.0)
@@ -56,6 +65,10 @@ def squared_l2_rate(n: int, epsilon: float, protected: int, *, reports: int = 1)
     """Return the rate of the least expected squared l2 loss under LDP or ULDP; see `l1_rate`.
 
     With t reports it is t times larger.
+
+    Example:
+        >>> [round(squared_l2_rate(100_000, 1.0, protected=76, reports=t).rate, 5) for t in (1, 2)]
+        [0.00076, 0.00152]
     """
     informative = _information(n, epsilon, protected, reports)
     if not informative:

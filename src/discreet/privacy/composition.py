@@ -33,6 +33,13 @@ def sequential(first: Mechanism, second: Mechanism | Sequence[Mechanism]) -> Der
     Raises:
         ParameterError: if a part is not ULDP for any epsilon, or there is not one second channel per first output.
         MismatchError: if they are not over the same domain.
+
+    Example:
+        >>> import discreet as dc
+        >>> domain = dc.Domain(["clinic", "park"], sensitive=["clinic"])
+        >>> pair = sequential(dc.RandomizedResponse(domain, 1.0), dc.RandomizedResponse(domain, 0.5))
+        >>> round(pair.epsilon, 9), pair.protected.tolist()
+        (1.5, [True, False, False, False])
     """
     first = _channel(first, "first")
     found = required(smallest_epsilon(first, "ULDP"), "the first channel")
@@ -60,6 +67,13 @@ def integrated(own: Mechanism, other: Mechanism) -> Derived:
     Raises:
         ParameterError: if ``own`` is not ULDP, or ``other`` not LDP, for any epsilon.
         MismatchError: if they are not over the same values.
+
+    Example:
+        >>> import discreet as dc
+        >>> own = dc.RandomizedResponse(dc.Domain(["clinic", "park"], sensitive=["clinic"]), 1.0)
+        >>> other = dc.RandomizedResponse(dc.Domain(["clinic", "park"]), 0.5)
+        >>> round(integrated(own, other).epsilon, 9)
+        1.5
     """
     first, second = _channel(own, "own"), _channel(other, "other")
     required(smallest_epsilon(second, "LDP"), "the other collector's channel")
@@ -74,6 +88,10 @@ def split_epsilon(epsilon: float, reports: int) -> float:
 
     Raises:
         ParameterError: if ``reports`` is not an integer of at least 1, or epsilon no promise.
+
+    Example:
+        >>> split_epsilon(1.0, reports=4)
+        0.25
     """
     epsilon, reports = checked_epsilon(epsilon), _checked_reports(reports)
     each = epsilon / reports
@@ -89,6 +107,11 @@ def repeated_epsilon(mechanism: Mechanism, reports: int) -> float:
 
     Raises:
         ParameterError: if the mechanism gives no guarantee, or ``reports`` is not an integer of at least 1.
+
+    Example:
+        >>> import discreet as dc
+        >>> round(repeated_epsilon(dc.RandomizedResponse(dc.Domain(range(10_000)), 0.5), reports=4), 9)
+        2.0
     """
     reports = _checked_reports(reports)
     found = verify(mechanism)

@@ -35,6 +35,13 @@ class Decomposition:
         shared: the outputs in Y_P.
         protection: what ``optimized`` provides, recomputed: ULDP with the mechanism's own epsilon.
         error: the largest difference between the mechanism's matrix and the product of both stages.
+
+    Example:
+        >>> import discreet as dc
+        >>> channel = dc.Channel([[0.5, 0.5], [0.2, 0.8]], dc.Domain(["clinic", "park"], sensitive=["clinic"]))
+        >>> decomposition = decompose(channel)
+        >>> decomposition.recovery.matrix.round(3).tolist()
+        [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
     """
 
     optimized: Channel
@@ -52,6 +59,13 @@ def decompose(channel: Channel) -> Decomposition:
 
     Raises:
         ParameterError: if it is not, or if nothing is sensitive.
+
+    Example:
+        >>> import discreet as dc
+        >>> channel = dc.Channel([[0.5, 0.5], [0.2, 0.8]], dc.Domain(["clinic", "park"], sensitive=["clinic"]))
+        >>> decomposition = decompose(channel)
+        >>> decomposition.optimized.matrix.round(3).tolist(), round(decomposition.protection.epsilon, 4)
+        ([[0.5, 0.5, 0.0], [0.2, 0.5, 0.3]], 0.9163)
     """
     if channel.domain.sensitive_count == 0:
         raise ParameterError("the channel's domain must have sensitive values, got none.")

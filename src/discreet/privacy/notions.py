@@ -46,6 +46,11 @@ class Protection:
         protected: ``(|Y|,)`` Y_P, the outputs that the bound is about.
         invertible: ``(|Y|,)`` Y_I, the outputs that tell a single value, which is not sensitive.
         blocking: the first output for which no epsilon suffices; None if there is none.
+
+    Example:
+        >>> protection = smallest_epsilon([[0.75, 0.25, 0.0], [0.25, 0.25, 0.5]], "LDP")
+        >>> protection.epsilon, protection.blocking
+        (inf, 2)
     """
 
     notion: Notion
@@ -70,6 +75,11 @@ def smallest_epsilon(source: Channel | Any, notion: Notion, *, sensitive: Any = 
 
     Raises:
         ParameterError: if the matrix does not hold probabilities, or ``sensitive`` does not fit.
+
+    Example:
+        >>> protection = smallest_epsilon([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]], "LDP")
+        >>> protection.ratio, round(protection.epsilon, 4)
+        (Fraction(3, 1), 1.0986)
     """
     checked_choice("notion", notion, _NOTIONS)
     return _judged(*_checked(source, notion, sensitive), notion)
@@ -82,6 +92,11 @@ class OneSided:
     Attributes:
         epsilons: ``(v,)`` the smallest epsilon_x of each, in nats; infinite where there is none.
         ratios: ``(v,)`` e^epsilon_x as exact fractions, None where there is none; None if the matrix was in floats.
+
+    Example:
+        >>> matrix = [[0.6, 0.4], [0.2, 0.8]]
+        >>> one_sided(matrix, sensitive=np.array([True, True])).epsilons.round(4).tolist()
+        [1.0986, 0.6931]
     """
 
     epsilons: FloatArray
@@ -97,6 +112,11 @@ def one_sided(source: Channel | Any, *, sensitive: Any = None) -> OneSided:
 
     Raises:
         ParameterError: if the matrix does not hold probabilities, or ``sensitive`` does not fit.
+
+    Example:
+        >>> matrix = [[Fraction(3, 5), Fraction(2, 5)], [Fraction(1, 5), Fraction(4, 5)]]
+        >>> one_sided(matrix, sensitive=np.array([True, False])).ratios
+        (Fraction(3, 1),)
     """
     matrix, chosen = _checked(source, "OSLDP", sensitive)
     least = matrix.min(axis=0)
@@ -122,6 +142,10 @@ def required(found: Protection, what: str) -> Protection:
 
     Raises:
         ParameterError: if no epsilon suffices.
+
+    Example:
+        >>> required(smallest_epsilon([[0.75, 0.25], [0.25, 0.75]], "LDP"), "the matrix").blocking is None
+        True
     """
     if found.blocking is not None:
         reason = "can come from some values only" + (
@@ -132,21 +156,37 @@ def required(found: Protection, what: str) -> Protection:
 
 
 def exact_ratio(found: Protection) -> Fraction:
-    """Return e^eps of a protection that was found exactly and exists."""
+    """Return e^eps of a protection that was found exactly and exists.
+
+    Example:
+        >>> import discreet as dc
+        >>> exact_ratio(smallest_epsilon(dc.Channel([[0.75, 0.25], [0.25, 0.75]]), "LDP"))
+        Fraction(3, 1)
+    """
     if found.ratio is None:
         raise ParameterError("ratio must be exact and finite: the matrix must be of fractions or a channel's integers.")
     return found.ratio
 
 
 def at_most(ratio: Fraction, epsilon: float) -> bool:
-    """Whether ln(ratio) <= epsilon, decided with sixty digits of e^epsilon."""
+    """Whether ln(ratio) <= epsilon, decided with sixty digits of e^epsilon.
+
+    Example:
+        >>> at_most(Fraction(3), 1.0), at_most(Fraction(2), 1.0)
+        (False, True)
+    """
     with localcontext() as context:
         context.prec = _DIGITS
         return Decimal(ratio.numerator) / Decimal(ratio.denominator) <= Decimal(epsilon).exp()
 
 
 def logarithm(ratio: Fraction) -> float:
-    """Return ln(ratio), rounded up to a double."""
+    """Return ln(ratio), rounded up to a double.
+
+    Example:
+        >>> round(logarithm(Fraction(3)), 4)
+        1.0986
+    """
     with localcontext() as context:
         context.prec = _DIGITS
         nearest = float((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())

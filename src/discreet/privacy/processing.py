@@ -26,6 +26,11 @@ class DataTypes:
         reason: why not, as half a sentence; None if it does.
         protected: ``(|Z|,)`` Z_P, what protected outputs can become.
         invertible: ``(|Z|,)`` Z_I, what only invertible outputs can become.
+
+    Example:
+        >>> types = preserves_data_types([[0.5, 0.5], [0.0, 1.0]], np.array([True, False]))
+        >>> types.preserved, types.reason
+        (False, 'result 1 can come from a protected and from an invertible output')
     """
 
     preserved: bool
@@ -44,6 +49,10 @@ def preserves_data_types(processing: Any, protected: Any, *, invertible: Any = N
 
     Raises:
         ParameterError: if these do not fit together.
+
+    Example:
+        >>> preserves_data_types([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], np.array([True, False])).preserved
+        True
     """
     stage = _as_channel(processing)
     before, telling = _checked_types(protected, invertible, stage.domain.size)
@@ -75,6 +84,13 @@ def post_process(channel: Channel, processing: Any, *, notion: Notion = "ULDP") 
     Raises:
         ParameterError: if the channel does not satisfy the notion for any epsilon, or the map does not fit, or does not
             preserve data types.
+
+    Example:
+        >>> import discreet as dc
+        >>> channel = dc.RandomizedResponse(dc.Domain(["clinic", "court"]), 1.0).channel()
+        >>> noisier = post_process(channel, [[0.9, 0.1], [0.1, 0.9]], notion="LDP")
+        >>> round(noisier.epsilon, 9), noisier.channel.matrix.round(3).tolist()
+        (1.0, [[0.685, 0.315], [0.315, 0.685]])
     """
     found = required(smallest_epsilon(channel, notion), "the channel")
     stage = _as_channel(processing)

@@ -33,6 +33,12 @@ class GroupVerification:
         realised: its logarithm, in nats.
         from_matrix: their largest epsilon_x in the spelled-out matrix, in nats; None if that is too large.
         holds: whether every computed epsilon_x is within the promise (the exact one exactly).
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.PerValueResponse(dc.Domain(["clinic", "court"]), 2.0, epsilons={"clinic": 0.5, "court": 2.0})
+        >>> [(group.promised, round(group.realised, 6), group.holds) for group in verify(mechanism).groups]
+        [(0.5, 0.5, True), (2.0, 2.0, True)]
     """
 
     codes: IntArray
@@ -58,6 +64,11 @@ class Verification:
         holds: whether every computed epsilon is within the promise (the exact one exactly).
         groups: where sensitive values have promises of their own, what the numbers say of each of these; ``ratio`` and
             the epsilons above are then the largest.
+
+    Example:
+        >>> import discreet as dc
+        >>> verify(dc.RandomizedResponse(dc.Domain(["yes", "no"]), 1.0)).integers
+        {'truth': '8524556932045589908 / 2^64', 'block contains a given value': '1 / 2'}
     """
 
     notion: str
@@ -78,6 +89,12 @@ def verify(mechanism: Mechanism) -> Verification:
 
     Returns:
         what was found; nothing is taken from `mechanism.guarantee` but the notion and the promise.
+
+    Example:
+        >>> import discreet as dc
+        >>> result = verify(dc.SubsetSelection(dc.Domain(range(20), sensitive=range(5)), 1.0))
+        >>> result.holds, round(result.realised, 9), round(result.from_matrix, 9)
+        (True, 1.0, 1.0)
     """
     notion = given.mechanism(mechanism).guarantee.notion
     if notion == "none":
@@ -144,5 +161,10 @@ def matrix_epsilon(matrix: FloatArray, sensitive: BoolArray) -> float:
 
     Raises:
         ParameterError: if the rows are not probabilities.
+
+    Example:
+        >>> matrix = np.array([[0.75, 0.25], [0.25, 0.75]])
+        >>> round(matrix_epsilon(matrix, np.array([True, True])), 4)
+        1.0986
     """
     return smallest_epsilon(matrix, "ULDP", sensitive=sensitive).epsilon

@@ -61,6 +61,13 @@ class Assessment:
             higher one if there was a choice.
         tried: the attacks and how often each names the right user, the strongest first; the intervals of all of them
             hold at once. Empty where reports were attacked by their likelihood.
+
+    Example:
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> assessment = assess(split, attack="visits")
+        >>> assessment.users, assessment.success.value, assessment.singled_out
+        (2, 1.0, 2)
     """
 
     attack: str
@@ -217,6 +224,15 @@ def assess(
     Raises:
         DataError: if fewer than 2 users have events in the target.
         ParameterError: if a parameter is out of range, or goes with a mechanism only, or without one only.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(range(50)), epsilon=3.0)
+        >>> assessment = assess(split, mechanism=mechanism, random=dc.SeededRandom(1))
+        >>> assessment.success.value, round(assessment.risk, 2)
+        (0.24, 0.29)
     """
     source = checked_source(random)
     reports, listed = checked_count("reports", reports, 1), checked_count("largest_list", largest_list, 1)
@@ -270,6 +286,14 @@ def sweep(split: Split, mechanism: RandomizedResponse) -> list[tuple[float, floa
 
     Returns:
         For each of `SWEPT` epsilon, how often the attack would name the right user, and what none exceeds.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
+        >>> first, *_, last = sweep(split, dc.RandomizedResponse(dc.Domain(range(50)), epsilon=3.0))
+        >>> [round(figure, 2) for figure in first], [round(figure, 2) for figure in last]
+        ([0.5, 0.03, 0.03], [16.0, 1.0, 1.0])
     """
     truth, found = one_report(split), []
     for epsilon in SWEPT:

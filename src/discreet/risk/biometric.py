@@ -33,6 +33,13 @@ class Biometric:
         users: how many users were kept.
         dropped: how many users were left out since a score of theirs, against themselves or anybody who was kept, was
             marked as failed.
+
+    Example:
+        >>> import discreet as dc
+        >>> matrix = np.where(np.eye(6, dtype=bool), 9.0, np.arange(6) % 3)
+        >>> finger = biometric({"finger": matrix}, halves=0, random=dc.SeededRandom(1))["finger"]
+        >>> finger.users, finger.dropped, finger.ranks.error.value
+        (6, 0, 0.0)
     """
 
     name: str
@@ -72,6 +79,14 @@ def biometric(
     Raises:
         DataError: if a matrix is not square, or fewer than 4 users are left, or a score is not finite.
         ParameterError: if a parameter is out of range.
+
+    Example:
+        >>> import discreet as dc
+        >>> matrix = np.where(np.eye(6, dtype=bool), 9.0, np.arange(6) % 3)
+        >>> matrix[0, 3] = -1
+        >>> results = biometric({"finger": matrix}, failed=-1, halves=0, random=dc.SeededRandom(1))
+        >>> results["finger"].users, results["finger"].det.equal_error_rate
+        (5, 0.0)
     """
     source = checked_source(random)
     found = {}
@@ -94,6 +109,11 @@ def ranks_of_matrix(scores: AnyArray) -> tuple[IntArray, IntArray]:
 
     Returns:
         ``(N,)`` and ``(N,)`` counts.
+
+    Example:
+        >>> greater, ties = ranks_of_matrix(np.array([[9, 1, 2], [3, 7, 7], [8, 2, 6]]))
+        >>> greater.tolist(), ties.tolist()
+        ([0, 0, 1], [1, 2, 1])
     """
     own = scores.diagonal()[:, None]
     return np.count_nonzero(scores > own, axis=1), np.count_nonzero(scores == own, axis=1)

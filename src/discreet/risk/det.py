@@ -28,6 +28,13 @@ class DET:
         false_rejects: ``(b + 1,)`` numbers of genuine scores rejected, rising from 0 to n.
         n: number of genuine scores.
         m: number of impostor scores.
+
+    Example:
+        >>> curve = det([5, 6, 7, 9], [1, 2, 3, 6])
+        >>> curve.far.tolist(), curve.frr.tolist()
+        ([0.25, 0.25, 0.0, 0.0, 0.0], [0.0, 0.25, 0.5, 0.75, 1.0])
+        >>> curve.rejection_at(0.25).value
+        0.0
     """
 
     false_accepts: IntArray
@@ -122,12 +129,23 @@ def det(genuine: Any, impostors: Any) -> DET:
 
     Raises:
         DataError: if there are too few scores, or they are not finite.
+
+    Example:
+        >>> det([5, 6, 7, 9], [1, 2, 3, 6]).equal_error_rate
+        0.25
     """
     return det_of_counts(ScoreCounts.of(genuine, impostors))
 
 
 def det_of_counts(counts: ScoreCounts) -> DET:
-    """Compute the curve from impostor scores counted between the genuine ones."""
+    """Compute the curve from impostor scores counted between the genuine ones.
+
+    Example:
+        >>> from discreet.risk.samples import ScoreCounts, sample_of
+        >>> counts = ScoreCounts.of_sample(sample_of(np.array([5, 6, 7, 9]), np.array([1, 2, 3, 6])))
+        >>> det_of_counts(counts).equal_error_rate
+        0.25
+    """
     counts = counts.grouped(np.flatnonzero(counts.genuine))
     accepts = np.append(np.cumsum(counts.impostors[::-1])[::-1], 0)
     rejects = np.concatenate([[0], np.cumsum(counts.genuine)])

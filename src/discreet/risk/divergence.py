@@ -73,6 +73,13 @@ def divergence(
     Raises:
         DataError: if there are too few scores, or they are not finite.
         ParameterError: if a parameter is out of range.
+
+    Example:
+        >>> import discreet as dc
+        >>> genuine, impostors = [50 + i for i in range(100)], [i % 100 for i in range(1000)]
+        >>> information = divergence(genuine, impostors, halves=0, random=dc.SeededRandom(1))
+        >>> round(information.bits, 1), information.bounds_pie
+        (3.1, False)
     """
     checked_choice("method", method, METHODS)
     level, halves = checked_level(level), checked_count("halves", halves, 0)

@@ -21,6 +21,10 @@ class Figure:
         source: where it comes from.
         exact: whether some source attains it; else it is a bound.
         condition: what must hold beyond what is said of users and mechanism; empty if nothing.
+
+    Example:
+        >>> print(Figure(2.5, "bits", "PIE", "capacity of n values", exact=True))
+        PIE: 2.5 bits (exactly, capacity of n values)
     """
 
     value: float
@@ -38,7 +42,13 @@ class Figure:
 
 
 def least(figures: Iterable[Figure]) -> Figure:
-    """Return the smallest one; of those that are the same but for rounding one that is exact, then the first."""
+    """Return the smallest one; of those that are the same but for rounding one that is exact, then the first.
+
+    Example:
+        >>> figures = [Figure(2.5, "bits", "PIE", "one bound"), Figure(1.5, "bits", "PIE", "another bound")]
+        >>> least(figures).source
+        'another bound'
+    """
     figures = list(figures)
     most = min(one.value for one in figures) * _SAME
     return min((one for one in figures if one.value <= most), key=lambda one: not one.exact)

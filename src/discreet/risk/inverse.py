@@ -42,6 +42,12 @@ class Wanted:
 
     Raises:
         ParameterError: if a number is out of range, not one of the two is given, or guessing blindly does better.
+
+    Example:
+        >>> import discreet as dc
+        >>> wanted = Wanted(users=1000, error=0.95)
+        >>> wanted.keeps(wanted.bounds(dc.RandomizedResponse(dc.Domain(range(100)), epsilon=1.0)))
+        True
     """
 
     users: int
@@ -92,6 +98,11 @@ class AllowedTheta:
         paper: by Cor. 8 with Thms 11 and 13, alpha = theta log n; 0 where these allow none.
         exact: where each user has a value of her own and none is in clear: V = (1 + theta (n - 1))/n. No mechanism of
             truth or noise has a larger V with this theta.
+
+    Example:
+        >>> allowed = allowed_theta(users=1_000_000, error=0.9)
+        >>> round(allowed.paper, 3), round(allowed.exact, 3)
+        (0.05, 0.1)
     """
 
     paper: float
@@ -103,6 +114,10 @@ def allowed_theta(users: int, error: float) -> AllowedTheta:
 
     Raises:
         ParameterError: as for `Wanted`.
+
+    Example:
+        >>> round(allowed_theta(users=1_000_000, error=0.9).exact, 3)
+        0.1
     """
     wanted = Wanted(users, error=error)
     n = wanted.users
@@ -117,6 +132,13 @@ class Allowed:
         mechanism: with the largest epsilon that was found.
         bounds: both its risks.
         limited: whether identification is what limits epsilon; else the limit on epsilon, or what can be built, does.
+
+    Example:
+        >>> import discreet as dc
+        >>> domain = dc.Domain(range(100))
+        >>> allowed = largest_epsilon(lambda epsilon: dc.RandomizedResponse(domain, epsilon), Wanted(1000, error=0.95))
+        >>> allowed.limited, round(allowed.bounds.error, 3)
+        (True, 0.95)
     """
 
     mechanism: Any
@@ -142,6 +164,13 @@ def largest_epsilon(
 
     Raises:
         ParameterError: if the limit is no epsilon.
+
+    Example:
+        >>> import discreet as dc
+        >>> domain = dc.Domain(range(100))
+        >>> allowed = largest_epsilon(lambda epsilon: dc.RandomizedResponse(domain, epsilon), Wanted(1000, error=0.95))
+        >>> round(allowed.mechanism.epsilon, 3)
+        4.595
     """
     limit = checked_epsilon(limit)
     made = _attempt(build, wanted, limit)
@@ -180,6 +209,11 @@ def largest_buckets(domain: Domain, epsilon: float, wanted: Wanted) -> Allowed |
 
     Raises:
         ParameterError: if epsilon is none.
+
+    Example:
+        >>> import discreet as dc
+        >>> largest_buckets(dc.Domain(range(100)), 2.0, Wanted(users=1000, error=0.995)).mechanism.g
+        13
     """
     low, high = 2, max(min(domain.size, wanted.users, _MOST_BUCKETS), 2)
     found: Allowed | None = None

@@ -26,6 +26,14 @@ def match(
 
     Returns:
         Scores in the matcher's unit.
+
+    Example:
+        >>> from discreet.risk.models import visits
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 4, list("abab") + list("cccc") + list("aaaa")))
+        >>> scores = match(visits(split))
+        >>> scores.probes, scores.candidates, round(scores.success(), 2)
+        (3, 3, 1.0)
     """
     from discreet.kernels.traces import matching as kernels
 
@@ -62,6 +70,12 @@ def match_rows(
 
     Raises:
         DataError: if users are no candidates, or scores have another shape.
+
+    Example:
+        >>> similarity = np.array([[9, 1, 2], [3, 7, 4], [8, 2, 6]])
+        >>> scores = match_rows(lambda start, stop: similarity[start:stop], np.arange(3), candidates=3)
+        >>> round(scores.success(), 2), scores.success(k=2)
+        (0.67, 1.0)
     """
     owners = checked_owners(users, len(users), candidates)
     return from_rows(rows, owners, candidates, sample=sample, random=random)
@@ -83,6 +97,13 @@ def sum_steps(matcher: Matcher, thresholds: Any, values: Any, *, threads: int | 
 
     Raises:
         ParameterError: if thresholds and values make no step function.
+
+    Example:
+        >>> from discreet.risk.models import visits
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> sum_steps(visits(split), thresholds=[], values=[1.0]).tolist()
+        [2.0, 2.0]
     """
     from discreet.kernels.traces import matching as kernels
 

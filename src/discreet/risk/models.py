@@ -34,6 +34,12 @@ class Matcher:
     Attributes:
         problem: both sides in integers.
         unit: what 1 stands for in a score.
+
+    Example:
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> visits(split)
+        Matcher(2 probes, 2 candidates)
     """
 
     problem: "Problem"
@@ -68,6 +74,13 @@ def markov(split: Split, *, zero: float = SMALLEST, visited: Visited | None = No
         split: training and target.
         zero: what probabilities of 0 become; in (0, 1).
         visited: the training's events, if they were counted before.
+
+    Example:
+        >>> from discreet.risk.matching import match
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> match(markov(split)).success()
+        1.0
     """
     from discreet.kernels.traces.events import step_totals
 
@@ -108,6 +121,13 @@ def visits(split: Split, *, zero: float = SMALLEST) -> Matcher:
     Args:
         split: training and target.
         zero: what probabilities of 0 become; in (0, 1).
+
+    Example:
+        >>> from discreet.risk.matching import match
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> match(visits(split)).success()
+        1.0
     """
     return next(matchers(split, [rule_of_visits(zero)]))
 
@@ -124,18 +144,41 @@ def smoothed(split: Split, *, share: float | None = None) -> Matcher:
         split: training and target.
         share: lambda, in (0, 1); None for that which best foretells each event of training from the others (see
             `discreet.risk.smoothing`).
+
+    Example:
+        >>> from discreet.risk.matching import match
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> match(smoothed(split, share=0.1)).success()
+        1.0
     """
     visited = Visited(split.training)
     return next(matchers(split, [rule_of_smoothed(visited, share)], visited))
 
 
 def cosine(split: Split) -> Matcher:
-    """Score a trace by the cosine of the sets of events: |both| / sqrt(|one| |other|), such as of rated items."""
+    """Score a trace by the cosine of the sets of events: |both| / sqrt(|one| |other|), such as of rated items.
+
+    Example:
+        >>> from discreet.risk.matching import match
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> match(cosine(split)).success()
+        1.0
+    """
     return next(matchers(split, [rule_of_cosine()]))
 
 
 def tf_idf(split: Split) -> Matcher:
-    """Score a trace by the cosine of counts times ln(n / users who have the event), over training."""
+    """Score a trace by the cosine of counts times ln(n / users who have the event), over training.
+
+    Example:
+        >>> from discreet.risk.matching import match
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> match(tf_idf(split)).success()
+        1.0
+    """
     visited = Visited(split.training)
     return next(matchers(split, [rule_of_tf_idf(visited)], visited))
 

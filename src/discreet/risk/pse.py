@@ -48,6 +48,13 @@ class PSE:
         info_nce: a larger one; None where the scores of a probe cannot be told from those of another.
         paper: D(f_G || f_I), the figure of [PIE]; no bound. None if there was nothing to compute it from.
         users: N.
+
+    Example:
+        >>> import discreet as dc
+        >>> scores = np.where(np.eye(20, dtype=bool), 5.0, np.arange(20) % 3)
+        >>> pse = pse_of_matrix(scores, halves=0, random=dc.SeededRandom(1))
+        >>> pse.users, round(pse.best.bits, 1)
+        (20, 4.3)
     """
 
     certified: Information
@@ -93,6 +100,13 @@ def pse_of_scores(
     Raises:
         DataError: if there are too few scores, or they are not finite.
         ParameterError: if a parameter is out of range.
+
+    Example:
+        >>> import discreet as dc
+        >>> genuine, impostors = [5, 6, 7, 9] * 10, [1, 2, 3, 6] * 100
+        >>> pse = pse_of_scores(genuine, impostors, halves=0, random=dc.SeededRandom(1))
+        >>> round(pse.certified.bits, 1)
+        4.0
     """
     level, source, halves = checked_level(level), checked_source(random), checked_count("halves", halves, 0)
     sample = sample_of(genuine, impostors)
@@ -107,6 +121,12 @@ def pse_of_counts(
     """Measure the PSE from impostor scores counted between the genuine ones, for a uniform prior.
 
     Arguments as for `pse_of_scores`; the paper's figure comes without an interval.
+
+    Example:
+        >>> import discreet as dc
+        >>> counts = ScoreCounts.of_sample(sample_of([5, 6, 7, 9] * 10, [1, 2, 3, 6] * 100))
+        >>> round(pse_of_counts(counts, random=dc.SeededRandom(1)).certified.bits, 1)
+        4.0
     """
     level, source = checked_level(level), checked_source(random)
     population = checked_count("users", counts.n if users is None else users, 2)
@@ -136,6 +156,11 @@ def pse_of_means(
     Raises:
         DataError: if there are not as many finite numbers in each, or a mean is not positive.
         ParameterError: if the prior is none, or another parameter out of range.
+
+    Example:
+        >>> logs, means = np.log([4.0, 4.0, 1.0, 4.0]), np.ones(4)
+        >>> round(pse_of_means(logs, means, users=16).best.bits, 2)
+        1.5
     """
     level = checked_level(level)
     logs, totals = (_finite(array, name) for array, name in ((log_likelihoods, "log-likelihoods"), (means, "means")))
@@ -175,6 +200,12 @@ def pse_of_matrix(
     Raises:
         DataError: if it is no square matrix of finite numbers, or of fewer than 4 users.
         ParameterError: if a parameter is out of range.
+
+    Example:
+        >>> import discreet as dc
+        >>> scores = np.where(np.eye(20, dtype=bool), 5.0, np.arange(20) % 3)
+        >>> round(pse_of_matrix(scores, halves=0, random=dc.SeededRandom(1)).certified.bits, 1)
+        4.3
     """
     level, source, halves = checked_level(level), checked_source(random), checked_count("halves", halves, 0)
     matrix = checked_matrix(scores)
@@ -191,6 +222,10 @@ def checked_matrix(scores: Any) -> AnyArray:
 
     Raises:
         DataError: if it is none, or of fewer than 4 users, or not of finite numbers.
+
+    Example:
+        >>> checked_matrix(np.eye(4)).shape
+        (4, 4)
     """
     matrix = as_array(scores, "scores")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 4:

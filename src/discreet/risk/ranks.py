@@ -45,6 +45,13 @@ def pse_of_ranks(
     Raises:
         DataError: if they are no ranks among N users, or fewer than 2.
         ParameterError: if the level is out of range.
+
+    Example:
+        >>> from discreet.core.random import SeededRandom
+        >>> greater = [0] * 80 + list(range(20))
+        >>> information = pse_of_ranks(greater, [1] * 100, users=100, random=SeededRandom(1))
+        >>> round(information.bits, 1), round(information.certified, 1)
+        (5.0, 4.5)
     """
     above, same = (np.asarray(column, dtype=np.int64) for column in (greater, ties))
     users = checked_count("users", users, 2)

@@ -33,6 +33,10 @@ class Rate:
         high: upper confidence limit.
         trials: out of how many.
         level: confidence of the interval.
+
+    Example:
+        >>> print(rate(12, 100), rate(12, 100).complement, sep="; ")
+        0.12 (95% interval 0.06357 to 0.2002, of 100); 0.88 (95% interval 0.7998 to 0.9364, of 100)
     """
 
     value: float
@@ -62,6 +66,11 @@ def rate(successes: float, trials: int, *, level: float = 0.95) -> Rate:
     Raises:
         DataError: if there are more successes than trials, or no trials.
         ParameterError: if the level is not in (0, 1).
+
+    Example:
+        >>> share = rate(12, 100, level=0.95)
+        >>> share.value, round(share.low, 3), round(share.high, 3)
+        (0.12, 0.064, 0.2)
     """
     level = checked_level(level)
     if trials < 1 or not -_BELOW_ONE_COUNT <= successes <= trials + _BELOW_ONE_COUNT:
@@ -81,6 +90,11 @@ class RankCurve:
         ks: list lengths, ascending.
         rates: one per list length.
         users: how many users the lists are drawn from; None if not said.
+
+    Example:
+        >>> curve = rank_curve([0, 0, 1, 3], [1, 1, 1, 1], ks=[1, 2], users=10)
+        >>> [rate.value for rate in curve.rates], curve.error.value
+        ([0.5, 0.75], 0.5)
     """
 
     ks: tuple[int, ...]
@@ -125,6 +139,11 @@ def rank_curve(
     Raises:
         DataError: if they are no counts.
         ParameterError: if a list length is not at least 1.
+
+    Example:
+        >>> curve = rank_curve([0, 0, 1, 3], [1, 1, 1, 1], users=10)
+        >>> curve.ks, [rate.value for rate in curve.rates]
+        ((1, 2, 4), [0.5, 0.75, 1.0])
     """
     level = checked_level(level)
     above, same = _counts(greater, "greater", 0), _counts(ties, "ties", 1)
@@ -141,7 +160,12 @@ def rank_curve(
 
 
 def success(greater: IntArray, ties: IntArray, k: int) -> FloatArray:
-    """Return ``(n,)`` probabilities that the right user is among the k best, ties broken at random."""
+    """Return ``(n,)`` probabilities that the right user is among the k best, ties broken at random.
+
+    Example:
+        >>> success(np.array([0, 0, 3]), np.array([1, 2, 1]), k=1).tolist()
+        [1.0, 0.5, 0.0]
+    """
     found: FloatArray = np.clip((k - greater) / ties, 0.0, 1.0)
     return found
 

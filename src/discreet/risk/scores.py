@@ -42,6 +42,11 @@ class Scores:
         users: ``(m,)`` whose probe each is, as an index of candidates; None if not known.
         candidates: n; None if not known.
         unit: what 1 stands for in all of these scores (nats, where they are likelihoods).
+
+    Example:
+        >>> scores = Scores.from_matrix([[9, 1, 2], [3, 7, 4], [8, 2, 6]])
+        >>> scores.genuine.tolist(), round(scores.success(), 2), scores.success(k=2)
+        ([9.0, 7.0, 6.0], 0.67, 1.0)
     """
 
     genuine: AnyArray

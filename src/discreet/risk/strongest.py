@@ -43,6 +43,12 @@ class Attempt:
     Attributes:
         attack: its name.
         success: how often it names the right user in one guess; the intervals of all attempts hold at once.
+
+    Example:
+        >>> from discreet.risk.rates import rate
+        >>> attempt = Attempt("markov", rate(38, 100))
+        >>> attempt.attack, attempt.success.value
+        ('markov', 0.38)
     """
 
     attack: str
@@ -54,6 +60,10 @@ def level_of_each(level: float, attempts: int) -> float:
 
     Raises:
         ParameterError: if the level is not in (0, 1).
+
+    Example:
+        >>> round(level_of_each(0.95, attempts=5), 4)
+        0.99
     """
     return 1 - (1 - checked_level(level)) / attempts
 
@@ -75,6 +85,13 @@ def strongest(
     Raises:
         ParameterError: if no attack is named, or one that there is not.
         DataError: if no user has an event in the target.
+
+    Example:
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> matcher, attempts = strongest(split, ["visits", "cosine"])
+        >>> matcher, [(attempt.attack, attempt.success.value) for attempt in attempts]
+        (Matcher(2 probes, 2 candidates), [('visits', 1.0), ('cosine', 1.0)])
     """
     from discreet.kernels.traces.matching import scores_of_pairs
     from discreet.kernels.traces.naming import chances_of_own

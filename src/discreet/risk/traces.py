@@ -27,6 +27,15 @@ class Traces:
         event_count: d, how many different events there may be.
         times: ``(m,)`` numbers that do not fall within a user, in any unit; None if only the order is known.
         left_out: how many rows of the table they were read from were left out, since something was missing in them.
+
+    Example:
+        >>> users = ["u1", "u2", "u1", "u2", "u1"]
+        >>> places = ["park", "mall", "cafe", "mall", "park"]
+        >>> traces = Traces.of(users, places, times=[3, 1, 2, 4, 5])
+        >>> traces, traces.events.tolist()
+        (Traces(2 users, 5 events, 3 different, timed), [2, 0, 0, 1, 1])
+        >>> traces.with_least(3).users
+        1
     """
 
     offsets: IntArray
@@ -172,6 +181,12 @@ class Split:
     Attributes:
         training: the events she knows.
         target: the events of unknown origin; of the same users, in the same codes.
+
+    Example:
+        >>> traces = Traces.of(["u1"] * 4 + ["u2"] * 4, ["park", "cafe"] * 2 + ["mall"] * 4)
+        >>> split = Split(traces.first(2), traces.after(2))
+        >>> len(split.training), len(split.target)
+        (4, 4)
     """
 
     training: Traces
@@ -189,14 +204,26 @@ class Split:
 
 
 def by_half(traces: Traces) -> Split:
-    """Train on the first half of each user's events, rounded down; the second half is the target [PIE, section 5]."""
+    """Train on the first half of each user's events, rounded down; the second half is the target [PIE, section 5].
+
+    Example:
+        >>> split = by_half(Traces.of(["u1"] * 5 + ["u2"] * 2, list("aabab") + list("cc")))
+        >>> split.training.lengths.tolist(), split.target.lengths.tolist()
+        ([2, 1], [3, 1])
+    """
     starts, lengths = traces.offsets[:-1], traces.lengths
     middle = starts + lengths // 2
     return Split(traces._cut(starts, middle), traces._cut(middle, starts + lengths))
 
 
 def by_count(traces: Traces, training: int) -> Split:
-    """Train on the first so many events of each user; the rest is the target."""
+    """Train on the first so many events of each user; the rest is the target.
+
+    Example:
+        >>> split = by_count(Traces.of(["u1"] * 5 + ["u2"] * 2, list("aabab") + list("cc")), training=1)
+        >>> split.training.lengths.tolist(), split.target.lengths.tolist()
+        ([1, 1], [4, 1])
+    """
     return Split(traces.first(training), traces.after(training))
 
 
@@ -205,6 +232,12 @@ def by_time(traces: Traces, time: Any) -> Split:
 
     Raises:
         DataError: if the traces have no times.
+
+    Example:
+        >>> traces = Traces.of(["u1", "u1", "u2", "u2"], list("abcc"), times=[1, 9, 2, 8])
+        >>> split = by_time(traces, 5)
+        >>> split.training.lengths.tolist(), split.target.lengths.tolist()
+        ([1, 1], [1, 1])
     """
     if traces.times is None:
         raise DataError("these traces have no times; give some to Traces.of.")
@@ -215,10 +248,22 @@ def by_time(traces: Traces, time: Any) -> Split:
 
 
 def leave_out(traces: Traces, target: int) -> Split:
-    """Take the first so many events of each user as the target; train on the rest."""
+    """Take the first so many events of each user as the target; train on the rest.
+
+    Example:
+        >>> split = leave_out(Traces.of(["u1"] * 5 + ["u2"] * 2, list("aabab") + list("cc")), target=1)
+        >>> split.training.lengths.tolist(), split.target.lengths.tolist()
+        ([4, 1], [1, 1])
+    """
     return Split(traces.after(target), traces.first(target))
 
 
 def maximum_knowledge(traces: Traces) -> Split:
-    """Train on the target itself: the attacker knows it and lacks only the name."""
+    """Train on the target itself: the attacker knows it and lacks only the name.
+
+    Example:
+        >>> split = maximum_knowledge(Traces.of(["u1", "u2"], ["park", "mall"]))
+        >>> split.training is split.target
+        True
+    """
     return Split(traces, traces)
