@@ -1,1 +1,1 @@
-"""What follows from the numbers of a mechanism for whoever estimates: exact errors, the optimum, the best theta."""
+"""Accuracy of estimates, from a mechanism's numbers alone: decoders with exact errors, the optimum, the best theta."""

@@ -1,4 +1,4 @@
-"""What turns counts into an unbiased estimate, with its exact errors."""
+"""The protocol of linear decoders: from a tally to unbiased frequencies, with exact errors."""
 
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -9,17 +9,17 @@ PerValue: TypeAlias = float | FloatArray
 
 
 class Variances(NamedTuple):
-    """The numbers A and B such that n Var(p_hat_x) = A + B p_x - p_x^2, for both classes of values."""
+    """The coefficients A and B of n Var(p_hat_x) = A + B p_x - p_x^2, for both classes of values."""
 
     sensitive: tuple[PerValue, PerValue]
     clear: tuple[float, float]
 
 
 class Decoder(Protocol):
-    """A linear decoder of one mechanism's tallies."""
+    """The linear decoder of a mechanism: from its tallies to unbiased frequencies, with their exact errors."""
 
     def estimate(self, support: FloatArray, clear: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
-        """Return the ``(v,)`` sensitive frequencies and the ``(N,)`` others.
+        """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others.
 
         Args:
             support: ``(c v,)`` T, for each of c kinds of blocks in turn.
@@ -29,17 +29,17 @@ class Decoder(Protocol):
         ...
 
     def variances(self, sensitive_mass: float) -> Variances:
-        """Return what the variances follow from when p(X_S) is given."""
+        """Return the coefficients of the variances, given p(X_S)."""
         ...
 
     def sum_covariance(
         self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the covariance of each estimate with the sum of all of them; see `LinearDecoder.sum_covariance`."""
+        """Return the covariance of each estimate with their sum; see `LinearDecoder.sum_covariance`."""
         ...
 
     def mse(self, n: int, sensitive: PerValue, squares: float) -> float:
-        """Return E ||p_hat - p||^2, exactly, from the ``(v,)`` frequencies of the sensitive values and ||p||^2."""
+        """Return E ||p_hat - p||^2, exactly, given the ``(v,)`` sensitive frequencies and ||p||^2."""
         ...
 
     def worst_case_mse(self, n: int) -> float:

@@ -1,4 +1,4 @@
-"""A mixture of block sizes as a mechanism: its probabilities, its decoder and its exact errors.
+"""Mixtures of block sizes: probabilities, decoder and exact errors of the optimal mechanism.
 
 With probability t_k the size is k, whatever the value is *and whether or not its truth will be told*: drawing both from
 one random number would leave no finite epsilon. A sensitive value then sends a uniform k-subset that contains it with
@@ -24,7 +24,7 @@ from discreet.errors import ParameterError
 
 @dataclass(frozen=True)
 class Design:
-    """Block sizes with their weights, made for one sensitive mass.
+    """A mixture of block sizes with its decoder, optimal for one sensitive mass.
 
     Attributes:
         instance: v, w and epsilon.
@@ -39,7 +39,7 @@ class Design:
     given: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is no design.
+        """Refuse an invalid alpha, or an invalid mixture.
 
         Raises:
             ParameterError: if alpha or the mixture is not one, or nothing could be estimated from it.
@@ -70,7 +70,7 @@ class Design:
 
     @property
     def weights(self) -> dict[int, float]:
-        """Return t, the probability of each block size."""
+        """Return t, the probabilities of the block sizes, by size."""
         return dict(zip(self.mixture.sizes, self.mixture.shares, strict=True))
 
     @cached_property
@@ -84,7 +84,7 @@ class Design:
 
     @cached_property
     def gap(self) -> float:
-        """Return the certificate: nothing has less than ``value * (1 - gap)`` there, from all v block sizes."""
+        """Return the certificate: no mixture of block sizes has an error below ``value * (1 - gap)`` at this mass."""
         return self.mixture.gap(self.instance, self.alpha)
 
     @property
@@ -97,7 +97,7 @@ class Design:
     # The mechanism
 
     def noise(self, k: int) -> float:
-        """Return v / (k e^eps + v - k): how often a value that is not sensitive sends a block when the size is k."""
+        """Return v / (k e^eps + v - k), the probability of a block from a value in clear, given size k."""
         hidden = self.size * self.instance.tau
         return hidden / (k + hidden)
 
@@ -107,13 +107,13 @@ class Design:
         return self.mixture.sums(self.instance, self.alpha)[1]
 
     def inside(self, k: int) -> float:
-        """Return k e^eps / (k e^eps + v - k): how often a block of size k contains the sensitive value that sent it."""
+        """Return k e^eps / (k e^eps + v - k), the probability that a block of size k contains its sender's value."""
         return 1 - self.noise(k) * (1 - k / self.size)
 
     # The decoder
 
     def block_worth(self, k: int) -> tuple[float, float, float]:
-        """Return what a block of size k adds to the estimate of each value.
+        """Return the contribution of a block of size k to the estimate of each value.
 
         Returns:
             For a sensitive value in the block, for one outside it, for a value that is not sensitive.
@@ -130,7 +130,7 @@ class Design:
 
     @property
     def clear_worth(self) -> tuple[float, float, float]:
-        """Return what a report in clear adds to the estimate of each value.
+        """Return the contribution of a report in clear to the estimate of each value.
 
         Returns:
             For a sensitive value, for another value than the one it gives, for that one.
@@ -169,7 +169,7 @@ class Design:
     # Exact errors
 
     def variances(self, sensitive_mass: float) -> Variances:
-        """Return what the variances follow from when p(X_S) is given."""
+        """Return the coefficients of the variances, given p(X_S)."""
         constant = slope = beside = 0.0
         for k, share in self.weights.items():
             own, other = self.inside(k), self._inside_beside(k)
@@ -187,7 +187,7 @@ class Design:
         return Variances((constant + told * silent**2, slope), (beside + told * other_clear**2, clear_slope))
 
     def _inside_beside(self, k: int) -> float:
-        """Return how often a block of size k, sent by a sensitive value, contains a given other one."""
+        """Return the probability that a block of size k from a sensitive value contains another one, x'."""
         if self.size == 1:
             return 0.0
         own = self.inside(k)
@@ -196,7 +196,7 @@ class Design:
     def sum_covariance(
         self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Return zeros: what any report is worth to all values together is 1."""
+        """Return zeros: the contributions of any report to all estimates add up to 1."""
         del n
         return np.zeros_like(sensitive[0]), np.zeros_like(clear)
 
@@ -206,12 +206,12 @@ class Design:
 
     @cached_property
     def sensitive_loss(self) -> float:
-        """Return g_S, the summed mean square worth of a report on a sensitive value."""
+        """Return g_S, the summed mean square contribution of a report on a sensitive value."""
         return self.mixture.mean([self._square_worth(k) for k in self.mixture.sizes])
 
     @cached_property
     def clear_loss(self) -> float:
-        """Return g_N, the same for a value that may go in clear."""
+        """Return g_N, the summed mean square contribution of a report on a value that may go in clear."""
         sensitive, other, own = self.clear_worth
         told = self.size * sensitive**2 + (self.instance.clear_size - 1) * other**2 + own**2
         return self.truth * told + self.mixture.mean(

@@ -1,4 +1,4 @@
-"""What blocks of each size tell about a distribution that is uniform inside each class.
+"""Fisher information of block sizes about a distribution that is uniform inside each class.
 
 The best mechanism draws a block size k with probability t_k and then a uniform k-subset of the v sensitive values. At
 the distribution with mass alpha spread over the sensitive values and 1 - alpha over the N others, its information has
@@ -31,7 +31,7 @@ _MOST = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """The numbers of a design problem.
+    """A design problem: v, w and epsilon.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -44,7 +44,7 @@ class Instance:
     epsilon: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no problem.
+        """Refuse numbers that make no design problem.
 
         Raises:
             ParameterError: if there is nothing to protect or to estimate, or epsilon is no promise.
@@ -88,7 +88,7 @@ class Instance:
         return mass**2 / self.size + ((1 - mass) ** 2 / self.clear_size if self.clear_size else 0.0)
 
     def costs(self, alpha: float) -> Three:
-        """Return c."""
+        """Return c = (c_1, c_2, c_3), the costs of the three eigenvalues at mass alpha."""
         v, others = self.size, self.clear_size
         among_sensitive = (v - 1) ** 2 / v
         if others == 0:
@@ -97,13 +97,13 @@ class Instance:
         return among_sensitive, (others - 1) * rest / others, self.total * rest / (v * others)
 
     def told(self, alpha: float, k: int) -> Three:
-        """Return (s_1, s_2, s_3) of one block size."""
+        """Return (s_1, s_2, s_3), the information in blocks of size k at mass alpha."""
         noise = self.size * self.tau
         near, far = k / (k + noise), alpha * k + noise
         return near * (self.size - k) / far, near, k / far
 
     def told_by_all(self, alpha: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return `told` for every block size 1..v, as ``(v,)`` arrays."""
+        """Return (s_1, s_2, s_3) of every block size 1..v, as ``(v,)`` arrays."""
         k = np.arange(1, self.size + 1, dtype=np.float64)
         noise = self.size * self.tau
         near, far = k / (k + noise), alpha * k + noise
@@ -112,7 +112,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """Block sizes and how often each is drawn.
+    """Block sizes with their probabilities.
 
     Attributes:
         sizes: ascending, each in 1..v.
@@ -123,22 +123,22 @@ class Mixture:
     shares: tuple[float, ...]
 
     def sums(self, instance: Instance, alpha: float) -> Three:
-        """Return (S_1, S_2, S_3)."""
+        """Return (S_1, S_2, S_3), the mean information of the mixture at mass alpha."""
         rows = [instance.told(alpha, k) for k in self.sizes]
         first, second, third = (self.mean(column) for column in zip(*rows, strict=True))
         return first, second, third
 
     def mean(self, numbers: Sequence[float]) -> float:
-        """Return the mean of one number per size."""
+        """Return the mean over block sizes of one number per size."""
         return sum(share * number for share, number in zip(self.shares, numbers, strict=True))
 
     def bound(self, instance: Instance, alpha: float) -> float:
-        """Return M."""
+        """Return M(alpha, t): n times the least mean squared error at mass alpha."""
         sums = self.sums(instance, alpha)
         return sum(cost / told for cost, told in zip(instance.costs(alpha), sums, strict=True) if cost)
 
     def slope(self, instance: Instance, alpha: float) -> float:
-        """Return the derivative of M by alpha."""
+        """Return the derivative of M with respect to alpha."""
         v, w, others = instance.size, instance.total, instance.clear_size
         rows = [instance.told(alpha, k) for k in self.sizes]
         first, second, third = self.sums(instance, alpha)
@@ -150,7 +150,7 @@ class Mixture:
         return rising - (others - 1) / (others * second) - w / (v * others * third)
 
     def gap(self, instance: Instance, alpha: float) -> float:
-        """Return how far M may lie above its minimum over all mixtures of all sizes, relative to M.
+        """Return an upper bound on the relative distance of M to its minimum over all mixtures of all sizes.
 
         M is convex in t and its derivative by t_k is minus the sum of c_i s_i(k) / S_i^2, whose mean over t is M. So no
         mixture is better than M (1 - gap) [Karush, Kuhn, Tucker].

@@ -1,4 +1,4 @@
-"""What a report is worth to the linear decoder, and its exact errors, from a few numbers.
+"""The linear decoder of block mechanisms, and its exact errors.
 
 Every block mechanism has the same unbiased decoder (DESIGN section 1). With c = (pi - rho)(1 - s) and D = s(1 - rho), a
 report adds to the estimate of a sensitive value
@@ -28,7 +28,7 @@ _TINY = 1e-300
 
 @dataclass(frozen=True)
 class LinearDecoder:
-    """The numbers that determine a block mechanism's linear decoder.
+    """The linear decoder of a block mechanism, determined by its numbers.
 
     Attributes:
         size: v, the number of sensitive values.
@@ -39,7 +39,7 @@ class LinearDecoder:
         conditional_inclusion: rho, of a second value being in a block drawn for a first one; one number, or
             ``(v,)``.
         clear_blocks: whether reports in clear carry a noise block too, which the decoder counts (needs pi = rho).
-        pool_bias: the error of what all reports share, where rho is a mean over draws of that.
+        pool_bias: the bias under the pool of hash functions that all reports share, where rho is a mean over pools.
     """
 
     size: int
@@ -52,7 +52,7 @@ class LinearDecoder:
     pool_bias: PoolBias = NO_POOL_BIAS
 
     def _summed(self, each: PerValue) -> float:
-        """Return the sum over the sensitive values."""
+        """Return the sum of a quantity over the sensitive values."""
         return self.size * float(np.mean(each))
 
     @property
@@ -67,7 +67,7 @@ class LinearDecoder:
 
     @cached_property
     def worth(self) -> tuple[PerValue, PerValue, PerValue]:
-        """Return (phi_in, phi_out, worth of a report in clear) for one sensitive value."""
+        """Return the contributions (phi_in, phi_out, in clear) of a report to the estimate of one sensitive value."""
         inside = (1 - self.conditional_inclusion - self.offset) / self.scale
         outside = (-self.conditional_inclusion - self.offset) / self.scale
         return inside, outside, -self.offset / self.scale
@@ -91,7 +91,7 @@ class LinearDecoder:
         return self.decode(support, float(clear.sum()), n), clear / (n * self.truth)
 
     def variances(self, sensitive_mass: float) -> Variances:
-        """Return what the variances follow from when p(X_S) is given."""
+        """Return the coefficients of the variances, given p(X_S)."""
         return Variances(self.sensitive_variance(sensitive_mass), (0.0, 1 / self.truth))
 
     def sum_covariance(
@@ -99,10 +99,10 @@ class LinearDecoder:
     ) -> tuple[FloatArray, FloatArray]:
         """Return the covariance of each linear estimate with the sum of all of them.
 
-        Where every block has one size the sum is always 1 and nothing varies with it; where bits are independent the
-        noise of each value moves the sum by as much. Between these, by the regression of the size of a noise block on
-        one of its values, r = (1 + (v - 1) rho - v pi) / (1 - pi). Of an error that lasts this leaves out that two
-        values have it in common with each other, which is one part in v.
+        Where every block has one size the sum is always 1, and the covariances are 0; where bits are independent, the
+        noise of each value adds itself to the sum. In between the factor is the regression of the size of a noise
+        block on one of its values, r = (1 + (v - 1) rho - v pi) / (1 - pi). The covariance of two values' pool biases
+        is left out, which is one part in v.
 
         Args:
             sensitive: ``(v,)`` frequencies and ``(v,)`` variances of the linear estimates.
@@ -122,24 +122,24 @@ class LinearDecoder:
 
     @cached_property
     def noise(self) -> float:
-        """Return the summed square worth of a noise block."""
+        """Return the summed square contribution of a noise block."""
         return self._summed(self._square_worth(self.inclusion))
 
     def _square_worth(self, inside: PerValue) -> PerValue:
-        """Return the mean square worth of a block that contains a value with probability ``inside``."""
+        """Return the mean square contribution of a block that contains a value with probability ``inside``."""
         phi_in, phi_out, _ = self.worth
         return inside * phi_in**2 + (1 - inside) * phi_out**2
 
     @cached_property
     def sensitive_loss(self) -> PerValue:
-        """Return g_S, the summed mean square worth of a report on a sensitive value; one number, or ``(v,)``."""
+        """Return g_S, the summed mean square contribution of a report on a sensitive value; ``(v,)`` or one number."""
         other = self._square_worth(self.conditional_inclusion)
         own = self._square_worth(1.0) + self._summed(other) - other
         return self.truth * own + self.noisy * self.noise
 
     @cached_property
     def clear_loss(self) -> float:
-        """Return g_N, the same for a value that may go in clear."""
+        """Return g_N, the summed mean square contribution of a report on a value that may go in clear."""
         in_clear = self.truth * self.noise if self.clear_blocks else self.truth * self._summed(self.worth[2] ** 2)
         return in_clear + 1 / self.truth + self.noisy * self.noise
 
@@ -149,7 +149,7 @@ class LinearDecoder:
         Args:
             n: number of reports.
             sensitive: ``(v,)`` frequencies of the sensitive values; a = p(X_S) is enough where pi is one number and
-                nothing lasts.
+                there is no pool bias.
             squares: ||p||^2.
         """
         mass = float(np.sum(sensitive))
@@ -157,7 +157,7 @@ class LinearDecoder:
         return noise / n + self.pool_bias_error(n, sensitive)
 
     def pool_bias_error(self, n: int, sensitive: PerValue) -> float:
-        """Return the part of `mse` that more reports do not lessen: (1 - 1/n) times its limit."""
+        """Return the pool bias's part of `mse`, (1 - 1/n) sum E b_x^2."""
         if not self.pool_bias:
             return 0.0
         mass, squares = float(np.sum(sensitive)), float(np.sum(np.square(sensitive)))
@@ -167,7 +167,7 @@ class LinearDecoder:
     def worst_mass(self) -> float:
         """Return a*, the sensitive mass of the worst p, which is uniform inside each class where pi is one number.
 
-        Of what falls with n: see `worst_case` for where an error lasts.
+        The pool bias, which does not fall with n, is left out here; `worst_case_mse` includes it.
         """
         if self.clear_size == 0:
             return 1.0
@@ -180,7 +180,7 @@ class LinearDecoder:
 
     @property
     def _worst_uneven(self) -> FloatArray:
-        """Return the ``(v + N,)`` worst p, sensitive values first."""
+        """Return the ``(v + N,)`` worst p where pi differs between values, sensitive values first."""
         return worst_distribution(np.append(self.sensitive_loss, np.full(self.clear_size, self.clear_loss)))
 
     def worst_case_mse(self, n: int) -> float:
@@ -198,14 +198,14 @@ class LinearDecoder:
         return max(self.mse(n, a, squares), 0.0)
 
     def worst_pool_bias(self, n: int) -> float:
-        """Return the part of `worst_case` that more reports do not lessen, at the p that is worst."""
+        """Return the pool bias's part of `worst_case_mse`, at the worst p."""
         if not self.pool_bias or not self.size:
             return 0.0
         _, mass, share = max(self._worst_sharing(n, squares) for squares in (1 / self.size, 1.0))
         return (1 - 1 / n) * self.pool_bias.summed(self.size, mass, share * mass**2)
 
     def _worst_sharing(self, n: int, share: float) -> tuple[float, float, float]:
-        """Return the largest error over a = p(X_S) if the sensitive squares sum to ``share`` a^2; that a; the share.
+        """Return the largest error if the sensitive squares sum to ``share`` a^2, its a = p(X_S), and the share.
 
         The error is linear in that sum, which lies between a^2/v (even) and a^2 (one value), and quadratic in a.
         """
@@ -219,7 +219,7 @@ class LinearDecoder:
         return max((error, a, share) for error, a in zip(errors, tops, strict=True))
 
     def sensitive_variance(self, sensitive_mass: float) -> tuple[PerValue, PerValue]:
-        """Return (A, B) such that n Var(p_hat_x) = A + B p_x - p_x^2 for a sensitive x, when p(X_S) is given."""
+        """Return (A, B) with n Var(p_hat_x) = A + B p_x - p_x^2 for a sensitive x, given p(X_S)."""
         inside, outside, in_clear = self.worth
         told = self.truth * self.conditional_inclusion * sensitive_mass
         clear = self.truth * (1 - sensitive_mass)

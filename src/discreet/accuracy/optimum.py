@@ -1,4 +1,4 @@
-"""The best mechanism there is: block sizes, their weights, and a proof that nothing else does better.
+"""The optimal mechanism: block sizes, their weights, and a proof that no other mechanism has less error.
 
 No unbiased estimate from n reports of any utility-optimized mechanism that everybody uses alike has a worst-case mean
 squared error below M*/n, where M* is the maximum over alpha of the minimum over t of M(alpha, t)
@@ -65,7 +65,7 @@ def lower_bound(size: int, total: int, epsilon: float, n: int) -> float:
 
 
 def last_positive(slope: Callable[[float], float]) -> float:
-    """Return where in 0..1 a falling function crosses 0; an end if it does not.
+    """Return the zero of a falling function in 0..1, or the end where it does not cross 0.
 
     The ends themselves are asked only if the crossing is next to them, so that the function may be infinite there.
     """
@@ -96,7 +96,7 @@ def _best_mixture(instance: Instance, alpha: float) -> Mixture:
 
 
 def _upper_size(instance: Instance, alpha: float) -> int:
-    """Return the first size from which a larger one does not help; v if all smaller ones can be helped."""
+    """Return the smallest size k that k + 1 does not improve on; v if there is none."""
     low, high = 1, instance.size
     while low < high:
         middle = (low + high) // 2
@@ -116,7 +116,7 @@ def _upper_share(instance: Instance, alpha: float, upper: int) -> float:
 
 
 def _climb(instance: Instance, alpha: float, k: int) -> Callable[[float], float]:
-    """Return the fall of M as a share u of the mixture of k and k + 1 grows, as a function of u."""
+    """Return -dM/du for a mixture of k and k + 1 with the share u of size k + 1, as a function of u."""
     lower, upper = instance.told(alpha, k), instance.told(alpha, k + 1)
     terms = [(c, s, t - s) for c, s, t in zip(instance.costs(alpha), lower, upper, strict=True) if c]
     return lambda share: sum(cost * step / (start + share * step) ** 2 for cost, start, step in terms)

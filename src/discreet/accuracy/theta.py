@@ -1,4 +1,4 @@
-"""The best theta for unary encoding, in closed form.
+"""The optimal theta of unary encoding, in closed form.
 
 With theta the probability that one's own bit is set, tau = 1/(e^eps - 1) and a the sensitive mass,
 
@@ -24,7 +24,7 @@ from discreet.errors import ParameterError
 
 @dataclass(frozen=True, slots=True)
 class Theta:
-    """A choice of theta.
+    """An optimal theta with the error that it gives.
 
     Attributes:
         theta: the probability that one's own bit is set.
@@ -83,7 +83,7 @@ def optimal_theta(
 
 
 def unary_moments(size: int, total: int, epsilon: float, theta: float, *, clear_bits: bool = False) -> LinearDecoder:
-    """Return the moments of unary encoding at exactly this theta.
+    """Return the linear decoder of unary encoding at exactly this theta.
 
     A mechanism has those of a fraction d1 of few binary digits instead, within 2^-12 of it.
 

@@ -1,4 +1,4 @@
-"""The distribution for which a linear estimate is worst."""
+"""The worst distribution of a linear estimate."""
 
 import numpy as np
 

@@ -30,7 +30,7 @@ event.register("numba:compile", _Compilations())
 
 
 def compiled(*, fastmath: frozenset[str] = frozenset()) -> Callable[[_Function], _Function]:
-    """Returns the decorator that compiles a kernel at its first call.
+    """Return the decorator that compiles a kernel at its first call.
 
     Never ``parallel=True``: threads come from `map_blocks`, whose fixed blocks make sums
     independent of the number of threads. A kernel's helpers live in its own file, because

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 def forget(part: NDArray[Any]) -> None:
-    """Takes what was read of a mapped file out of this process's memory, if ``part`` is a piece of one.
+    """Take what was read of a mapped file out of this process's memory, if ``part`` is a piece of one.
 
     It stays in the system's cache, and comes back when it is read again. Other arrays are left alone.
 

@@ -19,7 +19,7 @@ def map_blocks(
     block: int,
     threads: int | None = None,
 ) -> list[_Result]:
-    """Applies a function to consecutive blocks of rows.
+    """Apply a function to consecutive blocks of rows.
 
     Args:
         function: called with the start and the stop of each block; it should release the
@@ -47,7 +47,7 @@ def map_blocks(
 
 
 def thread_count(threads: int | None = None) -> int:
-    """Returns how many threads to use; see `map_blocks`.
+    """Return how many threads to use; see `map_blocks`.
 
     Raises:
         ValueError: If the number is too small, or the environment's is not one.

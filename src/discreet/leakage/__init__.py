@@ -1,1 +1,1 @@
-"""What follows from the numbers of a mechanism for who is observed: capacity, contraction, success of guessing."""
+"""Leakage about users, from a mechanism's numbers alone: capacity, contraction, success of guessing."""

@@ -1,4 +1,4 @@
-"""How much the report of one of n users can tell about which user it is: exact PIE privacy of truth or noise.
+"""The capacity of truth or noise among n users: the exact PIE of one report, over all sources.
 
 I(U;Y) is convex in the law of the report given the user, so the worst users have one value each, and alpha_n is the
 largest Shannon capacity of the mechanism on a set S of at most n values. A value in clear tells more than any other
@@ -31,7 +31,7 @@ _SIMPLE = 50.0
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a block mechanism tells n users apart by: its numbers, and the values in use.
+    """The numbers of a block mechanism, and the number of values in use.
 
     Attributes:
         truth: s.
@@ -56,7 +56,7 @@ class Inputs:
 
 
 def capacity(inputs: Inputs, hits: HitDistribution | None) -> float:
-    """Return alpha_n, in nats; from above if the hits is not exact.
+    """Return alpha_n, the capacity for n users in nats; an upper bound if the hit distribution is not exact.
 
     Args:
         inputs: the numbers.

@@ -1,4 +1,4 @@
-"""How much of the information about a user a matrix lets through at most: eta_TV, eta_KL and Doeblin's coefficient.
+"""Contraction coefficients of a matrix: the share of the information about a user that it lets through at most.
 
 eta_KL is the least eta with I(U;Y) <= eta I(U;X) for all sources. It is the largest over pairs x, x' and b in 0..1 of
 
@@ -26,7 +26,7 @@ class Contraction:
     Attributes:
         total_variation: eta_TV, the largest total variation between two rows.
         information: eta_KL, between certain bounds.
-        common: Doeblin's delta, the sum over reports of the least probability that any value gives them.
+        common: Doeblin's delta, the sum over outputs of their least probability under any value.
     """
 
     total_variation: float
@@ -63,7 +63,7 @@ def _total_variation(matrix: FloatArray, first: IntArray, second: IntArray) -> F
 
 
 def _largest(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return, for each pair of rows, the maximum of f from below and from above, by where its slope changes sign."""
+    """Return lower and upper bounds on the maximum of f for each pair of rows, by bisection on the slope."""
     both = one * other
     low, high = np.zeros((len(one), 1)), np.ones((len(one), 1))
     for _ in range(_HALVINGS):
@@ -88,7 +88,7 @@ def _slope(one: FloatArray, other: FloatArray, both: FloatArray, b: FloatArray) 
 
 
 def _value(one: FloatArray, other: FloatArray, b: FloatArray) -> FloatArray:
-    """Return f as b (1 - b) sum of (Q_x - Q_x')^2 / (b Q_x + (1 - b) Q_x'), where nothing cancels."""
+    """Return f as b (1 - b) sum of (Q_x - Q_x')^2 / (b Q_x + (1 - b) Q_x'), a form without cancellation."""
     b = b[:, None]
     inside = b * (1 - b) * ((one - other) ** 2 / _mixed(one, other, b)).sum(axis=1, keepdims=True)
     # At an end that form is 0/0: what only the other row has counts in full.

@@ -1,4 +1,4 @@
-"""Logarithms whose differences vanish, without losing their digits.
+"""Entropies and divergences in forms that keep their digits near 0.
 
 Information is a difference of large entropies wherever little is told; written by deviations from the mean it is not.
 Everything is in nats.
@@ -53,12 +53,12 @@ def binary_divergence(p: float, u: float) -> float:
 
 
 def log_odds_gain(epsilon: float) -> float:
-    """Return ln(kappa) = eps e^eps / (e^eps - 1): the number of values in clear that tell as much as the rest."""
+    """Return ln(kappa) = eps e^eps / (e^eps - 1); kappa values in clear leak as much as the rest."""
     return -epsilon / expm1(-epsilon)
 
 
 def ldp_capacity(epsilon: float, inputs: int) -> float:
-    """Return a bound on I(U;Y) for every epsilon-LDP mechanism, in nats; the least of three.
+    """Return an upper bound on I(U;Y) under epsilon-LDP, in nats: the least of three.
 
     With u = eps/(1 - e^-eps): u - 1 - ln u, which is about eps^2/8 [Prop. 10 of PIE has eps^2];
     tanh(eps/2)^2 ln(m); and ln(m E / (m + E - 1)), E = e^eps [spec of exact risk, section 1].

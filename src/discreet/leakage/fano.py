@@ -1,4 +1,4 @@
-"""What a bound on information says of the probability of guessing who it was.
+"""Fano's inequality and its relatives: from a bound on information to a bound on identification.
 
 V_k is the probability that the right user is among k guesses, P_k that of the k likeliest before anything is seen. All
 information is in nats. [PIE, Prop. 7, Cor. 8; spec of exact risk, section 3]
@@ -31,7 +31,7 @@ def corollary_8(information: float, likeliest: float) -> float:
 
 
 def tight_fano(information: float, likeliest: float) -> float:
-    """Return the largest V with d_KL(V || P) <= I: Fano's inequality without its loss.
+    """Return the largest V with d_KL(V || P) <= I: Fano's inequality in its tight form.
 
     Args:
         information: I, in nats.
@@ -99,7 +99,7 @@ def distortion_rate(information: float, prior: FloatArray) -> float:
 
 
 def _rate(kept: FloatArray, level: float) -> float:
-    """Return I where the guesses fall on users whose probabilities are above lambda."""
+    """Return the mutual information I where guesses fall on users whose probabilities are above lambda."""
     over = kept / level - 1
     return level * (float(excess(over.sum())) - float(excess(over).sum()))
 
@@ -151,7 +151,7 @@ def erased_information(eta: float, reports: int, users: int, values: int) -> flo
 
 
 def _heard(told: float, reports: int) -> tuple[FloatArray, FloatArray] | None:
-    """Return the law of B; None if all is told."""
+    """Return the distribution of B; None if every report tells its value."""
     if told >= 1:
         return None
     law = binomial(reports, Fraction(max(told, 0.0)))
@@ -159,6 +159,6 @@ def _heard(told: float, reports: int) -> tuple[FloatArray, FloatArray] | None:
 
 
 def leaked_success(leakage: float, reports: int, guessed: float) -> float:
-    """Return V_k <= P_k ML^t, where ML, the sum of the largest probabilities of each report, is given."""
+    """Return the bound P_k ML^t on V_k, where ML is the sum of the largest probabilities of one report."""
     exponent = log(guessed) + reports * log(leakage)
     return exp(exponent) if exponent < 0 else 1.0

@@ -1,12 +1,12 @@
-"""How much of a set of values a noise block contains: the law of K, its members in a set S of m values.
+"""Hit distributions: how many of m values in use a noise block contains.
 
-What a report tells about *who* sent it depends on a block law only through K: users are told apart by the values they
-have, and S is the set of values in use. What is needed is the share z = K/m, whose mean is pi for every law.
+The leakage of a report about its *sender* depends on a block law only through K, the number of members of a noise block
+in the set S of the m values in use. The formulas need the share z = K/m, whose mean is pi for every block law.
 
-A law in which all sets of m values are alike says K exactly. For any other, two numbers bound what is told: z has the
-mean pi and at least the variance pi (rho - pi) + pi (1 - rho)/m, whatever S is and however it is weighted, and lies in
-0..1. Information is the mean of a concave function of z whose third derivative is positive, so no such law tells more
-than the one on two points with that mean and variance of which one is 1 [Krein; Chebyshev systems].
+Where all sets of m values are alike, the block law gives the distribution of K exactly. Otherwise two numbers bound the
+leakage: z lies in 0..1 and has the mean pi and at least the variance pi (rho - pi) + pi (1 - rho)/m, whatever S and its
+weights are. Information is the mean of a concave function of z whose third derivative is positive, so it is largest for
+the distribution on two points, one of them 1, with that mean and variance [Krein; Chebyshev systems].
 """
 
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 /
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HitDistribution:
-    """The law of the share z = K/m of a set of m values that a noise block contains.
+    """The hit distribution of m values, as the distribution of the share z = K/m.
 
     Attributes:
         shares: ``(k,)`` values of z, ascending, in 0..1.
         probabilities: ``(k,)`` of each; what is left out is below 1e-18.
-        exact: whether this is the law of the set that tells most; else no set of m values tells more than this law.
-        ideal: the law under an idealisation, where the block law itself is known less well; None if there is none.
-        idealised: what that idealisation is.
+        exact: whether this is the hit distribution of the set that leaks most; else no set of m values leaks more.
+        ideal: the hit distribution under an idealisation of the block law; None if there is none.
+        idealised: the idealisation, in words.
     """
 
     shares: FloatArray
@@ -43,22 +43,22 @@ class HitDistribution:
 
     @property
     def hit(self) -> float:
-        """Return P(K > 0)."""
+        """Return P(K > 0), the probability that a noise block contains any of the values."""
         return min(float(self.probabilities[self.shares > 0].sum()), 1.0)
 
     def mean(self, values: FloatArray) -> float:
-        """Return the mean of one number per share."""
+        """Return the mean of a function of the share, from its values at the shares."""
         return float(self.probabilities @ values)
 
 
 def single(m: int, inclusion: Fraction, *, exact: bool = True) -> HitDistribution:
-    """Return the law where a block contains at most one of the m values: P(K = 1) = m pi."""
+    """Return the hit distribution where a block contains at most one of the m values: P(K = 1) = m pi."""
     hit = m * inclusion
     return _overlap(np.array([0.0, 1 / m]), np.array([float(1 - hit), float(hit)]), exact=exact)
 
 
 def from_pairs(m: int, inclusion: Fraction, conditional_inclusion: Fraction) -> HitDistribution:
-    """Return the law on two points that tells no less than any set of m values; see the module."""
+    """Return the hit distribution on two points that leaks at least as much as any set of m values."""
     rest = 1 - inclusion
     if rest == 0:
         return single(1, inclusion, exact=False)
@@ -71,7 +71,7 @@ def from_pairs(m: int, inclusion: Fraction, conditional_inclusion: Fraction) -> 
 
 
 def binomial(m: int, inclusion: Fraction) -> HitDistribution:
-    """Return the law of independent values: K ~ Bin(m, pi)."""
+    """Return the hit distribution of independent bits: K ~ Bin(m, pi)."""
     q = float(inclusion)
     odds = float(inclusion / (1 - inclusion))
     k = _window(m, m * q, m * q * (1 - q))
@@ -79,7 +79,7 @@ def binomial(m: int, inclusion: Fraction) -> HitDistribution:
 
 
 def hypergeometric(size: int, count: int, m: int) -> HitDistribution:
-    """Return the law of uniform subsets of ``count`` of ``size`` values."""
+    """Return the hit distribution of uniform subsets of ``count`` of ``size`` values."""
     share = count / size
     least, most = max(0, count + m - size), min(count, m)
     k = _window(m, m * share, m * share * (1 - share))
@@ -90,7 +90,7 @@ def hypergeometric(size: int, count: int, m: int) -> HitDistribution:
 
 
 def mixed(laws: list[HitDistribution], shares: tuple[Fraction, ...]) -> HitDistribution:
-    """Return the mixture of laws."""
+    """Return the mixture of hit distributions."""
     z = np.concatenate([law.shares for law in laws])
     weights = np.concatenate([float(t) * law.probabilities for t, law in zip(shares, laws, strict=True)])
     order = np.argsort(z, kind="stable")
@@ -123,13 +123,13 @@ def _overlap(shares: FloatArray, probabilities: FloatArray, *, exact: bool = Tru
 
 
 def _window(m: int, mean: float, variance: float) -> FloatArray:
-    """Return the counts outside of which less than 1e-18 lies, by Bernstein's inequality; also if weighted by K."""
+    """Return the counts that K exceeds or falls below with less than 1e-18, also weighted by K (Bernstein)."""
     reach = _TAIL / 3 + sqrt((_TAIL / 3) ** 2 + 2 * _TAIL * variance) + 2
     return np.arange(max(int(mean - reach), 0), min(int(mean + reach) + 1, m) + 1, dtype=np.float64)
 
 
 def _from_ratios(k: FloatArray, ratios: FloatArray, m: int, mode: int) -> HitDistribution:
-    """Return the law whose successive probabilities have these ratios; from the mode outwards, so that none is lost."""
+    """Return the distribution with these ratios of successive probabilities, computed outwards from the mode."""
     at = int(np.clip(mode - k[0], 0, len(k) - 1))
     up = np.cumprod(ratios[at:])
     down = np.cumprod(1 / ratios[:at][::-1])[::-1]

@@ -1,4 +1,4 @@
-"""What an explicit matrix can tell about its users: capacity by Blahut and Arimoto, with a proof, and exact success.
+"""Leakage of an explicit matrix: capacity by Blahut and Arimoto with certified bounds, and exact success of guessing.
 
 For any weights p of the inputs, with q = p Q, the capacity lies between sum of p_x D(Q_x || q) and max of D(Q_x || q).
 Everything is in nats.
@@ -18,7 +18,7 @@ _LARGEST_STEP = 1e6
 
 
 class Interval(NamedTuple):
-    """A number between two that are certain.
+    """Certified lower and upper bounds on a number.
 
     Attributes:
         low: not above it.
@@ -30,7 +30,7 @@ class Interval(NamedTuple):
 
 
 def channel_capacity(matrix: FloatArray, *, tolerance: float = 1e-10) -> Interval:
-    """Return the Shannon capacity of a matrix, in nats, between certain bounds.
+    """Return certified bounds on the Shannon capacity of a matrix, in nats.
 
     The steps of Blahut and Arimoto, p_x times e^(D(Q_x || q)), are stretched for as long as they help; that is what
     makes them fast where several inputs are nearly alike.
@@ -68,7 +68,7 @@ def _divergences(rows: FloatArray, own: FloatArray, p: FloatArray) -> FloatArray
 
 
 def capacity_of_users(matrix: FloatArray, users: int, eta: float) -> Interval:
-    """Return the largest capacity of at most n of the inputs, in nats, between certain bounds.
+    """Return certified bounds on the largest capacity of at most n of the inputs, in nats.
 
     That of all inputs where n reaches the rank of the matrix. Else every set of n is tried, if there are few; if there
     are many, no more is certain than min(C, eta ln n), and no less than what the inputs tell that are best together.
@@ -91,7 +91,7 @@ def capacity_of_users(matrix: FloatArray, users: int, eta: float) -> Interval:
 
 
 def _spread_out(matrix: FloatArray, users: int) -> list[int]:
-    """Return n inputs, each as unlike the reports of those before it as can be."""
+    """Return n inputs, chosen greedily for the sum over outputs of their largest probability."""
     chosen = [int(np.argmax(matrix.max(axis=1)))]
     best = matrix[chosen[0]]
     while len(chosen) < users:
@@ -103,7 +103,7 @@ def _spread_out(matrix: FloatArray, users: int) -> list[int]:
 
 
 def matrix_leakage(matrix: FloatArray, users: int) -> Interval:
-    """Return ML, the largest sum over reports of the largest probability that any of n inputs gives them."""
+    """Return bounds on the largest ML of n of the inputs: the sum over outputs of their largest probability."""
     whole = float(matrix.max(axis=0).sum())
     if users >= len(matrix):
         return Interval(whole, whole)
@@ -118,7 +118,7 @@ def matrix_leakage(matrix: FloatArray, users: int) -> Interval:
 
 
 def matrix_success(matrix: FloatArray, prior: FloatArray) -> Interval:
-    """Return V, how often the best guess is right for users with a prior, between certain bounds.
+    """Return certified bounds on V, the success of the best guess, for users with a prior.
 
     Exact where all ways to give the likeliest users inputs of their own can be tried, or all are equally likely and the
     leakage is exact.

@@ -1,4 +1,4 @@
-"""How often the best guess of n users is right: exact suprema over all sources, for truth or noise.
+"""The success of the best guess of n users: exact suprema over all sources, for truth or noise.
 
 V = sum over reports y of max over users u of p_u Q(y|x_u), with a prior p over users. The users with the largest p have
 values of their own, as far as values go; a block of noise is worth most for the likeliest user whose value it contains.
@@ -20,7 +20,7 @@ from discreet.leakage.hits import HitDistribution
 
 
 class Sizes(NamedTuple):
-    """How many users there are, and how many values of each kind.
+    """The number of users, and of values of each kind.
 
     Attributes:
         users: n.
@@ -34,7 +34,7 @@ class Sizes(NamedTuple):
 
 
 def uniform_success(inputs: Inputs, hit: float, users: int) -> float:
-    """Return V for n users who are equally likely.
+    """Return V for n equally likely users.
 
     Args:
         inputs: the numbers, and how many values of each kind are in use.
@@ -45,12 +45,12 @@ def uniform_success(inputs: Inputs, hit: float, users: int) -> float:
 
 
 def leakage(inputs: Inputs, hit: float) -> float:
-    """Return ML, the sum over reports of the largest probability that any of the values in use gives them."""
+    """Return ML, the maximal leakage of the values in use: the sum over outputs of their largest probability."""
     return inputs.truth * inputs.clear + inputs.noisy + inputs.truth / inputs.inclusion * hit
 
 
 def success(inputs: Inputs, hits: FloatArray, prior: FloatArray) -> float:
-    """Return V for a prior.
+    """Return V for users with a prior.
 
     Args:
         inputs: the numbers, and how many values of each kind are in use.
@@ -73,7 +73,7 @@ def success(inputs: Inputs, hits: FloatArray, prior: FloatArray) -> float:
 
 
 def listed_success(inputs: Inputs, hits: HitDistribution | None, sizes: Sizes, listed: int) -> float:
-    """Return V_k, how often one of k guesses is right, for n users who are equally likely; at most.
+    """Return V_k, the success of k guesses, for n equally likely users; an upper bound if hits are not exact.
 
     Exact where the distribution of hits is and users spread evenly over the values. As many users as are listed may
     share a value in clear; the rest share the sensitive ones.

@@ -39,7 +39,7 @@ _TILES_PER_SUM = 4
 
 
 def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1) -> NDArray[np.int64]:
-    """Counts the ones in every column.
+    """Count the ones in every column.
 
     Args:
         rows: packed reports, shape ``(m, ceil(v/8))``.
@@ -76,7 +76,7 @@ def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1
 
 
 def transpose_tiles(rows: NDArray[np.uint8], size: int, *, threads: int | None = None) -> NDArray[np.uint32]:
-    """Turns packed reports into tiles.
+    """Turn packed reports into tiles.
 
     Args:
         rows: packed reports, shape ``(m, ceil(v/8))``.

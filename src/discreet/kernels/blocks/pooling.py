@@ -147,7 +147,7 @@ def _scatter(coefficients: NDArray[np.uint32], values: NDArray[np.float64], prim
 def _hash(
     coefficients: NDArray[np.uint32], first: int, count: int, prime: int, buckets: int, out: NDArray[np.uint32]
 ) -> None:
-    """Writes the buckets of the values from ``first`` on; some beyond ``count`` too, which nobody reads."""
+    """Write the buckets of the values from ``first`` on; some beyond ``count`` too, which nobody reads."""
     modulus = np.uint32(prime)
     head = 4 * _LANES
     _walk(coefficients, first, min(head, out.size), prime, out)
@@ -206,7 +206,7 @@ def _less(a: Any, b: Any, modulus: Any) -> Any:
 
 @compiled()
 def _reduce(out: NDArray[np.uint32], count: int, buckets: int) -> None:
-    """Takes the remainders of a division by g, as products: exact below 2^31 [Granlund, Montgomery 1994]."""
+    """Take the remainders of a division by g, as products: exact below 2^31 [Granlund, Montgomery 1994]."""
     shift = 31
     while (1 << (shift - 31)) < buckets:
         shift += 1

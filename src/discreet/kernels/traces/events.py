@@ -23,7 +23,7 @@ _SHORT = 48
 
 
 def group(owners: _Integers, size: int) -> tuple[_Ints, _Integers]:
-    """Lists the places of each owner, in order.
+    """List the places of each owner, in order.
 
     Args:
         owners: shape ``(m,)``, in 0..size - 1.
@@ -41,7 +41,7 @@ def group(owners: _Integers, size: int) -> tuple[_Ints, _Integers]:
 
 
 def order_rows(offsets: _Ints, places: _Integers, times: NDArray[Any]) -> None:
-    """Sorts the places of each row by time, in place; places of equal times keep their order.
+    """Sort the places of each row by time, in place; places of equal times keep their order.
 
     Args:
         offsets: shape ``(rows + 1,)``.
@@ -57,7 +57,7 @@ def order_rows(offsets: _Ints, places: _Integers, times: NDArray[Any]) -> None:
 
 
 def order_events(offsets: _Ints, events: _Integers, times: NDArray[Any]) -> None:
-    """Sorts the events of each row by time, and the times with them, in place; those of equal times keep their order.
+    """Sort the events of each row by time, and the times with them, in place; those of equal times keep their order.
 
     Args:
         offsets: shape ``(rows + 1,)``.
@@ -73,7 +73,7 @@ def order_events(offsets: _Ints, events: _Integers, times: NDArray[Any]) -> None
 
 
 def copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints) -> NDArray[Any]:
-    """Copies rows, or parts of them, one after the other.
+    """Copy rows, or parts of them, one after the other.
 
     Args:
         array: shape ``(m,)``.
@@ -89,7 +89,7 @@ def copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints) -> NDArray[Any
 
 
 def take_places(owners: _Integers, next_place: _Ints, stops: _Ints, places: _Ints) -> bool:
-    """Gives the next events of some rows the places that are next in their rows.
+    """Give the next events of some rows the places that are next in their rows.
 
     Args:
         owners: shape ``(m,)``, the row of each event.
@@ -104,7 +104,7 @@ def take_places(owners: _Integers, next_place: _Ints, stops: _Ints, places: _Int
 
 
 def rises_in_rows(owners: _Integers, times: NDArray[Any], latest: NDArray[Any]) -> bool:
-    """Says whether no event is earlier than one before it in its row.
+    """Say whether no event is earlier than one before it in its row.
 
     Args:
         owners: shape ``(m,)``, the row of each event.
@@ -115,7 +115,7 @@ def rises_in_rows(owners: _Integers, times: NDArray[Any], latest: NDArray[Any]) 
 
 
 def transitions(offsets: _Ints, events: _Integers, size: int, *, start: bool) -> _Ints:
-    """Numbers what happens in each row: its first event, and every step from one event to the next.
+    """Number what happens in each row: its first event, and every step from one event to the next.
 
     The first event x has the key x, the step from x to y the key (x + 1) * size + y.
 
@@ -134,7 +134,7 @@ def transitions(offsets: _Ints, events: _Integers, size: int, *, start: bool) ->
 
 
 def count_keys(offsets: _Ints, keys: _Ints) -> tuple[_Ints, _Ints, NDArray[np.int32]]:
-    """Counts the different keys of each row.
+    """Count the different keys of each row.
 
     Args:
         offsets: shape ``(rows + 1,)``.

@@ -79,7 +79,7 @@ class Problem:
 
 
 def scores_of_pairs(problem: Problem, probes: _Ints, owners: _Ints, *, threads: int | None = None) -> _Ints:
-    """Scores single pairs.
+    """Score single pairs.
 
     Args:
         problem: probes and candidates.
@@ -102,7 +102,7 @@ def scores_of_pairs(problem: Problem, probes: _Ints, owners: _Ints, *, threads: 
 def rank(
     problem: Problem, genuine: _Ints, thresholds: _Ints, pairs: tuple[_Ints, _Ints], *, threads: int | None = None
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]:
-    """Compares every probe's own candidate with all the others.
+    """Compare every probe's own candidate with all the others.
 
     Args:
         problem: probes and candidates.
@@ -135,7 +135,7 @@ def rank(
 
 
 def sum_steps(problem: Problem, thresholds: _Ints, values: _Floats, *, threads: int | None = None) -> _Floats:
-    """Sums a step function of the scores over all candidates.
+    """Sum a step function of the scores over all candidates.
 
     Args:
         problem: probes and candidates.
@@ -156,7 +156,7 @@ def sum_steps(problem: Problem, thresholds: _Ints, values: _Floats, *, threads: 
 
 
 def rows_per_task(rows: int) -> int:
-    """Returns how many probes one task takes; it does not depend on the threads."""
+    """Return how many probes one task takes; it does not depend on the threads."""
     return max(-(-rows // _MOST_TASKS), _LEAST_ROWS)
 
 

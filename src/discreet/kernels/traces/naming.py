@@ -22,7 +22,7 @@ _CROWDED = 8
 
 
 def chances_of_own(problem: Problem, genuine: _Ints, *, threads: int | None = None) -> _Floats:
-    """Returns how probably each probe's own candidate is named in one guess, ties broken at random.
+    """Return how probably each probe's own candidate is named in one guess, ties broken at random.
 
     Args:
         problem: probes and candidates; scores are plain sums, not worths of reports.

@@ -28,7 +28,7 @@ def digamma(x: float) -> float:
 
 @compiled()
 def take_atoms(genuine: Scores, impostors: Scores, k: int, light: int) -> tuple[Any, ...]:
-    """Takes out the values that hold so many scores that a k-th neighbour would be at distance 0.
+    """Take out the values that hold so many scores that a k-th neighbour would be at distance 0.
 
     Args:
         genuine: shape ``(n,)``.
@@ -65,7 +65,7 @@ def take_atoms(genuine: Scores, impostors: Scores, k: int, light: int) -> tuple[
 
 @compiled()
 def _distance(x: Any, scores: Scores, left: int, right: int, k: int) -> float:
-    """Returns how far the k-th nearest is, of those up to index ``left`` and from index ``right``."""
+    """Return how far the k-th nearest is, of those up to index ``left`` and from index ``right``."""
     found = 0.0
     for _ in range(k):
         if left < 0 or (right < scores.size and scores[right] - x < x - scores[left]):
@@ -79,7 +79,7 @@ def _distance(x: Any, scores: Scores, left: int, right: int, k: int) -> float:
 
 @compiled()
 def _reach_down(x: Any, scores: Scores, left: int, radius: float) -> int:
-    """Returns the first index within the radius, of those up to ``left``; ``left + 1`` if there is none."""
+    """Return the first index within the radius, of those up to ``left``; ``left + 1`` if there is none."""
     inside, step = left + 1, 1
     while inside - step >= 0 and float(x - scores[inside - step]) <= radius:
         inside -= step
@@ -96,7 +96,7 @@ def _reach_down(x: Any, scores: Scores, left: int, radius: float) -> int:
 
 @compiled()
 def _reach_up(x: Any, scores: Scores, right: int, radius: float) -> int:
-    """Returns the last index within the radius, of those from ``right``; ``right - 1`` if there is none."""
+    """Return the last index within the radius, of those from ``right``; ``right - 1`` if there is none."""
     inside, step = right - 1, 1
     while inside + step < scores.size and float(scores[inside + step] - x) <= radius:
         inside += step
@@ -113,7 +113,7 @@ def _reach_up(x: Any, scores: Scores, right: int, radius: float) -> int:
 
 @compiled()
 def _within(x: Any, scores: Scores, left: int, right: int, radius: float) -> tuple[int, float]:
-    """Returns how many are within the radius, and how far the farthest of them is."""
+    """Return how many are within the radius, and how far the farthest of them is."""
     first, last = _reach_down(x, scores, left, radius), _reach_up(x, scores, right, radius)
     farthest = 0.0
     if first <= left:
@@ -125,7 +125,7 @@ def _within(x: Any, scores: Scores, left: int, right: int, radius: float) -> tup
 
 @compiled()
 def fixed_sum(genuine: Scores, impostors: Scores, k: int) -> float:
-    """Returns the sum of ln nu_k - ln rho_k over the genuine scores.
+    """Return the sum of ln nu_k - ln rho_k over the genuine scores.
 
     Args:
         genuine: shape ``(n,)``, n > k, none of them more than k times.
@@ -145,7 +145,7 @@ def fixed_sum(genuine: Scores, impostors: Scores, k: int) -> float:
 
 @compiled()
 def generalized_sum(genuine: Scores, impostors: Scores, k: int) -> float:
-    """Returns the sum of ln nu - ln rho + psi(l) - psi(k) over the genuine scores, with one radius for both samples.
+    """Return the sum of ln nu - ln rho + psi(l) - psi(k) over the genuine scores, with one radius for both samples.
 
     The radius is the larger of the two distances to the k-th neighbours; l and k count the scores within it, and rho
     and nu are how far the farthest of those are. Arguments as for `fixed_sum`.
@@ -164,7 +164,7 @@ def generalized_sum(genuine: Scores, impostors: Scores, k: int) -> float:
 
 @compiled()
 def group_bins(genuine: NDArray[np.int64], least: int) -> NDArray[np.int64]:
-    """Groups consecutive bins until each group has ``least`` genuine scores; a bin that has them alone stays alone.
+    """Group consecutive bins until each group has ``least`` genuine scores; a bin that has them alone stays alone.
 
     Args:
         genuine: shape ``(b,)`` counts.
@@ -194,7 +194,7 @@ def group_bins(genuine: NDArray[np.int64], least: int) -> NDArray[np.int64]:
 
 @compiled()
 def counted_sum(genuine: NDArray[np.int64], impostors: NDArray[np.int64]) -> float:
-    """Returns the sum of X (psi(X) - psi(Y + 1)) over bins with counts X and Y."""
+    """Return the sum of X (psi(X) - psi(Y + 1)) over bins with counts X and Y."""
     total = 0.0
     for place in range(genuine.size):
         x, y = genuine[place], impostors[place]

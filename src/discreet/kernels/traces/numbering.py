@@ -35,7 +35,7 @@ _TAG, _NUMBER = np.uint64(0x7FFFFFFF), np.int64(0xFFFFFFFF)
 
 
 def room(slots: int) -> int:
-    """Returns how many names so many slots are for: a quarter stays empty, which keeps searches short.
+    """Return how many names so many slots are for: a quarter stays empty, which keeps searches short.
 
     Raises:
         DataError: if numbers would no longer fit into 32 signed bits.
@@ -46,7 +46,7 @@ def room(slots: int) -> int:
 
 
 def widened(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:
-    """Returns a larger array that begins with what is used of one."""
+    """Return a larger array that begins with what is used of one."""
     wider: NDArray[Any] = np.empty(size, array.dtype)
     wider[:used] = array[:used]
     return wider
@@ -61,7 +61,7 @@ class KeyTable:
         self._keys = np.empty(room(SMALLEST), np.int64)
 
     def number(self, keys: _Ints) -> _Numbers:
-        """Returns the ``(m,)`` numbers of keys, ``(m,)``, and learns those that are new."""
+        """Return the ``(m,)`` numbers of keys, ``(m,)``, and learns those that are new."""
         numbers, done = np.empty(keys.size, np.int32), 0
         while True:
             more, self.size = _number(keys[done:], self._slots, self._keys, self.size, numbers[done:])
@@ -77,7 +77,7 @@ class KeyTable:
         _refill(self._slots, self._keys[: self.size])
 
     def find(self, keys: _Ints, *, threads: int | None = None) -> _Numbers:
-        """Returns the ``(m,)`` numbers of keys, `ABSENT` for those that are not in the table."""
+        """Return the ``(m,)`` numbers of keys, `ABSENT` for those that are not in the table."""
         numbers = np.empty(keys.size, np.int32)
 
         def find(start: int, stop: int) -> None:
@@ -87,14 +87,14 @@ class KeyTable:
         return numbers
 
     def column(self) -> _Ints:
-        """Returns the ``(size,)`` keys in the order of their numbers."""
+        """Return the ``(size,)`` keys in the order of their numbers."""
         return self._keys[: self.size]
 
 
 def number_texts(
     texts: tuple[_Ints, _Bytes], slots: _Ints, names: tuple[_Ints, _Bytes], size: int, numbers: _Numbers
 ) -> tuple[int, int]:
-    """Numbers texts, those that are new from ``size`` on.
+    """Number texts, those that are new from ``size`` on.
 
     Args:
         texts: offsets ``(m + 1,)`` and the bytes of all texts.
@@ -111,12 +111,12 @@ def number_texts(
 
 
 def refill_texts(slots: _Ints, old: _Ints) -> None:
-    """Fills empty slots, at most 2^31 of them, with what other ones hold."""
+    """Fill empty slots, at most 2^31 of them, with what other ones hold."""
     _refill_texts(slots, old)
 
 
 def number_entries(indices: NDArray[np.integer[Any]], size: int) -> tuple[_Numbers, _Numbers]:
-    """Numbers the entries of a dictionary as rows first name them.
+    """Number the entries of a dictionary as rows first name them.
 
     Args:
         indices: shape ``(m,)``, in 0..size - 1.
