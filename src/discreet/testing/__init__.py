@@ -1,0 +1,73 @@
+"""The contract of a block mechanism, for the tests of whoever writes one.
+
+    from discreet.testing import CHECKS, check_mechanism
+
+    def test_my_response() -> None:
+        check_mechanism(MyResponse(Domain(range(5), sensitive=[1, 3]), epsilon=1.0))
+
+Domains must be small, up to about ten values, some sensitive and some not: what can be enumerated is. Where pytest runs
+the tests, ``@pytest.mark.parametrize("check", CHECKS)`` makes a test of each promise.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from discreet.errors import ParameterError
+from discreet.mechanisms import BlockMechanism
+from discreet.testing.counted import (
+    flaws_are_what_the_alphabet_lacks,
+    reports_survive_the_wire,
+    tallies_agree_and_merge,
+)
+from discreet.testing.drawn import (
+    blocks_follow_the_law,
+    members_and_noise_keep_their_rows,
+    reports_follow_the_channel,
+    words_tell_nothing,
+)
+from discreet.testing.enumerated import (
+    blocks_are_written_as_the_columns_say,
+    channel_equals_enumeration,
+    epsilon_is_kept,
+    estimate_is_unbiased,
+    inclusions_equal_enumeration,
+)
+from discreet.testing.outputs import Outputs, spell_out
+
+__all__ = ["CHECKS", "Outputs", "check_mechanism", "spell_out"]
+
+CHECKS: tuple[Callable[[BlockMechanism], None], ...] = (
+    blocks_are_written_as_the_columns_say,
+    inclusions_equal_enumeration,
+    flaws_are_what_the_alphabet_lacks,
+    channel_equals_enumeration,
+    epsilon_is_kept,
+    estimate_is_unbiased,
+    blocks_follow_the_law,
+    members_and_noise_keep_their_rows,
+    words_tell_nothing,
+    reports_follow_the_channel,
+    tallies_agree_and_merge,
+    reports_survive_the_wire,
+)
+"""What every block mechanism promises, a function each; it raises AssertionError with what must hold and what came."""
+
+
+def check_mechanism(mechanism: Any) -> None:
+    """Check everything that a block mechanism promises.
+
+    Args:
+        mechanism: over a small domain, at a moderate epsilon, so that draws can tell a wrong law from the right one.
+
+    Raises:
+        AssertionError: if a promise is broken; with the sentence of what must hold and what came.
+        ParameterError: if it is no block mechanism, or too large to be spelled out.
+
+    Example:
+        >>> import discreet
+        >>> check_mechanism(discreet.RandomizedResponse(discreet.Domain(range(4), sensitive=[1, 3]), 1.0))
+    """
+    if not isinstance(mechanism, BlockMechanism):
+        raise ParameterError(f"a block mechanism is needed, got {type(mechanism).__name__}.")
+    for check in CHECKS:
+        check(mechanism)

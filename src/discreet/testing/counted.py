@@ -1,0 +1,106 @@
+"""Checks of what becomes of reports: what no device can send, tallies, and files."""
+
+from dataclasses import replace
+from itertools import pairwise
+from math import prod
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from discreet.arrays import AnyArray
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Blocks, Column, Reports
+from discreet.errors import DataError, MismatchError
+from discreet.estimators import estimate
+from discreet.mechanisms import BlockMechanism
+from discreet.testing.broken import hold
+from discreet.testing.outputs import found_among, keys, spell_out
+
+_MOST_WRITTEN = 1 << 18
+_CUTS = (0, 1, 2, 700, 700, 2999, 3001)
+
+
+def flaws_are_what_the_alphabet_lacks(mechanism: BlockMechanism) -> None:
+    """Of all blocks that fit into the columns, those are flawed that the alphabet does not list."""
+    law = mechanism.law
+    blocks = _writable(law.columns)
+    possible = found_among(keys(blocks), keys(law.alphabet()[0])) >= 0
+    flawed = law.flaws(blocks)
+    hold(flawed.shape == possible.shape, f"flaws must be one per block, {possible.shape}, got {flawed.shape}.")
+    for wrong, told in ((flawed & possible, "sent must not be flawed"), (~flawed & ~possible, "not sent must be")):
+        count = np.count_nonzero(wrong)
+        hold(count == 0, f"blocks that can be {told} (flaws), {count} of {len(wrong)} are otherwise.")
+
+
+def _writable(columns: tuple[Column, ...]) -> Blocks:
+    """Return every row of entries within the columns' bounds; where they are too many, some, drawn evenly."""
+    entries = [column for column in columns for _ in range(column.width or 1)]
+    bounds = [column.bound or 1 << 8 * np.dtype(column.dtype).itemsize for column in entries]
+    total, rest = prod(bounds), np.arange(min(prod(bounds), _MOST_WRITTEN))
+    digits: list[AnyArray] = []
+    random = np.random.default_rng(1)
+    for bound in bounds:
+        if total > _MOST_WRITTEN:
+            digits.append(random.integers(0, bound, len(rest), dtype=np.uint64))
+            continue
+        rest, digit = np.divmod(rest, bound)
+        digits.append(digit)
+    found, at = {}, iter(digits)
+    for column in columns:
+        stacked = np.stack([next(at) for _ in range(column.width or 1)], axis=1).astype(column.dtype)
+        found[column.name] = stacked[:, 0] if column.width is None else stacked
+    return found
+
+
+def tallies_agree_and_merge(mechanism: BlockMechanism) -> None:
+    """A tally decodes to the mean of what its reports are worth; parts add up to the whole; strangers are refused."""
+    outputs, reports = spell_out(mechanism), _reports(mechanism)
+    whole = mechanism.tally(reports)
+    worths = outputs.worths[outputs.places(reports)]
+    off = abs(estimate(mechanism, whole, method="linear").frequencies - worths.mean(axis=0))
+    room = 1e-11 * (1 + abs(worths).mean(axis=0))
+    hold(bool((off <= room).all()), f"a tally must decode to the mean of its reports, it is {off.max():.2g} off.")
+    parts = [mechanism.tally(reports.part(start, stop)) for start, stop in pairwise(_CUTS)]
+    zero = mechanism.empty_tally()
+    hold(sum(parts) == whole, "tallies of parts must add up to the tally of the whole.")
+    hold(sum(reversed(parts), zero) == whole, "tallies must add up in any order, from the empty one.")
+    added = zero.support.copy(), zero.clear.copy()
+    mechanism.add_tally(reports, *added)
+    same = all(np.array_equal(one, other) for one, other in zip(added, (whole.support, whole.clear), strict=True))
+    hold(same, "add_tally must add what tally counts.")
+    try:
+        mechanism.tally(replace(reports, fingerprint="another plan"))
+    except MismatchError:
+        return
+    hold(False, "reports of another plan must be refused with a MismatchError, they were counted.")
+
+
+def reports_survive_the_wire(mechanism: BlockMechanism) -> None:
+    """Every report that can be made is the same after it was written and read, in every format."""
+    from discreet.io.files import read_reports, write_reports
+
+    one_of_each = replace(spell_out(mechanism).reports, simulated=True)
+    with TemporaryDirectory() as folder:
+        for suffix in ("parquet", "arrow", "jsonl"):
+            path = Path(folder) / f"reports.{suffix}"
+            try:
+                write_reports(path, mechanism, one_of_each)
+                found = read_reports(path, mechanism)
+            except DataError as error:
+                raise AssertionError(
+                    f"every report must be written and read as {suffix}, some are not: {error}"
+                ) from None
+            hold(_same(found, one_of_each), f"reports must be the same after {suffix}, they are others.")
+
+
+def _same(one: Reports, other: Reports) -> bool:
+    pairs = [(one.clear, other.clear), *((one.blocks[name], column) for name, column in other.blocks.items())]
+    if one.in_clear is not None or other.in_clear is not None:
+        pairs += [(np.asarray(one.in_clear), np.asarray(other.in_clear))]
+    return one.n == other.n and all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in pairs)
+
+
+def _reports(mechanism: BlockMechanism) -> Reports:
+    codes = np.random.default_rng(11).integers(0, mechanism.domain.size, _CUTS[-1])
+    return mechanism.obfuscate_codes(codes, random=SeededRandom(11))

@@ -1,0 +1,121 @@
+"""Checks without any sampling: the block law, the promise, the estimate and its errors, by enumeration."""
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.mechanisms import BlockMechanism
+from discreet.testing.broken import hold
+from discreet.testing.outputs import in_whole_numbers, keys, spell_out
+
+_DIGITS = 60
+
+
+def blocks_are_written_as_the_columns_say(mechanism: BlockMechanism) -> None:
+    """The alphabet lists every block once, with probabilities that add up to 1, in the columns that the law names."""
+    law = mechanism.law
+    blocks, weights = law.alphabet()
+    hold(law.size == max(mechanism.domain.sensitive_count, 1), f"the law must be over X_S, got size {law.size}.")
+    hold(
+        all(isinstance(weight, int | Fraction) and weight >= 0 for weight in weights) and sum(weights) == 1,
+        "the probabilities of the alphabet must be fractions of at least 0 that add up to 1.",
+    )
+    names = [column.name for column in law.columns]
+    hold(sorted(blocks) == sorted(names), f"the alphabet must have the columns {names}, got {sorted(blocks)}.")
+    for column in law.columns:
+        entries = blocks[column.name]
+        shape = (law.alphabet_size,) if column.width is None else (law.alphabet_size, column.width)
+        hold(
+            entries.dtype == column.dtype and entries.shape == shape,
+            f"column {column.name!r} must be {np.dtype(column.dtype)} of shape {shape}, got {entries.dtype} of shape "
+            f"{entries.shape}.",
+        )
+        hold(column.bound is None or int(entries.max()) < column.bound, f"column {column.name!r} must keep its bound.")
+    different = len(np.unique(keys(blocks)))
+    hold(different == law.alphabet_size, f"the {law.alphabet_size} blocks must differ, only {different} do.")
+
+
+def inclusions_equal_enumeration(mechanism: BlockMechanism) -> None:
+    """Pi and rho are those of the alphabet, exactly; rho only where nothing public was drawn for all reports."""
+    law = mechanism.law
+    blocks, weights = law.alphabet()
+    contained, (noise, denominator) = law.contains(blocks), in_whole_numbers(weights)
+    inclusions, conditional = _of_each(law.inclusions, law), _of_each(law.conditional_inclusions, law)
+    for x in range(law.size):
+        inside = int(noise[contained[:, x]].sum())
+        found = Fraction(inside, denominator)
+        hold(found == inclusions[x], f"pi of value {x} must be {found}, as enumerated, got {inclusions[x]}.")
+        for other in range(law.size):
+            both = Fraction(int(noise[contained[:, x] & contained[:, other]].sum()), inside)
+            hold(
+                other == x or any(law.conditional_variation) or both == conditional[other],
+                f"rho of value {other}, given {x}, must be {both}, as enumerated, got {conditional[other]}.",
+            )
+
+
+def _of_each(shares: tuple[Fraction, ...], law: Any) -> list[Fraction]:
+    return list(shares) * law.size if law.groups is None else [shares[group] for group in law.groups]
+
+
+def channel_equals_enumeration(mechanism: BlockMechanism) -> None:
+    """Every row of the spelled-out channel adds up to 1, and `channel` is that channel."""
+    outputs = spell_out(mechanism)
+    hold(
+        bool((outputs.numerators.sum(axis=1) == outputs.denominator).all()),
+        "the probabilities of a value's reports must add up to 1: a block law is missing blocks, or has too many.",
+    )
+    if not mechanism.clear_blocks:
+        away = abs(mechanism.channel().matrix - outputs.matrix).max()
+        hold(away < 1e-12, f"channel() must be what truth and noise make of the law, got one that is {away:.2g} off.")
+
+
+def epsilon_is_kept(mechanism: BlockMechanism) -> None:
+    """No report makes a sensitive value more than e^epsilon times likelier than any other; others go in clear.
+
+    From the sampler's integers, with 60 digits; the guarantee states what is realised, never less.
+    """
+    outputs, worst = spell_out(mechanism), Fraction(1)
+    least = outputs.numerators.min(axis=0)
+    for code in mechanism.domain.sensitive_codes:
+        own, promised = outputs.numerators[code], mechanism.promised_to(int(code))
+        caused = own > 0
+        hold(bool((least[caused] > 0).all()), f"every value must be able to cause what value {code} causes.")
+        ratio = max(Fraction(a, b) for a, b in zip(own[caused], least[caused], strict=True))
+        with localcontext() as context:
+            context.prec = _DIGITS
+            hold(
+                _decimal(ratio) <= Decimal(promised).exp(),
+                f"a report must make value {code} at most e^{promised!r} times likelier, got {float(ratio)!r} times.",
+            )
+        worst = max(worst, ratio)
+    _check_guarantee(mechanism, worst)
+    invertible = ~(outputs.numerators[mechanism.domain.sensitive_codes] > 0).any(axis=0)
+    told = (outputs.numerators[:, invertible] > 0).sum(axis=0)
+    hold(bool((told == 1).all()), "what no sensitive value causes must come from one value only.")
+
+
+def _check_guarantee(mechanism: BlockMechanism, worst: Fraction) -> None:
+    guarantee = mechanism.guarantee
+    with localcontext() as context:
+        context.prec = _DIGITS
+        exact = _decimal(worst).ln()
+    understated = mechanism.domain.sensitive_count > 0 and Decimal(guarantee.realised) < exact
+    hold(not understated, f"the guarantee must not state less than {exact:.17g}, got {guarantee.realised!r}.")
+    stated = guarantee.promised is None or exact * (1 - Decimal("1e-12")) <= Decimal(guarantee.realised) <= Decimal(
+        guarantee.promised
+    )
+    hold(stated, f"the guarantee must state {exact:.17g} and promise no less, got {guarantee.realised!r}.")
+
+
+def _decimal(ratio: Fraction) -> Decimal:
+    return Decimal(ratio.numerator) / Decimal(ratio.denominator)
+
+
+def estimate_is_unbiased(mechanism: BlockMechanism) -> None:
+    """For every true value, the linear estimate from one report is that value on average."""
+    outputs = spell_out(mechanism)
+    off = abs(outputs.matrix @ outputs.worths - outputs.aim)
+    room = 1e-11 * (1 + outputs.matrix @ abs(outputs.worths))
+    hold(bool((off <= room).all()), f"the linear estimate must be unbiased, got a bias of {off.max():.2g}.")

@@ -1,0 +1,243 @@
+"""The contract that others test their mechanisms by: ours keep it, and each check finds its faults."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import uniform_below
+from discreet.core.tally import Tally
+from discreet.errors import ParameterError
+from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, SubsetSelection
+from discreet.mechanisms.singletons import Singletons
+from discreet.mechanisms.subsets import Subsets
+from discreet.testing import CHECKS, check_mechanism, counted, drawn, enumerated, spell_out
+from laws import SMALL, Case, cases
+from refusals import refused
+
+DOMAIN = Domain(range(6), sensitive=[0, 2, 3, 5])
+SIZES = {name: SMALL[name] for name in ("1of7", "3of7", "5of5")}
+
+
+@pytest.mark.parametrize("case", cases(SIZES, (1.0,)), ids=str)
+@pytest.mark.parametrize("check", CHECKS)
+def test_our_mechanisms_keep_it(check: Callable[[BlockMechanism], None], case: Case) -> None:
+    check(case.mechanism)
+
+
+class UniformFromTheFirst(Singletons):
+    """Noise is never the last value."""
+
+    def _noise(self, n: int, random: Any) -> Any:
+        return uniform_below(self.size - 1, n, random)
+
+
+class NobodyContained(Singletons):
+    """A member gets a block of noise."""
+
+    def draw(self, members: Any, random: Any, out: Any) -> None:
+        super().draw(np.full(len(members), -1), random, out)
+
+
+class OneRowDown(Singletons):
+    """Rows of a batch are mixed up."""
+
+    def draw(self, members: Any, random: Any, out: Any) -> None:
+        super().draw(np.roll(members, 1), random, out)
+
+
+class NoWordsForMembers(Singletons):
+    """Words are drawn for noise only: how many says how many told the truth."""
+
+    def draw(self, members: Any, random: Any, out: Any) -> None:
+        noise = np.flatnonzero(members < 0)
+        out["symbol"][:] = members.astype(out["symbol"].dtype)
+        out["symbol"][noise] = uniform_below(self.size, len(noise), random).astype(out["symbol"].dtype)
+
+
+class TooMuchNoise(Singletons):
+    """States a pi that is not the sampler's, so that truth is told too often."""
+
+    @property
+    def inclusion(self) -> Fraction:
+        return Fraction(1, self.size) + Fraction(1, 1000)
+
+    def alphabet(self) -> Any:
+        return Singletons(self.size).alphabet()
+
+
+class WrongPairs(Singletons):
+    """States a rho that is not the sampler's."""
+
+    @property
+    def conditional_inclusion(self) -> Fraction:
+        return Fraction(1, 1000)
+
+
+class TwiceTheFirst(Singletons):
+    """Lists a block twice and another one not at all."""
+
+    def alphabet(self) -> Any:
+        blocks, weights = super().alphabet()
+        return {"symbol": np.maximum(blocks["symbol"], 1)}, weights
+
+
+class LessThanOne(Singletons):
+    """Lists probabilities that do not add up."""
+
+    def alphabet(self) -> Any:
+        blocks, weights = super().alphabet()
+        return blocks, weights - Fraction(1, 1 << 70)
+
+
+class BoundTooSmall(Singletons):
+    """Says of a column that it holds less than it does."""
+
+    @property
+    def columns(self) -> Any:
+        return tuple(replace(column, bound=self.size - 1) for column in super().columns)
+
+
+class FirstRefused(Singletons):
+    """Takes a block that devices send for a flaw."""
+
+    def flaws(self, blocks: Any) -> Any:
+        return blocks["symbol"] == 0
+
+
+class AnyOrder(Subsets):
+    """Takes members in any order, and twice."""
+
+    def flaws(self, blocks: Any) -> Any:
+        return np.zeros(len(blocks["members"]), dtype=np.bool_)
+
+
+class Hasty(RandomizedResponse):
+    """Every fifth report is of another value."""
+
+    def obfuscate_codes(self, codes: Any, *, random: Any = None) -> Any:
+        codes = np.where(np.arange(len(codes)) % 5 == 0, 0, codes)
+        return super().obfuscate_codes(codes, random=random)
+
+
+class Forgetful(RandomizedResponse):
+    """Counts the first half of a batch twice."""
+
+    def tally(self, reports: Any) -> Tally:
+        half = reports.n // 2
+        return super().tally(reports.part(0, half)) + super().tally(reports.part(0, reports.n - half))
+
+
+class Blind(RandomizedResponse):
+    """Counts reports of any plan."""
+
+    def tally(self, reports: Any) -> Tally:
+        return super().tally(replace(reports, fingerprint=self.fingerprint))
+
+
+class TwiceAdded(RandomizedResponse):
+    """Streams count what comes in clear twice."""
+
+    def add_tally(self, reports: Any, support: Any, clear: Any) -> None:
+        super().add_tally(reports, support, clear)
+        clear += clear.copy()
+
+
+class AnotherChannel(RandomizedResponse):
+    """Spells out that the truth is told a little more often."""
+
+    def channel(self) -> Channel:
+        return RandomizedResponse(self.domain, self.epsilon * 1.000001).channel()
+
+
+class Understated(RandomizedResponse):
+    """States a smaller epsilon than it realises."""
+
+    @property
+    def guarantee(self) -> Any:
+        return replace(super().guarantee, realised=np.nextafter(super().guarantee.realised, 0))
+
+
+def with_law(law: Any, mechanism: BlockMechanism | None = None) -> BlockMechanism:
+    """Return a mechanism whose law was replaced by one that says the same of itself."""
+    found = RandomizedResponse(DOMAIN, 1.0) if mechanism is None else mechanism
+    vars(found)["law"] = law
+    vars(found).pop("threshold")
+    return found
+
+
+def one_step_more() -> BlockMechanism:
+    """Return one that tells the truth once more in 2^64 times than it may."""
+    found = RandomizedResponse(DOMAIN, 1.0)
+    vars(found)["threshold"] += 1
+    return found
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a mechanism, which check finds it, and in which words."""
+
+    make: Callable[[], BlockMechanism]
+    check: Callable[[BlockMechanism], None]
+    words: str
+
+
+def of_law(law: type[Singletons], check: Callable[[BlockMechanism], None], words: str) -> Fault:
+    return Fault(lambda: with_law(law(4)), check, words)
+
+
+def of_kind(kind: type[BlockMechanism], check: Callable[[BlockMechanism], None], words: str) -> Fault:
+    return Fault(lambda: kind(DOMAIN, 1.0), check, words)
+
+
+FAULTS = {
+    "noise": of_law(UniformFromTheFirst, drawn.blocks_follow_the_law, "blocks of noise must follow the law"),
+    "member": of_law(NobodyContained, drawn.blocks_follow_the_law, "drawn for value 0 must be possible ones"),
+    "rows": of_law(OneRowDown, drawn.members_and_noise_keep_their_rows, "a block must contain its member"),
+    "words": of_law(NoWordsForMembers, drawn.words_tell_nothing, "5 of 5 take others"),
+    "pi": of_law(TooMuchNoise, enumerated.inclusions_equal_enumeration, "pi of value 0 must be 1/4"),
+    "pi, and so epsilon": of_law(TooMuchNoise, enumerated.epsilon_is_kept, "value 0 at most e\\^1.0 times"),
+    "rho": of_law(WrongPairs, enumerated.inclusions_equal_enumeration, "rho of value 1, given 0, must be 0"),
+    "rho, and so the estimate": of_law(WrongPairs, enumerated.estimate_is_unbiased, "must be unbiased"),
+    "blocks": of_law(TwiceTheFirst, enumerated.blocks_are_written_as_the_columns_say, "must differ, only 3 do"),
+    "weights": of_law(LessThanOne, enumerated.blocks_are_written_as_the_columns_say, "add up to 1"),
+    "bound": of_law(BoundTooSmall, enumerated.blocks_are_written_as_the_columns_say, "must keep its bound"),
+    "sent, but refused": of_law(FirstRefused, counted.flaws_are_what_the_alphabet_lacks, "must not be flawed"),
+    "refused by files": of_law(FirstRefused, counted.reports_survive_the_wire, "every report must be written and read"),
+    "never sent, but taken": Fault(
+        lambda: with_law(AnyOrder(4, 2), SubsetSelection(DOMAIN, 1.0, k=2)),
+        counted.flaws_are_what_the_alphabet_lacks,
+        "10 of 16 are otherwise",
+    ),
+    "others' values": of_kind(Hasty, drawn.reports_follow_the_channel, "reports of value 1 must follow the law"),
+    "second half": of_kind(Forgetful, counted.tallies_agree_and_merge, "must decode to the mean"),
+    "strangers": of_kind(Blind, counted.tallies_agree_and_merge, "reports of another plan must be refused"),
+    "streams": of_kind(TwiceAdded, counted.tallies_agree_and_merge, "add_tally must add what tally counts"),
+    "channel": of_kind(AnotherChannel, enumerated.channel_equals_enumeration, "channel\\(\\) must be"),
+    "guarantee": of_kind(Understated, enumerated.epsilon_is_kept, "the guarantee must not state less"),
+    "threshold": Fault(one_step_more, enumerated.epsilon_is_kept, "value 0 at most e\\^1.0 times"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_faults_are_found(fault: Fault) -> None:
+    with pytest.raises(AssertionError, match=fault.words):
+        fault.check(fault.make())
+    with pytest.raises(AssertionError):
+        check_mechanism(fault.make())
+
+
+def test_every_check_finds_a_fault() -> None:
+    assert {fault.check for fault in FAULTS.values()} == set(CHECKS)
+
+
+def test_what_cannot_be_checked_is_refused() -> None:
+    assert "got Channel" in refused(ParameterError, lambda: check_mechanism(Channel([[0.5, 0.5], [0.4, 0.6]])))
+    large = RandomizedResponse(Domain(range(2000), sensitive=range(1500)), 1.0)
+    assert "smaller domain" in refused(ParameterError, lambda: spell_out(large))
+    alike = RandomizedResponse(DOMAIN, 12.0)
+    assert "smaller epsilon" in refused(ParameterError, lambda: drawn.reports_follow_the_channel(alike))
