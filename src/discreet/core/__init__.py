@@ -1,1 +1,1 @@
-"""The nouns; NumPy only."""
+"""Core classes: domains, reports, tallies, estimates, guarantees, random sources. They need NumPy only."""

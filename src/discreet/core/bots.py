@@ -1,4 +1,4 @@
-"""Bots: values that stand for secrets of one user only [ULDP, section 5].
+"""Bots: sensitive values that stand for the secrets of single users [ULDP, section 5].
 
 A personalized mechanism works over an extended domain: the values, and then one bot per tag. Everybody may see the
 bots; which value of which user became which bot stays on her device.
@@ -20,7 +20,7 @@ SIGN = "⊥"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WithBots:
-    """A label space with one bot per tag after its labels.
+    """A label space followed by one bot per tag.
 
     No value encodes to a bot: devices put bots in the place of codes themselves.
 
@@ -33,7 +33,7 @@ class WithBots:
     tags: Sequence[str]
 
     def __post_init__(self) -> None:
-        """Refuse tags that cannot be told apart.
+        """Refuse tags that repeat or look alike.
 
         Raises:
             ParameterError: if there are none, or they are not different texts, or the space has bots already.
@@ -44,15 +44,15 @@ class WithBots:
 
     @property
     def size(self) -> int:
-        """How many labels and bots there are."""
+        """Number of labels and bots."""
         return self.space.size + len(self.tags)
 
     def encode(self, values: Any) -> IntArray:
-        """Return ``(n,)`` codes of values; see the space's own."""
+        """Return ``(n,)`` codes of values; see the space without bots."""
         return self.space.encode(values)
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return one column of names: those of the labels, and the tags after a sign."""
+        """Return one column of names: those of the labels, and for bots the tags after a sign."""
         codes = np.asarray(codes)
         bots = codes >= self.space.size
         spelled = np.empty(len(codes), dtype=object)

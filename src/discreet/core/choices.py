@@ -1,4 +1,4 @@
-"""Names that are chosen from a list: one that is not on it is refused, with the list and the likeliest one meant."""
+"""Choices from lists of names: an unknown name is refused with the list and the most similar name."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -8,7 +8,7 @@ from discreet.errors import ParameterError
 
 
 def checked_choice(what: str, given: object, known: Iterable[str]) -> str:
-    """Return ``given`` if it is one of the known names.
+    """Return a name from a list, or refuse it.
 
     Args:
         what: what is chosen, as the argument is called.
@@ -25,6 +25,6 @@ def checked_choice(what: str, given: object, known: Iterable[str]) -> str:
 
 
 def meant(given: object, known: Iterable[str]) -> str:
-    """Return "; did you mean ...?" as the end of a refusal without its full stop; empty if nothing is near."""
+    """Return "; did you mean ...?", the end of a refusal without its full stop; empty if no name is similar."""
     near = get_close_matches(given, list(known), 1) if isinstance(given, str) else []
     return f"; perhaps {near[0]!r} was meant" if near else ""

@@ -1,4 +1,4 @@
-"""Reads a column of values from whatever holds it: NumPy, pandas, polars, Arrow or a plain sequence.
+"""Columns of values from any holder: NumPy, pandas, polars, Arrow or a plain sequence.
 
 Numbers come out as a NumPy array; text as a list where it came in Python's or NumPy's own hands, so that a device needs
 no more than these, and as an Arrow array where a library of tables holds it. What libraries say of values they cannot
@@ -78,7 +78,7 @@ def text(values: Any, wanted: str = "values") -> Any:
 
 
 def listed(values: Any, wanted: str = "values") -> list[Any] | None:
-    """Return a column that Python or NumPy holds as a list, of texts and maybe of other things; None for any other.
+    """Return a column in Python or NumPy as a list of texts, maybe with other objects; None for any other column.
 
     Raises:
         DataError: if it is no column, or cannot hold text.
@@ -99,7 +99,7 @@ def listed(values: Any, wanted: str = "values") -> list[Any] | None:
 
 
 def places_of_other(plain: list[Any], rows: Iterable[int], wanted: str = "values") -> list[int]:
-    """Return which of some rows of a list are missing, where the others are text.
+    """Return which of some rows of a list of texts are missing.
 
     Raises:
         DataError: if one is neither; it says how many and where.
@@ -132,7 +132,7 @@ def marks(values: Any, wanted: str) -> AnyArray:
 
 
 def reals(values: Any, wanted: str) -> FloatArray:
-    """Return an array of any shape as float64; text is no number, and what a mask hides is none.
+    """Return an array of any shape as float64; text is refused, and so are masked entries.
 
     Raises:
         ParameterError: if it holds anything but real numbers.
@@ -169,7 +169,7 @@ def absent(values: Any, wanted: str = "values") -> BoolArray:
 
 
 def unmasked(array: AnyArray, wanted: str) -> AnyArray:
-    """Return a plain array; what a masked array hides is missing, and refused."""
+    """Return an array without mask; masked entries are missing, and refused."""
     if isinstance(array, np.ma.MaskedArray):
         hidden = np.ma.getmaskarray(array)
         if hidden.any():
@@ -274,12 +274,12 @@ def _described(column: AnyArray) -> str:
 
 
 def missing_message(count: int, total: int, row: int, wanted: str = "values") -> str:
-    """Say how many values are missing and where the first one is, never what surrounds it."""
+    """Return a message with the number of missing values and the place of the first one, without any value."""
     return f"{count} of {total} {wanted} are missing (first at row {row}); fill them in or filter them out."
 
 
 def outside_message(count: int, total: int, row: int) -> str:
-    """Say how many values are not in the domain and where the first one is."""
+    """Return a message with the number of values outside the domain and the place of the first one."""
     return (
         f"{count} of {total} values are not in the domain (first at row {row}); extend the domain or filter them out."
     )

@@ -1,4 +1,4 @@
-"""The values that a collection is about, and which of them are sensitive."""
+"""Domains: the values of a plan, and its sensitive values."""
 
 import hashlib
 import json
@@ -25,13 +25,13 @@ _LARGEST = 1 << 31
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Domain:
-    """Categories with labels, codes 0..|X| - 1, and the sensitive subset X_S.
+    """The values of a plan: labels, codes 0..|X| - 1, and the sensitive subset X_S.
 
     Integers, products and grids are never spelled out, so |X| may be ten million.
 
     Args:
         labels: integers (a range costs nothing) or text, all different.
-        sensitive: what needs protection: labels, a ``(|X|,)`` boolean mask, a predicate on labels, or for products
+        sensitive: the sensitive values: labels, a ``(|X|,)`` boolean mask, a predicate on labels, or for products
             one pattern or a list of patterns; None means every value (plain LDP).
         allow_unprotected: accept that no value is sensitive, so that everything is reported in clear.
 
@@ -186,7 +186,7 @@ class Domain:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Digest of the labels and of what is sensitive."""
+        """Digest of the labels and of the sensitive subset."""
         mask = "all" if self._mask is None else hashlib.sha256(np.packbits(self._mask).tobytes()).hexdigest()
         spelled = json.dumps([self.space.describe(), mask], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(spelled.encode()).hexdigest()
@@ -293,7 +293,7 @@ class Domain:
 
 
 def checked_domain(given: object) -> Domain:
-    """Return ``given`` if it is a domain.
+    """Return a domain, or refuse any other object.
 
     Raises:
         ParameterError: if not.

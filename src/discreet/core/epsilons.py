@@ -1,4 +1,4 @@
-"""A promise of its own for each sensitive value: what a user says of it, turned into groups."""
+"""Groups of sensitive values with one promise each: from the epsilon of every value to groups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ _LARGE = 1 << 1000
 
 
 class GroupEpsilons(tuple[float, ...]):
-    """The epsilons of groups, ascending, that know whose they are: ``groups``, ``(v,)``; may be said again."""
+    """The epsilons of groups, ascending, with the group of each sensitive value, ``groups``: ``(v,)``."""
 
     groups: IntArray
 
     @classmethod
     def of(cls, groups: "EpsilonGroups") -> "GroupEpsilons":
-        """Return those of groups."""
+        """Return the epsilons of groups with the groups of the values."""
         made = cls(groups.epsilons)
         made.groups = groups.groups
         return made
@@ -39,7 +39,7 @@ class GroupEpsilons(tuple[float, ...]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpsilonGroups:
-    """The epsilon_x of every sensitive value.
+    """The groups of sensitive values and the epsilon_x of each group.
 
     Attributes:
         epsilons: the different ones, ascending, in nats.
@@ -51,7 +51,7 @@ class EpsilonGroups:
 
     @classmethod
     def of(cls, domain: Domain, epsilon: float, said: PerValueEpsilons) -> "EpsilonGroups":
-        """Read what is promised to each sensitive value.
+        """Return the groups that follow from the epsilon of every sensitive value.
 
         Args:
             domain: the values and which of them are sensitive.
@@ -99,18 +99,18 @@ class EpsilonGroups:
 
     @property
     def said(self) -> GroupEpsilons:
-        """The epsilons of the groups, which know whose they are."""
+        """The epsilons of the groups, in a form that `of` accepts again."""
         return GroupEpsilons.of(self)
 
     @property
     def counts(self) -> list[int]:
-        """How many values have each epsilon."""
+        """Number of values in each group."""
         counts: list[int] = tallied(self.groups).tolist()
         return counts
 
 
 def tallied(groups: AnyArray) -> IntArray:
-    """Return how often each group comes, without a wide copy of them all."""
+    """Return the number of values in each group, without a wide copy of the column."""
     counts = np.zeros(int(groups.max()) + 1, dtype=np.int64)
     for start in range(0, len(groups), _STRETCH):
         counts += np.bincount(groups[start : start + _STRETCH], minlength=len(counts))
@@ -118,7 +118,7 @@ def tallied(groups: AnyArray) -> IntArray:
 
 
 def picked(table: AnyArray, groups: AnyArray) -> AnyArray:
-    """Return ``table[groups]``, without a wide copy of all groups."""
+    """Return ``table[groups]``, without a wide copy of the column of groups."""
     found = np.empty(len(groups), dtype=table.dtype)
     for start in range(0, len(groups), _STRETCH):
         found[start : start + _STRETCH] = table[groups[start : start + _STRETCH]]

@@ -1,4 +1,4 @@
-"""An estimated distribution, with errors that belong to the estimator that made it."""
+"""Estimates of a distribution, with the errors of their estimator."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,7 @@ DEFAULT_LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Estimate:
-    """Estimated frequencies of the domain's values.
+    """The estimated frequencies of a domain's values, with their errors.
 
     Attributes:
         domain: the values.
@@ -160,7 +160,7 @@ class Estimate:
     def plot(
         self, level: float | None = None, *, simultaneous: bool = False, truth: Any = None, largest: int = 40
     ) -> Any:
-        """Return an Altair chart: frequencies with intervals, if the method states any, sensitive values marked.
+        """Return an Altair chart of frequencies with intervals, if the method states any; sensitive values are marked.
 
         Args:
             level: confidence of the intervals; None for 0.95 where there are any.
@@ -173,14 +173,14 @@ class Estimate:
         return frequency_chart(self.panel(title, codes, level=level, simultaneous=simultaneous, truth=truth))
 
     def largest(self, count: int, truth: Any = None) -> IntArray:
-        """Return the codes of the ``count`` most frequent values (by the truth where it is given), in falling order."""
+        """Return the codes of the ``count`` most frequent values, by the truth if it is passed, in falling order."""
         ranked = self.frequencies if truth is None else np.asarray(truth)
         return np.argsort(-ranked, kind="stable")[: checked_whole("count", count, 0)]
 
     def panel(
         self, title: str, codes: IntArray, *, level: float | None = None, simultaneous: bool = False, truth: Any = None
     ) -> Panel:
-        """Return what a chart of the given values shows."""
+        """Return the contents of a chart of these values."""
         columns = {name: column[codes] for name, column in self.columns(level, simultaneous=simultaneous).items()}
         known = None if truth is None else np.asarray(truth, dtype=np.float64)[codes]
         confidence = DEFAULT_LEVEL if level is None else level
@@ -190,7 +190,7 @@ class Estimate:
 def score_ends(
     frequencies: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: int, z: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the p at which an estimate is z standard deviations away: (p_hat - p)^2 = z^2 (A + B p - p^2) / n.
+    """Return the ends of score intervals: p with (p_hat - p)^2 = z^2 (A + B p - p^2) / n.
 
     Args:
         frequencies: ``(|X|,)`` p_hat.
@@ -210,7 +210,7 @@ def score_ends(
 
 
 def _sigmas(tail: float) -> float:
-    """Return how many standard deviations a normal number exceeds with probability ``tail``."""
+    """Return the standard score that a normal number exceeds with probability ``tail``."""
     return -NormalDist().inv_cdf(tail)
 
 

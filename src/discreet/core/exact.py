@@ -1,4 +1,4 @@
-"""Exact arithmetic at the one place where a promise becomes integers.
+"""Exact arithmetic of promises: from epsilon to the integers of the sampler, and back.
 
 The truth-or-noise law meets epsilon with equality when s / (1 - s) = pi (e^eps - 1) [ULDP; DESIGN section 1]. A sampler
 works with integers over 2^64, so s is rounded *down*: what is realised is at most what was promised, and it is the
@@ -22,7 +22,7 @@ _QUOTED = 64
 
 
 def real_number(given: object) -> float:
-    """Return ``given`` as a float; nan if it is no real number, inf if it is too large for one."""
+    """Return a number as a float; nan if it is no real number, inf if it is too large for one."""
     if not isinstance(given, Real) or isinstance(given, bool):
         return nan
     try:
@@ -32,7 +32,7 @@ def real_number(given: object) -> float:
 
 
 def shown(given: object) -> str:
-    """Return how a refusal quotes a parameter: numbers and short texts as they are, anything else by its type."""
+    """Return the form in which a refusal quotes a parameter: numbers and short texts as such, others by type."""
     if isinstance(given, Integral) and int(given).bit_length() > _QUOTED:
         return f"an integer of {int(given).bit_length()} bits"
     short = isinstance(given, str) and len(given) <= _QUOTED
@@ -56,7 +56,7 @@ def checked_epsilon(epsilon: object) -> float:
 
 
 def refuse_silence(epsilon: float, threshold: float) -> None:
-    """Refuse an epsilon for which S, or what it is about, is below 1: the truth would never be told.
+    """Refuse an epsilon for which S, or another threshold, is below 1, so that no report tells the truth.
 
     Raises:
         ParameterError: if so.
@@ -77,7 +77,7 @@ def exponential_below(epsilon: float) -> Fraction:
 
 
 def noise_weight(epsilon: float) -> Fraction:
-    """Return beta = 1 / (e^epsilon - 1), over 2^400 and rounded down: the noise that epsilon takes for each truth.
+    """Return beta = 1 / (e^epsilon - 1), over 2^400 and rounded down: the odds of noise against truth.
 
     The same on every machine, which no exponential of doubles is.
     """
@@ -106,7 +106,7 @@ def likelihood_ratio(threshold: int, inclusion: Fraction) -> Fraction:
 
 
 def logarithm(ratio: Fraction) -> float:
-    """Return ln(ratio) from an exact fraction of any size, rounded up: what is stated of a leak is never too little.
+    """Return ln(ratio) of an exact fraction of any size, rounded up, so that no leak is understated.
 
     An epsilon that ln(ratio) does not exceed, it does not exceed after rounding either.
     """
@@ -122,12 +122,12 @@ def logarithm(ratio: Fraction) -> float:
 
 
 def checked_n(n: object) -> int:
-    """Return ``n`` if it can be a number of reports."""
+    """Return a number of reports, or refuse it."""
     return checked_whole("n", n)
 
 
 def checked_whole(name: str, given: object, least: int = 1, most: int = (1 << 63) - 1) -> int:
-    """Return a whole number, called by its name where it is none, or not in least..most.
+    """Return an integer in least..most, or refuse it under its name.
 
     Raises:
         ParameterError: if so.

@@ -1,4 +1,4 @@
-"""What a mechanism promises, in a form that can be printed and checked."""
+"""Guarantees: the promise of a mechanism and its realised epsilon."""
 
 from dataclasses import dataclass
 from math import exp
@@ -12,17 +12,17 @@ ONE_SIDED = "one-sided: a report makes x at most e^epsilon_x times likelier than
 """The reading of an epsilon_x per sensitive value x that is promised and verified."""
 
 NOT_TWO_SIDED = "the two-sided reading, min(epsilon_x, epsilon_x'), is stricter and does not hold"
-"""The reading that is not, wherever promises differ."""
+"""The reading of an epsilon_x per sensitive value that is not promised, wherever promises differ."""
 
 
 LARGE_EPSILON = 4.0
-"""Beyond this an epsilon is told in odds too."""
+"""Epsilon above which a guarantee is also stated in odds, in nats."""
 
 _CERTAIN = 30.0
 
 
 def in_odds(epsilon: float) -> str:
-    """Return in one sentence what a large epsilon means to somebody who suspects a value; empty up to 4 nats.
+    """Return a sentence on what a large epsilon does to the odds of a suspicion; empty up to 4 nats.
 
     Args:
         epsilon: in nats; may be infinite.
@@ -42,12 +42,12 @@ def in_odds(epsilon: float) -> str:
 
 
 class GroupPromise(NamedTuple):
-    """What is promised to sensitive values that have one promise in common.
+    """The promise to one group of sensitive values.
 
     Attributes:
         promised: their epsilon_x, in nats.
         realised: epsilon_x of the integers that the sampler uses, in nats; never above ``promised``.
-        values: how many values.
+        values: number of values in the group.
     """
 
     promised: float
@@ -57,17 +57,17 @@ class GroupPromise(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """A privacy guarantee.
+    """The guarantee of a mechanism: its notion, its promise and its realised epsilon.
 
     Attributes:
         notion: ``"LDP"`` (every value is sensitive), ``"ULDP"`` (utility-optimized: only X_S is protected) or
             ``"none"``.
-        domain: X, and X_S in it; what a report can say of X_S, it says as a block (Y_P).
-        promised: epsilon asked for, in nats; None if nothing was promised (an explicit channel).
+        domain: X with its sensitive values X_S; protected outputs Y_P are the blocks.
+        promised: epsilon, in nats; None if there is no promise (an explicit channel).
         realised: epsilon of the integers that the sampler uses, in nats; never above ``promised``.
-        tags: for a personalized mechanism, how many bots stand for values that only one user holds secret; else 0.
-        groups: where sensitive values have promises of their own, those; ``promised`` and ``realised`` are then for all
-            of them together, and the largest.
+        tags: number of bots of a personalized mechanism; else 0.
+        groups: the promises to groups of sensitive values, if these differ; ``promised`` and ``realised`` are then the
+            largest ones.
 
     Example:
         >>> import discreet as dc
@@ -95,7 +95,7 @@ class Guarantee:
 
     @property
     def sensitive_names(self) -> str:
-        """X_S by name, as far as it is short."""
+        """Names of X_S; of many, the first ones and the number of the others."""
         shown = self.domain.names(self.domain.sensitive_codes[:_MOST_NAMES])
         more = self.sensitive_count - len(shown)
         return "; ".join(shown) + (f"; and {more} more" if more else "")

@@ -1,4 +1,4 @@
-"""Label spaces: how values are named, and how a column of values becomes a column of codes.
+"""Label spaces: the names of values, and the codes of a column of values.
 
 A label space knows its size, encodes values to codes 0..size - 1 (``OUTSIDE`` and ``MISSING`` mark the others), and
 names codes. Here are the flat ones, integers and text; others are `discreet.core.products` and `discreet.core.grids`.
@@ -21,15 +21,15 @@ from discreet.errors import DataError, ParameterError
 
 
 class LabelSpace(Protocol):
-    """What a domain needs to know of its labels."""
+    """The interface of label spaces: labels, their codes, and a description for fingerprints."""
 
     @property
     def size(self) -> int:
-        """How many labels there are."""
+        """Number of labels."""
         ...
 
     def encode(self, values: Any) -> IntArray:
-        """Return ``(n,)`` codes; OUTSIDE or MISSING where there is none."""
+        """Return ``(n,)`` codes; OUTSIDE for values without a label, MISSING for missing ones."""
         ...
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
@@ -72,7 +72,7 @@ class Integers:
 
     @property
     def size(self) -> int:
-        """How many labels there are."""
+        """Number of labels."""
         return len(self.labels)
 
     def encode(self, values: Any) -> IntArray:
@@ -99,7 +99,7 @@ class Texts:
 
     @property
     def size(self) -> int:
-        """How many labels there are."""
+        """Number of labels."""
         return len(self.labels)
 
     def encode(self, values: Any) -> IntArray:

@@ -1,4 +1,4 @@
-"""Where randomness comes from: 64-bit words of AES-256 in counter mode.
+"""Random sources: 64-bit words of AES-256 in counter mode.
 
 A mechanism is handed a `RandomSource` and turns its words into coins by comparing integers, so that every probability
 is an exact fraction. The secure source takes its key from the operating system; the seeded one, for simulation only,
@@ -24,7 +24,7 @@ from discreet.errors import ParameterError
 WORD_BITS = 64
 WORD_RANGE = 1 << WORD_BITS
 KEY_CALLS, KEY_BYTES = 1 << 16, 1 << 30
-"""A secure key is thrown away after so many calls, or so many bytes."""
+"""Calls, and bytes, after which a secure key is replaced."""
 
 _ZEROS = memoryview(bytes(1 << 19))
 _WORD = np.dtype("<u8")
@@ -33,7 +33,7 @@ _PREFIX = 4
 
 
 class RandomSource(Protocol):
-    """Hands out words, independent and uniform over 0..2^64 - 1."""
+    """A source of independent 64-bit words, uniform over 0..2^64 - 1."""
 
     @property
     def secure(self) -> bool:
@@ -76,7 +76,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class SecureRandom:
-    """Unpredictable words, keyed from the operating system.
+    """A source of unpredictable words, with keys from the operating system.
 
     Every thread has a stream of its own, and a process that was forked takes a new key before its first word: two
     processes never share noise. A key serves 2^16 calls or 2^30 bytes and is then replaced, so that whoever reads the
@@ -111,7 +111,7 @@ class SecureRandom:
 
 
 class _Key:
-    """A secure key in use: of which process, and for how many calls and bytes more."""
+    """A secure key in use: its process, and the calls and bytes that it may still serve."""
 
     __slots__ = ("bytes", "calls", "process", "stream")
 
@@ -121,7 +121,7 @@ class _Key:
 
 
 class SeededRandom:
-    """Reproducible words for simulations and tests; never for people's reports.
+    """A source of reproducible words for simulations and tests; never for people's reports.
 
     Args:
         seed: any integer; the same seed gives the same words on every machine.
@@ -147,7 +147,7 @@ class SeededRandom:
 
 
 def fresh_words(random: RandomSource, n: int) -> WordArray:
-    """Return ``(n,)`` words of a source: the one door that every draw goes through.
+    """Return ``(n,)`` words of a source, checked; every draw goes through this function.
 
     Raises:
         ParameterError: if the source hands out anything else. Narrower, signed or floating numbers would pass for
@@ -174,14 +174,14 @@ def _form(words: object) -> str:
 
 
 class _Seen:
-    """What a source that somebody else wrote handed out: at first, and last."""
+    """The first and the last words of another author's source."""
 
     def __init__(self) -> None:
         self._starts: tuple[list[int], list[int]] = [], []
         self._last: WordArray | None = None
 
     def check(self, words: WordArray) -> None:
-        """Refuse memory that was handed out before, and words that were."""
+        """Refuse memory or words that the source returned before."""
         # Only while the last array is held can no other one lie where it lay.
         if self._last is not None and np.may_share_memory(self._last, words):
             raise ParameterError(
@@ -203,7 +203,7 @@ def _begin_alike(one: list[int], other: list[int]) -> bool:
 
 
 class GuardedRandom:
-    """A source that somebody else wrote, checked: its words are compared with those before, and copied.
+    """A guard round another author's random source: its words are compared with earlier ones, and copied.
 
     Args:
         source: what hands out words.
@@ -237,7 +237,7 @@ def _seen_of(source: RandomSource) -> _Seen:
 
 
 def checked_source(random: RandomSource | None) -> RandomSource:
-    """Return a fresh secure source for None, and a source that somebody else wrote behind a guard.
+    """Return a new secure source for None, and another author's source behind a guard.
 
     Raises:
         ParameterError: if it is no random source, or a class instead of an instance.
@@ -258,7 +258,7 @@ def checked_source(random: RandomSource | None) -> RandomSource:
 
 
 def toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
-    """Toss ``n`` coins that land True with probability ``threshold / 2^64`` exactly.
+    """Draw ``n`` coins that are True with probability ``threshold / 2^64`` exactly.
 
     Args:
         n: how many.

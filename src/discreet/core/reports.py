@@ -1,4 +1,4 @@
-"""Batches of reports: what leaves the devices."""
+"""Reports: batches of blocks and values in clear, as they leave the devices."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ _MOST_REPORTS = 1 << 62
 _MASKED: type = np.ma.MaskedArray
 
 CLEAR = "clear"
-"""Name of the column that holds the code of a value told in clear."""
+"""Name of the column of codes of values in clear."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How one column of a block is written down.
+    """The format of one column of a block.
 
     Attributes:
         name: the field's name on the wire.
@@ -53,15 +53,15 @@ def smallest_unsigned(bound: int) -> np.dtype[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reports:
-    """A batch of reports of one mechanism, in columns; row i is the report of the i-th value.
+    """A batch of reports of one mechanism, in columns; row i is the report on the i-th value.
 
     Attributes:
-        fingerprint: marks the plan they belong to.
-        n: how many reports.
-        in_clear: ``(n,)`` booleans, which reports give a value in clear; None if none does.
-        clear: those values' codes, in the order of the rows.
-        blocks: columns of the blocks, in the order of the rows that carry one.
-        simulated: whether a seeded source made them, so that they protect nobody.
+        fingerprint: of the plan.
+        n: number of reports.
+        in_clear: ``(n,)`` booleans, which reports state a value in clear; None if none does.
+        clear: ``(F,)`` codes of these values, in the order of the rows.
+        blocks: columns of the blocks, in the order of the rows with a block.
+        simulated: whether the noise is from a seeded source, so that it protects nobody.
 
     Example:
         >>> import discreet as dc
@@ -80,7 +80,7 @@ class Reports:
     simulated: bool = False
 
     def __post_init__(self) -> None:
-        """Make the columns read-only; what is in them is for the mechanism to judge.
+        """Make the columns read-only; their contents are for the mechanism to judge.
 
         Raises:
             DataError: if they are no columns of integers, or do not fit together.
@@ -110,17 +110,17 @@ class Reports:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the columns take."""
+        """Size of the columns, in bytes."""
         mask = 0 if self.in_clear is None else self.in_clear.nbytes
         return self.clear.nbytes + mask + sum(column.nbytes for column in self.blocks.values())
 
     @property
     def block_count(self) -> int:
-        """How many rows carry a block."""
+        """Number of rows with a block."""
         return block_count(self.blocks)
 
     def part(self, start: int, stop: int) -> Self:
-        """Return the reports of rows start..stop - 1 as a batch of their own."""
+        """Return the reports of rows start..stop - 1 as a batch."""
         start, stop, _ = slice(start, stop).indices(self.n)
         stop = max(start, stop)
         if self.in_clear is None:
@@ -179,7 +179,7 @@ def _sealed_blocks(blocks: object, lengths: tuple[int, int]) -> Blocks:
 
 
 def is_plain(array: object, kinds: str = "iu", axes: int = 1) -> bool:
-    """Return whether this is an array of these kinds of numbers, none of them masked, of at most so many axes."""
+    """Return whether this is an unmasked NumPy array of these kinds of numbers, with at most so many axes."""
     return (
         isinstance(array, np.ndarray)
         and array.dtype.kind in kinds
@@ -189,7 +189,7 @@ def is_plain(array: object, kinds: str = "iu", axes: int = 1) -> bool:
 
 
 def check_header(fingerprint: object, n: object, simulated: object) -> None:
-    """Refuse what cannot be said of a batch of reports.
+    """Refuse a fingerprint, a number of reports or a mark of simulation that is none.
 
     Raises:
         DataError: if there is no fingerprint, n is no number of reports, or it is not said whether they are simulated.
@@ -208,7 +208,7 @@ def block_count(blocks: Blocks) -> int:
 
 
 def check_same_plan(fingerprints: set[str]) -> None:
-    """Refuse to put together what belongs to different plans.
+    """Refuse to combine reports or tallies of different plans.
 
     Raises:
         MismatchError: if there is more than one fingerprint.

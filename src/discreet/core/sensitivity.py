@@ -1,4 +1,4 @@
-"""Which values are sensitive: turns what a user says into one boolean per code."""
+"""Sensitive subsets: from labels, masks, predicates or patterns to one boolean per code."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ Sensitivity: TypeAlias = "Sequence[Any] | AnyArray | Callable[..., bool] | Mappi
 
 
 def sensitive_mask(space: LabelSpace, sensitive: Any) -> BoolArray | None:
-    """Resolve a statement of sensitivity.
+    """Return the ``(|X|,)`` mask of the sensitive values; None if all are.
 
     Args:
         space: the labels.

@@ -1,4 +1,4 @@
-"""What estimation needs of the reports, as whole numbers that add up exactly."""
+"""Tallies: the integer counts of reports that linear decoding needs."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -14,14 +14,16 @@ _SAFE = 2.0**62
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tally:
-    """Counts over a batch of reports; a commutative monoid under ``+`` whose zero is `Mechanism.empty_tally`.
+    """The counts of a batch of reports; a commutative monoid under ``+`` whose zero is `Mechanism.empty_tally`.
 
     Attributes:
-        fingerprint: marks the plan.
+        fingerprint: of the plan.
         n: number of reports.
-        support: ``(v,)`` T: in how many reports the block contains each sensitive value (for an explicit channel,
-            how often each output came).
-        clear: ``(|X_N|,)`` F: how often each other value came in clear.
+        support: ``(support_size,)`` T, the counts of blocks. By default T_x counts the blocks that contain x, for each
+            of v sensitive values; a design with two block sizes counts both apart, ``(2 v,)``; a law with a small
+            alphabet counts each of its blocks, such as ``(m g,)`` buckets of a pool; an explicit channel counts each
+            output.
+        clear: ``(|X_N|,)`` F, the counts of reports that state each other value in clear.
         simulated: whether any of the reports was simulated.
 
     Example:
@@ -40,7 +42,7 @@ class Tally:
     simulated: bool = False
 
     def __post_init__(self) -> None:
-        """Make the counts 64-bit integers and read-only; whether a mechanism can have made them, it says itself.
+        """Make the counts 64-bit integers and read-only; their mechanism judges them further.
 
         Raises:
             DataError: if they are no counts, or exceed the number of reports.
@@ -95,12 +97,12 @@ class Tally:
         )
 
     def __radd__(self, other: object) -> Self:
-        """Let ``sum`` start from its 0."""
+        """Return this tally for 0, so that ``sum`` works."""
         return self if other == 0 and isinstance(other, int) else NotImplemented
 
 
 def total(counts: IntArray) -> int:
-    """Return the sum of counts of at least 0, exactly, however large they are."""
+    """Return the exact sum of counts of at least 0, however large."""
     # In floats first: a sum of forged counts could wrap.
     small = float(counts.sum(dtype=np.float64)) < _SAFE
     return int(counts.sum() if small else counts.sum(dtype=object))

@@ -1,4 +1,4 @@
-"""Tallies, and what a likelihood reads, of reports in files: one `Fold`, whatever machine or machines work it out.
+"""Engines: tallies, evidence and traces from files, by one `Fold` on one machine or on a cluster.
 
 And traces, built from files of events without the files in memory.
 """

@@ -1,4 +1,4 @@
-"""Reading ahead: the next batch is made while the last one is in use, and the order stays."""
+"""Reading ahead: a thread makes the next batch while the current one is in use; the order stays."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +11,7 @@ Item = TypeVar("Item")
 
 
 def ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the same items in the same order; a thread makes the next one while the last one is in use."""
+    """Yield the same items in the same order; a thread makes the next item while the current one is in use."""
     if thread_count() == 1:
         yield from items
         return

@@ -1,4 +1,4 @@
-"""One way to go through reports, whatever goes through them.
+"""Folds: computations over batches of reports whose states add up.
 
 The state of a fold is one array of integers, and states of different reports add up entry by entry. So it does not
 matter who adds which batch and in which order states are merged; and a state may be cut anywhere, sent as int64, and
@@ -31,7 +31,7 @@ _REPORTS, _SIMULATED, _REASONS = 0, 1, 2
 
 
 class Fold(Protocol[Answer_co]):
-    """A question about reports whose answers add up.
+    """A computation over reports whose states add up.
 
     Example:
         >>> import discreet as dc
@@ -59,13 +59,13 @@ class Fold(Protocol[Answer_co]):
         ...
 
     def finish(self, state: IntArray) -> Answer_co:
-        """Return the answer of a state."""
+        """Return the result of a state."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """What was counted, and what was left out.
+    """A tally, and the rows left out of it.
 
     Attributes:
         tally: of the reports that a device can have sent.
@@ -84,16 +84,16 @@ class Counted:
 
     @property
     def rows(self) -> int:
-        """How many rows there were."""
+        """Number of rows."""
         return self.tally.n + self.bad
 
     @property
     def bad(self) -> int:
-        """How many rows were left out."""
+        """Number of rows left out."""
         return sum(self.left_out.values())
 
     def refuse_above(self, share: float) -> None:
-        """Refuse to go on if more than a share of all rows was left out.
+        """Refuse a tally with more than a share of its rows left out.
 
         Raises:
             DataError: if it is so; it says how many, and why.
@@ -108,7 +108,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TallyFold:
-    """The tally of reports, with bad rows counted by reason.
+    """The fold that tallies reports, with bad rows counted by reason.
 
     Attributes:
         mechanism: what made the reports.
@@ -171,7 +171,7 @@ class TallyFold:
         return arrow.from_arrow(self.mechanism, table), Counter()
 
     def add_reports(self, state: IntArray, reports: Reports, left_out: Mapping[str, int]) -> None:
-        """Add what `checked` returned, in place."""
+        """Add reports that `checked` returned, in place."""
         start, support = self._head, self._support
         self.mechanism.add_tally(reports, state[start : start + support], state[start + support :])
         state[_REPORTS] += reports.n
@@ -184,7 +184,7 @@ class TallyFold:
         state += other
 
     def finish(self, state: IntArray) -> Counted:
-        """Return the tally, and what was left out."""
+        """Return the tally, and the rows left out."""
         start, support = self._head, self._support
         bad = state[_REASONS:start].tolist()
         left_out = {reason: count for reason, count in zip(reasons(self.mechanism), bad, strict=True) if count}

@@ -1,4 +1,4 @@
-"""What a likelihood reads of reports in files: the reports themselves, or, where they are too many, blocks on disk."""
+"""Evidence from files of reports: the reports in memory, or their blocks on disk."""
 
 import os
 from collections import Counter
@@ -43,7 +43,7 @@ def gather(
     folder: str | Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Reports | Tally | Observed, Mapping[str, int]]:
-    """Read what a likelihood needs: reports, or what `observe` keeps of them where they would not fit into memory.
+    """Return the evidence in files: reports, or blocks on disk (`observe`) where they exceed the memory.
 
     Args:
         mechanism: what made the reports.
@@ -57,7 +57,7 @@ def gather(
         progress: called now and then.
 
     Returns:
-        What `estimate` takes; and how many rows were left out for which reason.
+        The evidence for `estimate`, and the number of rows left out by reason.
 
     Raises:
         DataError, MismatchError, ParameterError: as for `observe`.
@@ -96,7 +96,7 @@ def observe(
     folder: str | Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Observed, Mapping[str, int]]:
-    """Go through reports once, and keep on disk what a likelihood reads of them.
+    """Return the evidence in files with its blocks on disk, in one pass.
 
     Args:
         mechanism: what made the reports.
@@ -110,8 +110,8 @@ def observe(
         progress: called now and then.
 
     Returns:
-        What `estimate` takes for ``mle`` and ``em``, with the same result as from the reports themselves; and how many
-        rows were left out for which reason.
+        The evidence for ``mle`` and ``em``, with the same estimate as from the reports themselves; and the number of
+        rows left out by reason.
 
     Raises:
         DataError: as for `discreet.engines.tally`, and if the temporary files do not fit.
@@ -137,7 +137,7 @@ def observe(
 
 
 class _Through:
-    """One way through all parts, in order, so that rows are where they would be in memory."""
+    """One pass through all parts, in order, so that rows stay in the order of the files."""
 
     def __init__(
         self, mechanism: Mechanism, parts: Sequence[Part], bad_share: float, progress: Progress | None
@@ -197,7 +197,7 @@ def _text_bytes(path: Path) -> int:
 
 
 def memory_limit() -> int:
-    """Return half of the memory that this machine, or the container that this process is in, has; in bytes."""
+    """Return half of the memory of this machine, or of this process's container, in bytes."""
     found = _UNKNOWN_MEMORY
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,4 +1,4 @@
-"""Reports in files, on one machine: all cores, a few megabytes of reports at a time, the same answer in any order."""
+"""Tallies of files on one machine: all cores, a few megabytes of reports at a time, the same result in any order."""
 
 import threading
 from collections import Counter
@@ -40,7 +40,7 @@ def tally(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Counted:
-    """Tally files of reports, and folders of them, in memory that does not grow with the reports.
+    """Return the tally of files of reports, and of folders of them, in memory independent of their size.
 
     Args:
         mechanism: what made the reports.
@@ -57,7 +57,7 @@ def tally(
         progress: called now and then.
 
     Returns:
-        The tally, and how many rows were left out for which reason.
+        The tally, and the number of rows left out by reason.
 
     Raises:
         DataError: if a file is missing, truncated, damaged, changed or not of this plan's reports, or too many rows
@@ -86,7 +86,7 @@ def tally(
 
 
 def checked_share(share: float) -> float:
-    """Return a share that is one.
+    """Return a share in 0..1, or refuse it.
 
     Raises:
         ParameterError: if it is not in 0..1.
@@ -125,7 +125,7 @@ def surveyed(
 
 
 def _promised(rows: Mapping[Path, int], tallies: Mapping[Path, Any], parts: list[Part]) -> list[Part]:
-    """Return parts that hold as many rows as manifests promise: of lines, who reads them will see."""
+    """Return parts that hold as many rows as their manifests state; lines are counted when they are read."""
     found = Counter({path: one.n for path, one in tallies.items()})
     for part in parts:
         found[part.path] += rows[part.path] if part.rows is None else part.rows
@@ -136,13 +136,13 @@ def _promised(rows: Mapping[Path, int], tallies: Mapping[Path, Any], parts: list
 
 
 def rows_in(parts: Sequence[Part]) -> int | None:
-    """Return how many rows parts have together; None if nobody has counted some of them."""
+    """Return the number of rows in parts; None if some are not counted yet."""
     counts = [part.rows for part in parts]
     return None if None in counts else sum(count for count in counts if count)
 
 
 def batches_of(part: Part, mechanism: Mechanism, check: Callable[[Batch], Answer]) -> Iterator[Answer]:
-    """Read a part batch by batch and check each; what is wrong names the file."""
+    """Yield the checked batches of a part; errors name the file."""
     with readable(part.path):
         for batch in read_part(part, mechanism):
             yield check(batch)
@@ -156,7 +156,7 @@ def fold_parts(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Answer:
-    """Fold all parts, several at a time; arguments and errors as for `tally`.
+    """Return the result of a fold over all parts, several at a time; arguments and errors as for `tally`.
 
     Of several errors the one of the first part is raised, whichever thread was faster.
     """
@@ -178,7 +178,7 @@ def fold_parts(
 
 @dataclass(eq=False)
 class _Work:
-    """Parts that threads take one after the other."""
+    """Parts that threads take in turn."""
 
     fold: Fold[Any]
     mechanism: Mechanism

@@ -1,4 +1,4 @@
-"""Names of users and events that come a batch at a time: each gets a number as it first comes."""
+"""Numbers for names of users and events, in the order of first occurrence, a batch at a time."""
 
 from typing import Any, Protocol
 
@@ -10,15 +10,15 @@ from discreet.kernels.traces import numbering
 
 
 class Names(Protocol):
-    """Names and their numbers, 0.. in the order in which they first came."""
+    """A table of names and their numbers, 0.. in the order of first occurrence."""
 
     @property
     def size(self) -> int:
-        """How many different names came."""
+        """Number of different names."""
         ...
 
     def number(self, column: Any) -> AnyArray:
-        """Return the ``(m,)`` int32 numbers of a column, and learn the names that are new."""
+        """Return the ``(m,)`` int32 numbers of a column, after adding its new names."""
         ...
 
     def column(self) -> Any:
@@ -27,7 +27,7 @@ class Names(Protocol):
 
 
 class TextNames:
-    """Names that are text: their bytes, 8 more for where they begin, and about 11 to find them by."""
+    """A table of texts and their numbers: 8 bytes per text for its offset, and about 11 for the search."""
 
     def __init__(self) -> None:
         self.size = 0

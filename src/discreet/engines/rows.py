@@ -1,4 +1,4 @@
-"""Rows of users, events and times in files: of one kind in all of them, and what is wrong said in one sentence."""
+"""Rows of users, events and times in files of tables, of the same kinds in all files."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ from discreet.risk.naming import instants, missing_rows, spelled
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """A column that is asked for.
+    """A column to be read from every file.
 
     Attributes:
         name: as the files call it.
@@ -42,7 +42,7 @@ class Column:
         return instants(pa.chunked_array([column])) if self.timed else spelled(column, self.wanted)
 
     def kind(self, dtype: Any) -> str | None:
-        """Return what values of an Arrow type are; None if there are none of it.
+        """Return the kind of values of an Arrow type; None if there is none.
 
         Raises:
             DataError: if they cannot be what is asked for.
@@ -59,13 +59,13 @@ class Column:
 
     @property
     def cells(self) -> Cells:
-        """What the cells are read as where a file does not say what it holds: names, unless they are labels."""
+        """The reading of cells of text files: names, unless a domain gives labels."""
         if self.timed:
             return ANYTHING
         return NAMES if self.domain is None or columns_of(self.domain) else cells_of(self.domain.space)
 
     def outside(self, column: Any) -> AnyArray:
-        """Return the rows whose values are not in the domain."""
+        """Return the rows with values outside the domain."""
         if self.domain is None:
             return np.empty(0, np.int64)
         return np.flatnonzero(self.domain.space.encode(column) == OUTSIDE)
@@ -84,7 +84,7 @@ def _kind_of_times(dtype: Any) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """The rows of all files, one file after the other.
+    """The rows of all files, in the order of the files.
 
     Attributes:
         files: in order.
@@ -101,7 +101,7 @@ class Rows:
 
     @classmethod
     def of(cls, sources: str | Path | Sequence[str | Path], asked: Sequence[Column], *, drop: bool = False) -> "Rows":
-        """Look at all files before any is read.
+        """Return the rows of files; all files are inspected before any is read.
 
         Raises:
             DataError: if one is missing or broken, or its columns are not there, of another kind than is asked for, or
@@ -121,7 +121,7 @@ class Rows:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return sum(file.rows for file in self.files)
 
     def _agree(self, column: Column) -> None:
@@ -160,7 +160,7 @@ class Rows:
                     raise changed()
 
     def examine(self) -> None:
-        """Read all that was asked for once more, to say what is wrong.
+        """Read all columns once more to find the error to report.
 
         Raises:
             DataError: if a value is missing, not of its kind or not in the domain; it says how many of the first such
@@ -173,7 +173,7 @@ class Rows:
 
     @contextmanager
     def _naming(self, path: Path) -> Iterator[None]:
-        """Name the file in what is wrong with it, unless it is the only one that was named."""
+        """Add the file's name to an error, unless only one file was named."""
         refused: DiscreetError | None = None
         with readable(path):
             try:
@@ -187,7 +187,7 @@ class Rows:
 
     @contextmanager
     def _checking(self, file: Stored) -> Iterator[None]:
-        """Turn what is wrong with a batch into what is wrong with the file."""
+        """Turn an error in a batch into an error of its file."""
         with self._naming(file.path):
             try:
                 yield
@@ -198,7 +198,7 @@ class Rows:
 
 
 def _surveyed(paths: Sequence[Path], asked: Sequence[Column]) -> list[Stored]:
-    """Look at all files: first at those that say what they hold, because text files are read alike."""
+    """Return the inspected files; typed ones come first, because they decide how text files are read."""
     cells = {column.name: column.cells for column in asked}
     typed = {path: survey(path, cells) for path in paths if not is_text(path)}
     for name in [column.name for column in asked if column.cells is NAMES]:
@@ -208,7 +208,7 @@ def _surveyed(paths: Sequence[Path], asked: Sequence[Column]) -> list[Stored]:
 
 
 def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows of a batch in which nothing is missing."""
+    """Return the rows of a batch without missing values."""
     kept = np.ones(batch.num_rows, dtype=np.bool_)
     for column in batch.columns:
         kept[missing_rows(column)] = False
@@ -216,7 +216,7 @@ def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _examine(file: Stored, column: Column, *, drop: bool) -> None:
-    """Go through a column, and raise what reading it at once would."""
+    """Check a column batch by batch, and raise the error of reading it at once."""
     missing, outside, refused, done = _Found(), _Found(), None, 0
     for batch in stream(file, [column.name]):
         values = batch[column.name]
@@ -240,7 +240,7 @@ def _examine(file: Stored, column: Column, *, drop: bool) -> None:
 
 @dataclass(slots=True, eq=False)
 class _Found:
-    """How many rows, and the first of them."""
+    """The number of rows with a defect, and the first one."""
 
     count: int = 0
     first: int = 0
@@ -252,5 +252,5 @@ class _Found:
 
 
 def changed() -> DataError:
-    """Return what is said of files that are not what they were."""
+    """Return the error for rows that changed between two readings of their files."""
     return DataError("the rows changed while they were read; leave the files alone and start again.")

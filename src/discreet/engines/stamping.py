@@ -1,4 +1,4 @@
-"""Files of reports written anew in discreet's own format, with the plan's stamp."""
+"""Stamping: files of reports written again in discreet's format, with the plan's fingerprint."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,12 +21,12 @@ _KEPT_AS = ".parquet"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stamped:
-    """What was written.
+    """The files of a stamping, with their numbers of reports.
 
     Attributes:
-        files: how many reports each file holds that was written.
-        simulated: which of these files hold a simulated report, and say so.
-        left_out: how many rows were left out for which reason.
+        files: number of reports by written file.
+        simulated: written files that are marked because they hold a simulated report.
+        left_out: number of rows left out by reason.
 
     Example:
         >>> Stamped({Path("monday.parquet"): 100, Path("tuesday.parquet"): 50}, simulated=(), left_out={}).reports
@@ -39,7 +39,7 @@ class Stamped:
 
     @property
     def reports(self) -> int:
-        """How many reports there are in all files."""
+        """Number of reports in all files."""
         return sum(self.files.values())
 
 
@@ -52,7 +52,7 @@ def stamp(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Stamped:
-    """Write files of reports anew, stamped with the plan, on your word that they are of this plan.
+    """Write files of reports again, with the plan's fingerprint; the caller vouches for the plan.
 
     All rows of all files are checked before anything is written.
 
@@ -104,7 +104,7 @@ def stamp(
 
 
 def _targets(sources: Sequence[Path], target: Path) -> dict[Path, Path]:
-    """Return where every source's reports go."""
+    """Return the output file of every source."""
     if not target.is_dir() and target.suffix:
         checked_output(target, REPORTS, "reports")
         return dict.fromkeys(report_files(sources), target)
@@ -120,14 +120,14 @@ def _targets(sources: Sequence[Path], target: Path) -> dict[Path, Path]:
 
 
 def _refuse_inside(sources: Sequence[Path], target: Path) -> None:
-    """Refuse a target among what a folder is read for: whoever reads the folder next would read it too."""
+    """Refuse an output in a folder of sources, where the next reader of the folder would read it too."""
     for source in sources:
         if source.is_dir() and target.resolve().is_relative_to(source.resolve()):
             raise ParameterError(f"{target} is in {source}, all of which is read; choose another place for it.")
 
 
 def _bare(path: Path) -> str:
-    """Return a file's name without what says how it is written."""
+    """Return a file's name without its endings."""
     stem = path.stem
     return Path(stem).stem if ending(path) in REPORTS and path.suffix.lower() == GZIP else stem
 

@@ -1,4 +1,4 @@
-"""Traces from tables in files, in memory that is little more than the traces.
+"""Traces from files of tables, in little more memory than the traces take.
 
 Where the rows of each user lie together, in order, they are read once. Otherwise they are read twice: first it is
 counted how many events each user has, then every event goes to its place.
@@ -38,7 +38,7 @@ def read_traces(
     missing: str = "refuse",
     progress: Progress | None = None,
 ) -> Traces:
-    """Group the rows of tables in files by user, as `Traces.from_table` does with those of one table.
+    """Return the traces of tables in files, equal to `Traces.from_table` of all rows.
 
     Memory holds the traces, the different users and events, and, where rows are not in order, 4 or 8 bytes per event
     for the times.
@@ -91,7 +91,7 @@ def read_traces(
 
 
 def _codes(domain: Domain, names: "Names", rows: Rows) -> AnyArray:
-    """Return the domain's codes of names by their numbers."""
+    """Return the domain's codes of names, by number."""
     codes = domain.space.encode(names.column())
     if len(codes) and codes.min() < 0:
         rows.examine()
@@ -109,7 +109,7 @@ _Found = tuple[IntArray, AnyArray, AnyArray | None]
 
 @dataclass(eq=False)
 class _Building:
-    """Traces in the making.
+    """Traces under construction.
 
     Attributes:
         rows: of the files.
@@ -139,7 +139,7 @@ class _Building:
                 self.progress(self._done, self._total)
 
     def in_one_pass(self) -> _Found | None:
-        """Return offsets, events and times of rows that are in order already; None if they are not."""
+        """Return offsets, events and times of ordered rows; None if rows are not in order."""
         tracked, events = _Tracked(), np.empty(self.rows.count, np.int32)
         times: AnyArray | None = None
         place, last = 0, 0
@@ -169,7 +169,7 @@ class _Building:
         return np.empty(0, kind) if times is None and self.keep_times else times
 
     def in_two_passes(self) -> _Found:
-        """Return offsets, events and times: count each user's events first, then put all of them in place."""
+        """Return offsets, events and times in two passes: first counts of events, then their places."""
         from discreet.kernels.traces.events import order_events
 
         user, event, *time = self.rows.columns
@@ -205,7 +205,7 @@ class _Building:
 
 
 class _Tracked:
-    """What the rows say one after the other: how many events each user has, and whether their times rise."""
+    """Running numbers of events by user, and whether times rise."""
 
     def __init__(self) -> None:
         self.rising = True
@@ -233,7 +233,7 @@ class _Tracked:
 
 
 class _Clock:
-    """Times that are only compared, in 4 bytes where whole steps from the first of them to the last fit there.
+    """Times in 4 bytes where their range in whole steps fits; they are only compared.
 
     Dates come in nanoseconds, and most of them are whole seconds or days.
     """
@@ -243,7 +243,7 @@ class _Clock:
         self._low, self._high, self._step, self._narrow = 0, 0, 0, True
 
     def add(self, times: AnyArray) -> None:
-        """Note from where to where times go, and in which steps."""
+        """Extend the range and the step by a batch of times."""
         if times.dtype.kind == "f" or not self._narrow:
             self._narrow = False
             return
@@ -259,7 +259,7 @@ class _Clock:
             self._narrow = (self._high - self._low) // max(self._step, 1) < 1 << 32
 
     def narrowed(self, times: AnyArray) -> AnyArray:
-        """Return numbers in the order of the times, all of which were added before."""
+        """Return narrow numbers in the order of times that were added before."""
         return ((times - self._low) // max(self._step, 1)).astype(np.uint32) if self._narrow else times
 
 

@@ -1,1 +1,1 @@
-"""Files and the wire: plans, values, reports and tallies."""
+"""Files and the wire format: plans, values, reports and tallies."""

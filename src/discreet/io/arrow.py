@@ -1,4 +1,4 @@
-"""Reports as Arrow tables.
+"""Reports as Arrow tables: schema, stamp and checks.
 
 A column per part of a report: ``clear`` (the code of a value told in clear) and the block law's own; a plain number is
 an unsigned integer, a string of bits a fixed-size binary, a list of members a fixed-size list. Absent parts are null.
@@ -30,17 +30,17 @@ def schema(mechanism: Mechanism, *, simulated: bool = False) -> pa.Schema:
 
 
 def stamp(kind: str, fingerprint: str, **facts: Any) -> dict[bytes, bytes]:
-    """Return schema metadata that says what a file holds and to which plan it belongs."""
+    """Return schema metadata with the kind of a file's content and the fingerprint of its plan."""
     return {_KEY: json.dumps({"format": _FORMAT, "kind": kind, "plan": fingerprint, **facts}).encode()}
 
 
 def is_stamped(found: pa.Schema) -> bool:
-    """Return whether there is a stamp, whatever it says."""
+    """Return whether metadata hold a stamp, of any plan."""
     return _KEY in (found.metadata or {})
 
 
 def read_stamp(found: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
-    """Return what `stamp` wrote.
+    """Return the facts of a stamp, checked.
 
     Raises:
         DataError: if there is no stamp, or it is one of another kind or format.
@@ -83,7 +83,7 @@ def from_arrow(mechanism: Mechanism, table: Any) -> Reports:
 
 
 def sift_arrow(mechanism: Mechanism, table: Any) -> tuple[Reports, Counter[str]]:
-    """Return those reports of a table that a device can have sent, and how many others have which flaw.
+    """Return the valid reports of a table, and the number of invalid rows by flaw.
 
     Raises:
         DataError: if its columns are not those of the plan.
@@ -121,7 +121,7 @@ def check_schema(mechanism: Mechanism, found: pa.Schema) -> bool:
 
 
 def _checked(mechanism: Mechanism, table: Any) -> bool:
-    """Check the schema, and then that the columns are what they say."""
+    """Return the columns of a table, after checks of its schema."""
     simulated = check_schema(mechanism, table.schema)
     # A damaged file may have lengths that lead out of it, and say that nothing is missing where something is.
     table.validate(full=True)
@@ -133,7 +133,7 @@ def _columns(mechanism: Mechanism, table: Any) -> dict[str, Nullable]:
 
 
 def _gaps(lists: pa.ChunkedArray, width: int) -> BoolArray:
-    """Return which rows have a list with nothing in some place."""
+    """Return the rows with a list that lacks an entry."""
     present = np.asarray(lists.is_valid())
     found = np.zeros(len(lists), dtype=np.bool_)
     inside = np.concatenate([np.asarray(part.drop_null().flatten().is_null()) for part in lists.chunks] or [found])
@@ -159,7 +159,7 @@ def _packed(column: Column, entries: AnyArray) -> pa.Array:
 
 
 def _spread(dense: pa.Array, present: BoolArray) -> pa.Array:
-    """Put the entries on the rows where they are present, nulls elsewhere."""
+    """Return a column with the entries on the rows where they are present, nulls elsewhere."""
     if present.all():
         return dense
     places = np.cumsum(present) - 1
@@ -186,7 +186,7 @@ def _nullable(column: Column, found: pa.ChunkedArray) -> Nullable:
 
 
 def _one(found: pa.ChunkedArray) -> pa.Array:
-    """Return a column in one piece, without a copy if it is in one."""
+    """Return a column in one chunk, without a copy if it is in one."""
     if found.num_chunks == 1:
         return found.chunk(0)
     whole = found.combine_chunks()

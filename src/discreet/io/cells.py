@@ -1,4 +1,4 @@
-"""What the cells of a column are read as, and what stands for a missing one.
+"""Cells of text columns: their types, and the spellings of a missing cell.
 
 A text file does not say whether 01 is a label or a number; who asks for a column does.
 """
@@ -34,7 +34,7 @@ _COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 
 
 class Kind(Enum):
-    """What cells hold."""
+    """The kind of a column's cells."""
 
     TEXT = "text"
     INTEGER = "integers"
@@ -44,7 +44,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """What the cells of a column are read as.
+    """The reading of a column's cells: their kind and the spellings of a missing one.
 
     Attributes:
         kind: what they hold; ANY if that is to be told from the cells.
@@ -57,12 +57,12 @@ class Cells:
 
     @property
     def spellings(self) -> frozenset[str]:
-        """What stands for a missing cell."""
+        """Spellings of a missing cell."""
         return SPELLINGS - (self.labels or frozenset())
 
     @property
     def type(self) -> pa.DataType | None:
-        """The Arrow type; None if it is to be told from the cells."""
+        """The Arrow type; None if the cells decide."""
         return {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.NUMBER: pa.float64()}.get(self.kind)
 
 
@@ -74,7 +74,7 @@ ANYTHING = Cells(Kind.ANY)
 
 
 def cells_of(space: LabelSpace) -> Cells:
-    """Return what a column with values of a flat label space is read as."""
+    """Return the reading of a column with values of a flat label space."""
     space = space.space if isinstance(space, WithBots) else space
     if not isinstance(space, Texts):
         return Cells(Kind.INTEGER)
@@ -84,7 +84,7 @@ def cells_of(space: LabelSpace) -> Cells:
 
 
 def columns_of(domain: Domain) -> Mapping[str, Cells] | None:
-    """Return the columns of a domain's values; None if it is one, of any name."""
+    """Return the reading of the columns of a domain's values by name; None for one column of any name."""
     space = domain.space.space if isinstance(domain.space, WithBots) else domain.space
     if isinstance(space, Product):
         return {name: cells_of(part) for name, part in space.attributes.items()}
@@ -92,7 +92,7 @@ def columns_of(domain: Domain) -> Mapping[str, Cells] | None:
 
 
 def from_text(name: str, column: Any, cells: Cells, known: frozenset[str] = frozenset()) -> Any:
-    """Return a column of text as what it is read as, missing cells as nulls.
+    """Return a column of text in its type, with nulls for missing cells.
 
     Args:
         name: of the column, for messages.
@@ -115,7 +115,7 @@ def from_text(name: str, column: Any, cells: Cells, known: frozenset[str] = froz
 
 
 def without_empty(column: Any) -> Any:
-    """Return a column of text in which empty ones are null."""
+    """Return a column of text with nulls for empty cells."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode() if isinstance(column, pa.Array) else column.cast(column.type.value_type)
     return _without(column, pc.equal(pc.binary_length(column), 0))
@@ -126,7 +126,7 @@ def _without(column: Any, gone: Any) -> Any:
 
 
 def _whole_numbers(column: Any) -> tuple[Any, BoolArray]:
-    """Return text as int64, and which cells are no integers; 20.0 and 2e1 are."""
+    """Return text as int64, and the cells that are no integers; 20.0 and 2e1 are integers."""
     trimmed = pc.utf8_trim_whitespace(column)
     short = pc.match_substring_regex(trimmed, _SHORT_INTEGER)
     plain = pc.replace_substring_regex(pc.if_else(short, trimmed, None), r"^\+|\.0*$", "")
@@ -171,7 +171,7 @@ def _refusal(name: str, column: Any, cells: Cells, wrong: BoolArray) -> str:
 
 
 def from_typed(column: Any, cells: Cells) -> Any:
-    """Return a column of a file that knows types as what it is read as, where nothing is lost by that.
+    """Return a typed column in the type of its cells, where that loses nothing.
 
     Integers that a missing one made floats of are integers again; names that are integers are spelled; all else stays
     as it is, for others to refuse.

@@ -1,4 +1,4 @@
-"""How names of files end: what they stand for, in whatever case, and texts that may be compressed.
+"""Endings of file names, in any case, and texts that may be compressed.
 
 The one place that says what a name stands for: readers ask `ending`, and open lines of text with `lines_of`.
 """
@@ -15,7 +15,7 @@ GZIP = ".gz"
 _PIECE, _LEVEL = 1 << 20, 6
 
 BROKEN = (EOFError, zlib.error)
-"""What reading a compressed file that is broken raises, besides OSError."""
+"""Exceptions from reading a damaged compressed file, besides OSError."""
 
 
 def ending(path: Path) -> str:
@@ -36,13 +36,13 @@ def is_lines(path: Path) -> bool:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file to read it as it was before it was compressed, if it was; never more of it than is asked for."""
+    """Open a file for reading, decompressed; never more of it in memory than requested."""
     with gzip.open(path, "rb") if path.suffix.lower() == GZIP else path.open("rb") as source:
         yield cast(BinaryIO, source)
 
 
 def text_bytes(path: Path) -> int:
-    """Return how long a file is once it is no longer compressed; of a compressed one by reading it, bit by bit."""
+    """Return the size of a text after decompression; a compressed one is read in pieces."""
     if path.suffix.lower() != GZIP:
         return path.stat().st_size
     with opened(path) as source:
@@ -58,7 +58,7 @@ def opened_text(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def written_text(path: Path, *, compressed: bool) -> Iterator[TextIO]:
-    """Open a new text in UTF-8 to write to, whatever its name ends in."""
+    """Open a new text in UTF-8 for writing, whatever its name."""
     if not compressed:
         with path.open("w", encoding="utf-8") as text:
             yield text
@@ -73,7 +73,7 @@ def written_text(path: Path, *, compressed: bool) -> Iterator[TextIO]:
 
 
 def lines_of(text: TextIO, longest: int) -> Iterator[str]:
-    """Yield the lines of a text, one at a time; an empty one in the place of a line that is too long.
+    """Yield the lines of a text; an empty one for each line that is too long.
 
     Args:
         text: what holds them.

@@ -28,7 +28,7 @@ _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 1 << 28
 
 @contextmanager
 def readable(path: Path | Piped) -> Iterator[None]:
-    """Turn what libraries say of a broken file, or of what is on standard input, into one sentence."""
+    """Turn errors of libraries about a damaged file, or about standard input, into one sentence."""
     try:
         yield
     except DiscreetError as error:
@@ -85,7 +85,7 @@ def write_reports(
 
 
 def checked_suffix(path: Path) -> str:
-    """Return how a file of reports ends, in lower case.
+    """Return the ending of a file of reports, in lower case.
 
     Raises:
         ParameterError: if reports are not kept so.
@@ -146,13 +146,13 @@ def _open(path: Path, kind: str, schema: pa.Schema) -> _TableSink | _LineSink:
 
 
 def read_reports(path: str | Path, mechanism: Mechanism, *, trust_plan: bool = False) -> Reports:
-    """Read reports that `write_reports` wrote, checked.
+    """Return the reports of a file that `write_reports` wrote, checked.
 
     Args:
         path: the file.
         mechanism: what made the reports.
-        trust_plan: whether you vouch that they are of this plan if the file does not say so, because another tool
-            rewrote it; what it says of another plan is refused all the same (`discreet.io.rewritten`).
+        trust_plan: whether the caller vouches for the plan of a file without a stamp, because another tool rewrote it;
+            a stamp of another plan is refused all the same (`discreet.io.rewritten`).
 
     Raises:
         DataError: if the file is missing, truncated, of another format, or holds what no device can send.
@@ -174,7 +174,7 @@ def read_reports(path: str | Path, mechanism: Mechanism, *, trust_plan: bool = F
 def iterate_reports(
     path: str | Path, mechanism: Mechanism, *, batch: int = _BATCH, trust_plan: bool = False
 ) -> Iterator[Reports]:
-    """Read reports batch by batch, at least one (which may be empty); see `read_reports`.
+    """Yield the reports of a file batch by batch, at least one batch (perhaps empty); see `read_reports`.
 
     Example:
         >>> import discreet as dc
@@ -223,7 +223,7 @@ def _checked(mechanism: Mechanism, rows: pa.RecordBatch, form: Form | None) -> R
 
 
 def write_columns(path: Path, table: Any) -> None:
-    """Write a table into a file that is there already, as Parquet or Arrow IPC, whichever its name says."""
+    """Write a table into an existing file, as Parquet or Arrow IPC by its name."""
     if ending(path) == ".parquet":
         pq.write_table(table, path)
         return
@@ -232,7 +232,7 @@ def write_columns(path: Path, table: Any) -> None:
 
 
 def write_tally(path: str | Path, tally: Tally, *, force: bool = False) -> None:
-    """Write a tally as Parquet or Arrow IPC: one column of counts, those of the support first.
+    """Write a tally as Parquet or Arrow IPC: one column of counts, first the support.
 
     Among reports it is known by its name, which then has to end in one of `suffixes.TALLIES`.
 
@@ -256,7 +256,7 @@ def write_tally(path: str | Path, tally: Tally, *, force: bool = False) -> None:
 
 
 def put_tally(path: Path, tally: Tally) -> None:
-    """Write a tally into a file that is there already."""
+    """Write a tally into an existing file."""
     facts = {"n": tally.n, "support": len(tally.support), "simulated": tally.simulated}
     counts = pa.array(np.concatenate([tally.support, tally.clear]))
     schema = pa.schema([pa.field("count", pa.int64())], metadata=arrow.stamp("tally", tally.fingerprint, **facts))
@@ -270,7 +270,7 @@ def put_tally(path: Path, tally: Tally) -> None:
 
 
 def read_tally(path: str | Path, mechanism: Mechanism) -> Tally:
-    """Read a tally that `write_tally` wrote.
+    """Return the tally of a file that `write_tally` wrote, checked.
 
     Raises:
         DataError: if the file is missing, truncated, or its counts cannot be a tally.

@@ -1,4 +1,4 @@
-"""Files that are meant by the files and folders that are named: each one once, and nothing passed over in silence."""
+"""Files named directly or by their folders: each one once, and none ignored silently."""
 
 import os
 import stat
@@ -19,7 +19,7 @@ _SAMPLE = 1 << 16
 def files_in(
     sources: Iterable[str | Path], suffixes: Sequence[str], wanted: str, *, allow_copies: bool = False
 ) -> list[Path]:
-    """Return the files that are meant: those named, and those in the folders named, in order of their names.
+    """Return the files named, and those in the folders named, in order of their names.
 
     In a folder, names that begin with a dot or an underscore are passed over, and folders are searched too.
 
@@ -114,7 +114,7 @@ def _is_file(path: Path) -> bool:
 
 
 def refuse_copies(paths: Iterable[Path]) -> None:
-    """Refuse files that hold the same bytes as others.
+    """Refuse files with the same bytes as others.
 
     Files of one size are compared by how they begin and end; only what is alike then is read as a whole.
 
@@ -134,7 +134,7 @@ def refuse_copies(paths: Iterable[Path]) -> None:
 
 
 def _grouped(paths: Sequence[Path], key: Callable[[Path], object]) -> list[list[Path]]:
-    """Return those files that share a key with another, in order."""
+    """Return the files that share a key with another one, in order."""
     found: defaultdict[object, list[Path]] = defaultdict(list)
     for path in paths:
         found[key(path)].append(path)

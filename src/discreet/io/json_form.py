@@ -1,4 +1,4 @@
-"""One report as JSON, for devices that send one at a time.
+"""Reports as lines of JSON, for devices that send one at a time.
 
     {"plan": "<fingerprint>", "clear": 12}
     {"plan": "<fingerprint>", "bits": "<base64>"}                  independent bits, value j at 2^(j % 8) of byte j // 8
@@ -37,7 +37,7 @@ _ROOM, _LETTERS = 1 << 16, 32
 
 
 def longest_line(mechanism: Mechanism) -> int:
-    """Return how many letters a report of a plan may take, with much room for how it is written."""
+    """Return the largest number of characters in the line of a report, with ample room for spaces."""
     return _ROOM + _LETTERS * sum(column.width or 1 for column in mechanism.columns)
 
 
@@ -57,7 +57,7 @@ def to_json(mechanism: Mechanism, reports: Reports) -> Iterator[str]:
 
 
 def sift_json(mechanism: Mechanism, lines: Iterable[str], *, form: Form | None = None) -> tuple[Reports, Counter[str]]:
-    """Return those reports of JSON texts that a device can have sent, and how many others have which flaw.
+    """Return the valid reports among lines of JSON, and the number of invalid ones by flaw.
 
     Arguments as for `from_json`.
 
@@ -78,7 +78,7 @@ def sift_json(mechanism: Mechanism, lines: Iterable[str], *, form: Form | None =
 
 
 def from_json(mechanism: Mechanism, lines: Iterable[str], *, first: int = 0, form: Form | None = None) -> Reports:
-    """Return the reports of JSON texts, one each, checked.
+    """Return the reports of lines of JSON, checked.
 
     Args:
         mechanism: what they claim to come from.
@@ -97,7 +97,7 @@ def from_json(mechanism: Mechanism, lines: Iterable[str], *, first: int = 0, for
 
 
 class _Rows:
-    """Reports as they are parsed, a row at a time; of one that is refused nothing is kept."""
+    """Reports under construction from parsed lines; a refused line leaves nothing."""
 
     def __init__(self, mechanism: Mechanism, form: Form | None) -> None:
         self._fingerprint, self._form = mechanism.fingerprint, form
@@ -125,7 +125,7 @@ class _Rows:
 
 
 def check_first(mechanism: Mechanism, lines: Iterable[str], *, form: Form | None = None) -> None:
-    """Look at the first of JSON texts; what else may be wrong with it is said when it is read.
+    """Check the fields of the first line; its other errors are raised when it is read.
 
     Raises:
         MismatchError: if it belongs to another plan.
@@ -139,7 +139,7 @@ def check_first(mechanism: Mechanism, lines: Iterable[str], *, form: Form | None
 
 
 def form_of_lines(mechanism: Mechanism, lines: Iterable[str], *, trust_plan: bool = False) -> Form | None:
-    """Look at the first of JSON texts to say how all are to be read; None if strictly, as devices send them.
+    """Return the form in which lines are to be read, from the first one; None for the strict form.
 
     Args:
         mechanism: what they claim to come from.
@@ -170,7 +170,7 @@ def form_of_lines(mechanism: Mechanism, lines: Iterable[str], *, trust_plan: boo
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object that says something twice."""
+    """Refuse an object with a repeated field."""
     if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError("repeated")
     return dict(pairs)
@@ -197,7 +197,7 @@ def _parsed(line: str, fingerprint: str, columns: dict[str, Column], row: int, f
 
 
 def _loosened(report: dict[str, Any], fingerprint: str, form: Form) -> dict[str, Any]:
-    """Undo what other tools do to a report: fields for what is not there, and numbers as floats."""
+    """Undo the changes of other tools to a report: fields for missing parts, and integers as floats."""
     there = {name: _whole(entry) for name, entry in report.items() if entry is not None and name not in form.extra}
     return {PLAN: fingerprint, **there} if form.trusted else there
 

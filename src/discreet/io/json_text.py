@@ -1,4 +1,4 @@
-"""JSON for programs: one rule for numbers that JSON does not have.
+"""JSON output with one rule for numbers that JSON lacks.
 
 A number that is not finite is one of the texts "Infinity", "-Infinity" and "NaN", which most languages turn back into
 the number; null says that there is no such number.
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def json_text(facts: Any, *, indent: int | None = None) -> str:
-    """Return facts as JSON that every parser takes.
+    """Return facts as JSON that every parser accepts.
 
     Args:
         facts: mappings, sequences, texts, and numbers, also NumPy's; anything else stands as its text.

@@ -1,4 +1,4 @@
-"""Reports in Arrow batches whose types are looser than the wire's, as other systems hand them over.
+"""Reports in Arrow batches with looser types than the wire format, from other systems.
 
 Any integer type stands for a number, and so do floats that are whole (pandas makes floats of integers with gaps; NaN is
 nothing there); bytes of any kind stand for bits, and lists of any kind for lists of members. So a row may be wrong in
@@ -70,7 +70,7 @@ def _holds_numbers(column: Column, kind: pa.DataType) -> bool:
 
 
 def loose_reports(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> Reports:
-    """Return the reports of a batch.
+    """Return the reports of a batch, checked.
 
     Args:
         mechanism: what they claim to come from.
@@ -90,7 +90,7 @@ def _checked(mechanism: Mechanism, plain: pa.RecordBatch, *, simulated: bool) ->
 
 
 def sift_loose(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> tuple[Reports, Counter[str]]:
-    """Return those reports of a batch that a device can have sent, and how many rows have which flaw.
+    """Return the valid reports of a batch, and the number of invalid rows by flaw.
 
     Arguments as for `loose_reports`.
     """
@@ -113,7 +113,7 @@ def _plain_columns(mechanism: Mechanism, batch: Any) -> pa.RecordBatch:
 
 
 def _plain(column: Column, entries: pa.Array) -> pa.Array:
-    """Return a column as one of the few kinds that `_nullable` reads."""
+    """Return a column in one of the few types that `_nullable` reads."""
     if pa.types.is_dictionary(entries.type):
         entries = entries.dictionary_decode()
     kind = entries.type
@@ -148,7 +148,7 @@ def _numbers(present: BoolArray, dense: pa.Array) -> Nullable:
 
 
 def _whole(numbers: AnyArray) -> BoolArray:
-    """Return which floats are whole numbers of 64 bits."""
+    """Return which floats are 64-bit integers."""
     found: BoolArray = (np.trunc(numbers) == numbers) & (np.abs(numbers.astype(np.float64)) < 2.0**63)
     return found
 

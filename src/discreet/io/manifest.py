@@ -1,4 +1,4 @@
-"""Manifests: which files a folder of reports holds, how many reports each has, and the digests of their bytes.
+"""Manifests of folders of reports: files, numbers of reports, digests of bytes.
 
 A manifest lies in its folder and is passed over there, as all names are that begin with an underscore. It says what no
 file can say of itself: that no file is missing, and none was cut where a line ends.
@@ -25,12 +25,12 @@ _LONGEST_LINE = 1 << 20
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a manifest says of a file.
+    """The entry of one file in a manifest.
 
     Attributes:
-        path: where it is, from the folder, with slashes.
-        bytes: its size.
-        rows: how many reports it holds; of a tally, how many were counted.
+        path: relative to the folder, with slashes.
+        bytes: size of the file.
+        rows: number of reports in the file, or in its tally.
         sha256: digest of its bytes, in hexadecimal.
 
     Example:
@@ -45,7 +45,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a manifest says.
+    """The manifest of a folder of reports.
 
     Attributes:
         files: all files of reports and tallies in the folder, in order.
@@ -63,7 +63,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def rows(self) -> int:
-        """How many reports there are."""
+        """Number of reports in all files."""
         return sum(entry.rows for entry in self.files)
 
 
@@ -130,7 +130,7 @@ def _rows_in(path: Path, table: StoredTable) -> int:
 
 
 def read_manifest(folder: str | Path) -> Manifest:
-    """Read the manifest of a folder.
+    """Return the manifest of a folder, checked.
 
     Raises:
         DataError: if there is none, or it is not of this form.
@@ -155,7 +155,7 @@ def read_manifest(folder: str | Path) -> Manifest:
 
 
 def promised_rows(folders: Iterable[str | Path], files: Sequence[Path]) -> Mapping[Path, int]:
-    """Compare files with the manifests of their folders, and return how many reports each file must hold.
+    """Return the number of reports that each file must hold, after comparing files with their manifests.
 
     Args:
         folders: each with a manifest.

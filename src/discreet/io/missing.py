@@ -1,4 +1,4 @@
-"""Missing values of a table: which rows have them, and what a plan says that they stand for."""
+"""Missing values of tables: their rows, and the label that they stand for in a plan."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -46,7 +46,7 @@ def _is_label(space: LabelSpace, label: Label) -> bool:
 
 
 def filled(values: Any, stand: Stand | None) -> Any:
-    """Return a column of values, or a table of them, with labels in the place of the missing ones.
+    """Return a column or table of values with labels for the missing ones.
 
     Args:
         values: Arrow, as `discreet.io.tables.read_values` returns them.
@@ -71,7 +71,7 @@ def _filled(column: Any, label: Label | None) -> Any:
 
 
 def absent_rows(values: Any) -> BoolArray:
-    """Return ``(n,)`` booleans: which rows of a column, or of a table, have a missing value."""
+    """Return ``(n,)`` booleans: the rows of a column, or of a table, with a missing value."""
     if not isinstance(values, pa.Table):
         return columns.absent(values)
     rows = np.zeros(values.num_rows, dtype=np.bool_)
@@ -86,13 +86,14 @@ def without(values: Any, rows: BoolArray) -> Any:
 
 
 def left_out(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
-    """Leave rows out in which something is missing.
+    """Return columns without the rows in which a value is missing, and the number of such rows by column.
 
     Args:
-        values: columns or tables of one length, by what they hold (for messages).
+        values: columns or tables of one length, by a noun for their values (for messages).
 
     Returns:
-        What remains of each, and how many rows have none of which; a row counts for the first that it has not.
+        The columns without these rows, and the number of rows left out by column; a row counts for the first column
+        in which it lacks a value.
     """
     kept, counts = dict(values), dict[str, int]()
     for wanted in values:

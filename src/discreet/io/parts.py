@@ -1,4 +1,4 @@
-"""Folders and files of reports, cut into parts that can be read on their own, several at a time.
+"""Parts of files of reports, which can be read separately, several at a time.
 
 A part is a run of row groups (Parquet), a run of batches (Arrow) or a whole file (JSON lines). Every file's plan and
 columns are checked before any part is read; of JSON lines, each with a plan of its own, that of the first.
@@ -31,7 +31,7 @@ _LINES, _LETTERS = 1 << 16, 1 << 25
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Some of the reports of a file.
+    """A part of a file of reports.
 
     Attributes:
         path: the file.
@@ -56,12 +56,12 @@ class Part:
 
 
 def report_files(sources: Iterable[str | Path], *, allow_copies: bool = False) -> list[Path]:
-    """Return the files of reports and tallies that are meant; arguments and errors as for `files_in`."""
+    """Return the files of reports and tallies that are named; arguments and errors as for `files_in`."""
     return files_in(sources, REPORTS, "reports", allow_copies=allow_copies)
 
 
 def parts_of(path: Path, mechanism: Mechanism, *, trust_plan: bool = False) -> list[Part]:
-    """Check a file of reports by what it says of itself, and cut it into parts.
+    """Return the parts of a file of reports, after checks of its metadata.
 
     Args:
         path: the file.
@@ -97,7 +97,7 @@ def part_elsewhere(
     *,
     trust_plan: bool = False,
 ) -> Part:
-    """Check a file once more, on another machine, and return the part that was cut out of it there.
+    """Return a part on another machine, after checking that the file there is the same.
 
     Raises:
         DataError: as for `parts_of`, and if the file has not the `Part.content` that it had.
@@ -110,7 +110,7 @@ def part_elsewhere(
 
 
 def _runs(table: StoredTable, form: Form | None) -> list[Part]:
-    """Put neighbours together until they are worth a part; at least one part, which also says what is simulated."""
+    """Return parts of neighbouring row groups; at least one part, which also carries the mark of simulation."""
     whole = Part(table.path, (), 0, table.state, table, form)
     runs, groups, rows = [], [], 0
     for place, size in enumerate(table.rows):
@@ -144,7 +144,7 @@ Batch: TypeAlias = pa.RecordBatch | Rewritten | Lines
 
 
 def read_part(part: Part, mechanism: Mechanism) -> Iterator[Batch]:
-    """Read a part, at most 4 MB of reports at a time; Arrow batches carry the file's stamp or form. At least one batch.
+    """Yield the batches of a part, at most 4 MB each and at least one; Arrow batches carry the stamp or form.
 
     What a library says of a truncated file is raised as it is; see `readable`.
     """

@@ -1,4 +1,4 @@
-"""What comes on standard input, held in memory: it may be what must not be written down."""
+"""Standard input, held in memory because it may hold values that must not be stored."""
 
 import sys
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from discreet.errors import ParameterError
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Piped:
-    """What came on standard input.
+    """The content of standard input.
 
     Attributes:
         suffix: how a file of this kind would end.
@@ -29,7 +29,7 @@ class Piped:
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """Name in messages."""
         return str(self)
 
 
@@ -50,12 +50,12 @@ def piped_table() -> Piped:
 
 
 def opened(source: Source) -> Any:
-    """Return what Arrow's readers of whole files take."""
+    """Return a source in the form that Arrow's readers of whole files accept."""
     return pa.BufferReader(source.content) if isinstance(source, Piped) else str(source)
 
 
 def beginning(source: Source, size: int) -> bytes:
-    """Return the first bytes."""
+    """Return the first bytes of a source."""
     if isinstance(source, Piped):
         return source.content[:size]
     with source.open("rb") as file:

@@ -31,7 +31,7 @@ def check_free(target: Path, *, force: bool) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that nothing can be written into; it need not exist yet.
+    """Refuse an output folder that cannot be made or written to; it need not exist yet.
 
     Raises:
         ParameterError: if it is no folder, cannot be made, or cannot be written to.
@@ -51,7 +51,7 @@ def _check_writable(folder: Path) -> None:
 
 @contextmanager
 def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
-    """Write beside ``path``, then rename: the file appears whole or not at all, and is on the disk when it appears.
+    """Write beside ``path``, then rename: the file appears whole or not at all, already synchronized to disk.
 
     Whatever is raised meanwhile, nothing is left beside it. Without ``force`` nothing is replaced, also not what
     another process put there meanwhile.
@@ -90,7 +90,7 @@ def _make(beside: Path, target: Path) -> None:
 
 
 def _put(beside: Path, target: Path) -> None:
-    """Give a file its name, unless there is a file of this name."""
+    """Rename a file, unless a file of the new name exists."""
     try:
         try:
             os.link(beside, target)
@@ -112,7 +112,7 @@ def _sync(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Let the new name reach the disk, where folders can be opened for that."""
+    """Synchronize a folder's entries to disk, where folders can be opened."""
     with suppress(OSError):
         place = os.open(folder, os.O_RDONLY)
         try:

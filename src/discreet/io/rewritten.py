@@ -1,4 +1,4 @@
-"""Files of reports that another tool rewrote: what they still say of themselves, and what the caller vouches for.
+"""Files of reports that another tool rewrote: their remaining metadata, and what the caller vouches for.
 
 Such a file has lost the stamp that says its plan, or has other types or more columns than ours. Two things can stand
 for the stamp: a column ``plan`` that holds the plan's fingerprint in every row, and the caller's word (``trust_plan``).
@@ -34,7 +34,7 @@ _NAMES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a file of reports that is not as discreet writes it says of itself.
+    """The form of a file of reports that another tool rewrote.
 
     Attributes:
         trusted: it does not say which plan its reports belong to: the caller does.
@@ -51,21 +51,21 @@ class Form:
     extra: tuple[str, ...]
 
     def names(self, mechanism: Mechanism) -> list[str]:
-        """Return the columns to read."""
+        """Return the names of the columns to read."""
         said = [(PLAN, self.named), (SIMULATED, self.marked)]
         return [*(column.name for column in mechanism.columns), *(name for name, there in said if there)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rewritten:
-    """A batch of a file that another tool rewrote: `Form.names`, as they are, and the form."""
+    """A batch of a file that another tool rewrote, with the form of the file."""
 
     batch: pa.RecordBatch
     form: Form
 
 
 def form_of(mechanism: Mechanism, found: pa.Schema, *, trust_plan: bool = False) -> Form | None:
-    """Return how a table of reports is to be read; None if it is as discreet writes it.
+    """Return the form of a rewritten table; None for discreet's own format.
 
     Raises:
         DataError: if it does not say its plan and the caller does not either, if it is not as its stamp says and the
@@ -97,7 +97,7 @@ def _check_others(found: pa.Schema, ours: set[str]) -> None:
 
 
 def refuse_clear(others: Collection[str]) -> None:
-    """Refuse values in clear among the names of what is not read.
+    """Refuse a column of values in clear among the columns that are not read.
 
     Raises:
         DataError: if they are there: what is sensitive under another plan would be counted as if it were so here.
@@ -113,7 +113,7 @@ def _says_yes_or_no(kind: pa.DataType) -> bool:
 
 
 def rewritten_reports(mechanism: Mechanism, rows: Rewritten, *, sift: bool) -> tuple[Reports, Counter[str]]:
-    """Return the reports of a batch, and how many rows are left out for each reason.
+    """Return the reports of a batch, and the number of rows left out by reason.
 
     Args:
         mechanism: what they claim to come from.
@@ -138,7 +138,7 @@ def rewritten_reports(mechanism: Mechanism, rows: Rewritten, *, sift: bool) -> t
 
 
 def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
-    """Refuse rows that say another plan, or none.
+    """Refuse rows with another plan's fingerprint, or none.
 
     Raises:
         MismatchError: if there is one; it says how many, and never what they say.
@@ -158,7 +158,7 @@ def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
 
 
 def warn_of(forms: Mapping[Path, Form], files: int, fingerprint: str) -> None:
-    """Say once what is taken on the caller's word, and what is not read.
+    """Warn once of what the caller vouches for, and of columns that are not read.
 
     Args:
         forms: of the files that are not as discreet writes them.

@@ -1,4 +1,4 @@
-"""Seals: checksums of every stretch of a Parquet or Arrow file, kept in the file just before its footer.
+"""Seals: checksums of every stretch of a Parquet or Arrow file, just before its footer.
 
 A stretch is what is read at once: a row group, or a batch. Both formats say at their end where everything lies, so
 that bytes between the last stretch and the footer disturb no reader; and whoever writes the table anew does not carry
@@ -31,7 +31,7 @@ _AGAIN = "take the file once more from where it came"
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """What a file says of its own bytes.
+    """The seal of a file: checksums of its stretches.
 
     Attributes:
         rows: how many rows every stretch holds.
@@ -63,7 +63,7 @@ class Seal:
 
 
 def footer_of(file: IO[bytes]) -> tuple[int, bytes]:
-    """Return where the footer of a Parquet or Arrow file begins, and all bytes from there.
+    """Return the start of the footer of a Parquet or Arrow file, and all bytes from there.
 
     Raises:
         DataError: if the file has none.
@@ -114,7 +114,7 @@ def _decoded(text: bytes) -> Seal:
 
 
 class SealingFile:
-    """A new file that is sealed when all is written; Arrow's writers take it for any file.
+    """A new file that ends with a seal; Arrow's writers accept it as any file.
 
     Args:
         path: where.

@@ -1,4 +1,4 @@
-"""Tables of text, in which commas, semicolons, tabs or bars separate cells: CSV.
+"""Tables of text with cells separated by commas, semicolons, tabs or bars: CSV.
 
 The separator is told from the first line and from the columns that are asked for, never from the rows; so is which
 column is which. Cells become what they are asked for as (`Cells`), and an empty line is a row whose cells are missing.
@@ -26,15 +26,15 @@ _START, _PIECE = 1 << 20, 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a table of text is laid out.
+    """The layout of a table of text: separator, encoding, header.
 
     Attributes:
-        columns: what the first line calls them, without spaces around.
-        separator: what stands between cells.
+        columns: names in the header, without spaces around.
+        separator: character between cells.
         encoding: of the text.
-        lines: how many the header takes.
-        empty: whether nothing follows it.
-        quoted: whether there are quotation marks, within which a line may end and the row go on.
+        lines: number of lines of the header.
+        empty: whether no row follows the header.
+        quoted: whether there are quotation marks, within which a row may continue on the next line.
     """
 
     columns: tuple[str, ...]
@@ -46,7 +46,7 @@ class Layout:
 
 
 def layout_of(source: Source, wanted: Sequence[str]) -> Layout:
-    """Look at the first line of a table.
+    """Return the layout of a table, from its first line.
 
     Args:
         source: the table.
@@ -70,7 +70,7 @@ def layout_of(source: Source, wanted: Sequence[str]) -> Layout:
 
 
 def _decoded(source: Source, start: bytes) -> tuple[str, str]:
-    """Return the encoding of text, and what it says."""
+    """Return the encoding of text, and the decoded text."""
     if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         raise DataError("text must be in UTF-8, got UTF-32; save it as UTF-8.")
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -92,7 +92,7 @@ def _windows(source: Source) -> str:
 
 
 def _header(text: str, separator: str) -> tuple[list[str], int, bool]:
-    """Return names of columns, how many lines they take, and whether anything follows."""
+    """Return names of columns, the number of their lines, and whether rows follow."""
     lines = io.StringIO(text, newline="")
     reader = python_csv.reader(lines, delimiter=separator)
     try:
@@ -262,7 +262,7 @@ def _pieces(source: Source) -> Iterator[bytes]:
 
 
 def whole(source: Source) -> pa.Table:
-    """Return all columns of a table of text, of the types that their cells turn out to have."""
+    """Return all columns of a table of text, with types by their cells."""
     layout = layout_of(source, [])
     by_place = {f"{place}": ANYTHING for place in range(len(layout.columns))}
     numbered = replace(layout, columns=tuple(by_place))

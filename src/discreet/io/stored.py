@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, read so that damage and change are noticed.
+"""Parquet and Arrow files, read with checks for damage and change.
 
 A file is looked at first and read later, perhaps by another thread. What is read then has to be what was looked at: the
 same file, not written to since, with as many rows in every row group or batch as were promised, and with the bytes that
@@ -31,7 +31,7 @@ _BATCHES_FIELD = 4 + 2 * 3
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """Which file it is, and when it was last written to.
+    """The identity of a file and the time of its last change.
 
     Attributes:
         device: where it is kept.
@@ -47,7 +47,7 @@ class FileState:
 
     @classmethod
     def of(cls, path: Path) -> "FileState":
-        """Return what the file is now, without opening it.
+        """Return the current state of a file, without opening it.
 
         Raises:
             DataError: if it is no file but a pipe, a socket, a device or a folder.
@@ -58,7 +58,7 @@ class FileState:
         return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
     def check(self, path: Path) -> None:
-        """Compare with what the file is now.
+        """Refuse a file whose state has changed.
 
         Raises:
             DataError: if it is another one, or was written to.
@@ -69,7 +69,7 @@ class FileState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredTable:
-    """A Parquet or Arrow file that was looked at.
+    """An inspected Parquet or Arrow file.
 
     Attributes:
         path: where it is.
@@ -99,12 +99,12 @@ class StoredTable:
             self.seal.check(self.path, group)
 
     def bytes_of(self, group: int) -> int:
-        """Return about how many bytes a row group takes when it is read; 0 for a batch."""
+        """Return the approximate size in memory of a row group; 0 for a batch."""
         return 0 if self.metadata is None else int(self.metadata.row_group(group).total_byte_size)
 
 
 def look(path: Path) -> StoredTable:
-    """Look at a Parquet or Arrow file. What a library says of a broken one is raised as it is.
+    """Return an inspected Parquet or Arrow file; errors of libraries pass through.
 
     Raises:
         DataError: if it is damaged.
@@ -146,7 +146,7 @@ def _look_at_arrow(path: Path, seal: Seal | None) -> tuple[pa.Schema, tuple[int,
 def read_groups(
     table: StoredTable, groups: Sequence[int], size: int, columns: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Read row groups or batches of a file, at most ``size`` rows at a time; all carry the schema's metadata.
+    """Yield row groups or batches of a file, at most ``size`` rows at a time, with the schema's metadata.
 
     What a library says of a broken file is raised as it is.
 
@@ -176,13 +176,13 @@ def read_groups(
 
 
 def no_rows(schema: pa.Schema, columns: Sequence[str] | None) -> pa.RecordBatch:
-    """Return a batch of no rows, as `read_groups` would."""
+    """Return a batch without rows, in the form of `read_groups`."""
     fields = schema if columns is None else [schema.field(name) for name in columns]
     return pa.RecordBatch.from_pylist([], schema=pa.schema(fields, metadata=schema.metadata))
 
 
 def _check_sizes(path: Path) -> None:
-    """Refuse batches that are too large, by what the footer says of them: they can only be read as a whole.
+    """Refuse batches that are too large by the footer: they can only be read as a whole.
 
     The footer is a table of FlatBuffers; its fourth field is a vector of batches, 24 bytes each: where one begins, and
     how long its head and its body are.

@@ -1,4 +1,4 @@
-"""Some columns of tables in files, batch by batch.
+"""Columns of tables in files, batch by batch.
 
 Parquet and Arrow files say themselves what they hold. A CSV file is gone through once, to see whether its cells are
 what they are asked for as; JSON lines are read at once.
@@ -24,7 +24,7 @@ _BATCH_ROWS = 1 << 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """Columns of a table in a file.
+    """Columns of a table in a file, inspected.
 
     Attributes:
         path: the file.
@@ -46,7 +46,7 @@ class Stored:
 
 
 def table_files(sources: Iterable[str | Path]) -> list[Path]:
-    """Return the files of tables that are meant: those named, and those in the folders named, in order of their names.
+    """Return the files of tables named, and those in the folders named, in order of their names.
 
     In a folder, names that begin with a dot or an underscore are passed over, and folders are searched too.
 
@@ -61,7 +61,7 @@ def table_files(sources: Iterable[str | Path]) -> list[Path]:
 
 
 def survey(path: Path, asked: Mapping[str, Cells]) -> Stored:
-    """Look for columns in a file; those are left out of which there is not one of the name.
+    """Return the inspected columns of a file; names that do not occur exactly once are left out.
 
     Args:
         path: the file.
@@ -104,7 +104,7 @@ def _survey_csv(path: Path, asked: Mapping[str, Cells], state: FileState) -> Sto
 
 
 def stream(stored: Stored, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Read columns of a file, a batch of rows at a time.
+    """Yield the columns of a file, a batch of rows at a time.
 
     What a library says of a broken file is raised as it is; see `readable`.
     """

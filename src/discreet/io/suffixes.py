@@ -1,4 +1,4 @@
-"""How files may end: one list for each thing that is kept, with the same formats everywhere."""
+"""Endings of file names by content: reports, tallies, tables."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,13 +16,13 @@ PICTURES = (".png", ".svg", ".html")
 
 
 def spelled(endings: Sequence[str]) -> str:
-    """Return endings as one reads them out."""
+    """Return endings as text for a message."""
     *others, last = endings
     return f"{', '.join(others)} or {last}"
 
 
 def checked(path: Path, endings: Sequence[str], what: str) -> str:
-    """Return how a file ends, in lower case.
+    """Return the ending of a file, in lower case.
 
     Args:
         path: the file.
@@ -39,12 +39,12 @@ def checked(path: Path, endings: Sequence[str], what: str) -> str:
 
 
 def checked_output(path: Path, endings: Sequence[str], what: str) -> str:
-    """Return how a file that is to be written ends, as `checked` does; names of tallies are for tallies alone."""
+    """Return the ending of an output, as `checked`; names of tallies are for tallies only."""
     if is_tally(path) and endings != TALLIES:
         raise ParameterError(f"{what} must not be named as tallies are, got {path.name!r}; leave out .tally.")
     return checked(path, endings, what)
 
 
 def is_tally(path: Path) -> bool:
-    """Return whether a file is kept as a tally."""
+    """Return whether a file's name is that of a tally."""
     return path.name.lower().endswith(TALLIES)

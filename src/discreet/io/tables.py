@@ -1,4 +1,4 @@
-"""Tables of people's values from files: Parquet, Arrow, CSV or JSON lines.
+"""Tables of people's values in files: Parquet, Arrow, CSV or JSON lines.
 
 Who asks for columns says what they hold, and CSV is read as that; see `discreet.io.cells`.
 """
@@ -40,7 +40,7 @@ Chosen: TypeAlias = Callable[[Sequence[str]], Mapping[str, Cells]]
 
 
 def read_table(path: str | Path | Piped) -> Any:
-    """Read a table; the cells of a CSV file are what they all look like.
+    """Return a table; the cells of a CSV file decide their types.
 
     Raises:
         DataError: if the file is missing, broken or of an unknown kind.
@@ -57,7 +57,7 @@ def read_table(path: str | Path | Piped) -> Any:
 
 
 def read_columns(path: str | Path | Piped, chosen: Chosen, wanted: Sequence[str] = ()) -> Any:
-    """Read some columns of a table.
+    """Return some columns of a table, in the types of their cells.
 
     Args:
         path: the table.
@@ -86,7 +86,7 @@ def _source(path: str | Path | Piped) -> tuple[Source, str]:
 
 
 def checked_table(path: Path) -> str:
-    """Return how a file of a table ends.
+    """Return the ending of a file of a table.
 
     Raises:
         ParameterError: if tables are not read from such files.
@@ -95,7 +95,7 @@ def checked_table(path: Path) -> str:
 
 
 def is_text(path: Path) -> bool:
-    """Return whether a file of a table does not say what its columns hold."""
+    """Return whether a file of a table is text, without types."""
     return ending(path) == _CSV
 
 
@@ -107,7 +107,7 @@ def _checked(chosen: Chosen, names: Sequence[str]) -> Mapping[str, Cells]:
 
 
 def check_once(name: str, names: Sequence[str]) -> None:
-    """Refuse a column that is not there just once; the others are listed.
+    """Refuse a column that does not occur exactly once; the other columns are listed.
 
     Raises:
         DataError: if it is so.
@@ -118,7 +118,7 @@ def check_once(name: str, names: Sequence[str]) -> None:
 
 
 def _lines_of_text(source: Source, table: Any, asked: Mapping[str, Cells]) -> Any:
-    """Read columns of text again that look like dates, which the library takes them for."""
+    """Return a table of lines with text read again as text where the library took it for dates."""
     kinds = {name: table[name].type for name, cells in asked.items() if cells.kind is Kind.TEXT}
     dates = [name for name, kind in kinds.items() if pa.types.is_temporal(kind)]
     if not dates:
@@ -128,7 +128,7 @@ def _lines_of_text(source: Source, table: Any, asked: Mapping[str, Cells]) -> An
 
 
 def shown(names: Sequence[str]) -> str:
-    """List the names of columns, unless they look like the values of a table without a header."""
+    """Return the names of columns for a message, unless they look like values of a table without a header."""
     if any(_is_number(name) for name in names):
         return f"{len(names)} columns whose names look like values: its first line must name the columns"
     listed = [name if name and name.isprintable() else repr(name) for name in names[:_MOST_NAMES]]
@@ -141,7 +141,7 @@ def _is_number(name: str) -> bool:
 
 
 def read_values(path: str | Path | Piped, domain: Domain, column: str | None = None) -> Any:
-    """Read the values that a domain is about.
+    """Return a column of values of a domain, or the columns of its attributes.
 
     Args:
         path: a table; a product needs a column per attribute, a grid needs lat and lon.
@@ -168,7 +168,7 @@ def read_values(path: str | Path | Piped, domain: Domain, column: str | None = N
 def read_owned(
     path: str | Path | Piped, domain: Domain, user: str | None, column: str | None = None, tag: str | None = None
 ) -> tuple[Any, Any, Any]:
-    """Read values, whose they are, and what they are tagged with.
+    """Return values with their users and their tags.
 
     Args:
         path: a table; see `read_values`, which the columns for users and tags are left out for.
@@ -206,7 +206,7 @@ def read_owned(
 
 
 def _only(found: Sequence[str], besides: Sequence[str], domain: Domain, *, headed: bool) -> str:
-    """Return the one column that can hold the values; those without a name hold numbers of rows.
+    """Return the one column that can hold the values; columns without a name hold numbers of rows.
 
     Args:
         found: the columns that there are.
@@ -226,7 +226,7 @@ def _only(found: Sequence[str], besides: Sequence[str], domain: Domain, *, heade
 
 
 def _refuse_headless(found: Sequence[str], domain: Domain) -> None:
-    """Refuse a table whose first line is somebody's, before anything lists its columns."""
+    """Refuse a table without a header, before a message lists its columns."""
     space = domain.space
     parts = list(space.attributes.values()) if isinstance(space, Product) else [space]
     if not isinstance(space, Grid) and any(_is_value(name, part) for name in found for part in parts):
@@ -238,7 +238,7 @@ def _is_value(name: str, space: LabelSpace) -> bool:
 
 
 def read_distribution(path: str | Path, domain: Domain) -> FloatArray:
-    """Read background knowledge: ``(|X|,)`` probabilities, 0 for the values that are not listed.
+    """Return background knowledge: ``(|X|,)`` probabilities, 0 for values that are not listed.
 
     Args:
         path: a table with the columns label and probability; for a product or a grid, with the columns of its values
@@ -271,7 +271,7 @@ def read_distribution(path: str | Path, domain: Domain) -> FloatArray:
 
 
 def read_labels(path: str | Path, label: str, sensitive: str | None) -> tuple[Any, Any]:
-    """Read a domain's labels, and what is sensitive, from the columns of a table.
+    """Return the labels of a domain, and the marks of sensitive ones, from columns of a table.
 
     Labels in a CSV file are integers if all are written as integers are (20 or 20.0, not 020); otherwise text.
 

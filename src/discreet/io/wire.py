@@ -1,4 +1,4 @@
-"""What a batch of reports may look like from outside, checked before anything is counted.
+"""The wire format of reports: checks of batches from outside, before anything is counted.
 
 Whatever the format, a batch arrives as nullable columns: ``clear`` with a value's code, and the columns of the block
 law. A report has either a value in clear or a whole block (both, where the plan sends noise blocks along).
@@ -25,7 +25,7 @@ _IMPOSSIBLE = "hold a block that no device can send"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nullable:
-    """One column as it arrived.
+    """A column as it arrived, with its nulls.
 
     Attributes:
         present: ``(n,)`` booleans: which rows have an entry.
@@ -37,7 +37,7 @@ class Nullable:
 
 
 class FlawedRowsError(DataError):
-    """Some rows are nothing that a device can have sent.
+    """Rows that no device can have sent.
 
     Attributes:
         what: what is wrong with them; one of `reasons`.
@@ -50,7 +50,7 @@ class FlawedRowsError(DataError):
 
 
 def reasons(mechanism: Mechanism) -> tuple[str, ...]:
-    """Return all that can be wrong with a row, as "n reports ..." would go on, in the order of the checks."""
+    """Return the possible flaws of a row, each as the end of "n reports ...", in the order of the checks."""
     bounds = [_outside(column) for column in mechanism.columns if column.bound is not None]
     return (UNREADABLE, GAP, _LACKING, _BOTH, _NEITHER, *bounds, _SENSITIVE, _IMPOSSIBLE)
 
@@ -58,7 +58,7 @@ def reasons(mechanism: Mechanism) -> tuple[str, ...]:
 def sifted_reports(
     mechanism: Mechanism, n: int, columns: dict[str, Nullable], *, simulated: bool | BoolArray
 ) -> tuple[Reports, Counter[str]]:
-    """Make a batch of reports out of those rows that a device can have sent; see `checked_reports`.
+    """Return the valid reports among rows, and the number of invalid ones by flaw; see `checked_reports`.
 
     Args:
         mechanism: what they claim to come from.
@@ -87,7 +87,7 @@ def _kept(column: Nullable, keep: BoolArray) -> Nullable:
 
 
 def checked_reports(mechanism: Mechanism, n: int, columns: dict[str, Nullable], *, simulated: bool) -> Reports:
-    """Make a batch of reports out of nullable columns.
+    """Return a batch of reports from nullable columns, checked.
 
     Args:
         mechanism: what they claim to come from.
@@ -145,7 +145,7 @@ def _outside(column: Column) -> str:
 
 
 def refuse_rows(present: BoolArray, wrong: BoolArray, what: str) -> None:
-    """Raise if any of the present rows is wrong, by count and place alone."""
+    """Refuse wrong rows, with their number and the place of the first."""
     if wrong.any():
         rows = np.flatnonzero(present)[wrong]
         message = f"{len(rows)} of {len(present)} reports {what} (first at row {rows[0]}); leave them out."

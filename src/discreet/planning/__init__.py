@@ -1,1 +1,1 @@
-"""What to expect of each mechanism before anybody reports."""
+"""Planning: expected errors of mechanisms, optimal parameters and recommendations, before anybody reports."""

@@ -1,4 +1,4 @@
-"""The recommendation: one sentence with the reason."""
+"""The recommendation in one sentence, with its reason."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from discreet.planning.question import Question
 
 
 def advise(question: Question, best: Prospect, prospects: Sequence[Prospect], other: Prospect | None = None) -> str:
-    """Return which mechanism to use and why, in one sentence.
+    """Return the recommended mechanism and the reason, in one sentence.
 
     Args:
         question: what was asked.
@@ -42,7 +42,7 @@ def _people(question: Question) -> str:
 
 
 def _field(question: Question, best: Prospect, prospects: Sequence[Prospect]) -> str:
-    """Say how many compete, and how far it is from the least error, or the next one from it."""
+    """Return the number of mechanisms compared, and the distance of the chosen one from the least error."""
     worst = question.target == "worst-case"
     fitting = sorted((one for one in prospects if one.fits), key=lambda one: one.error(worst=worst))
     limit = question.largest_report
@@ -74,7 +74,7 @@ def _size(question: Question, best: Prospect) -> str:
 
 
 def _beside(question: Question, best: Prospect, other: Prospect) -> str:
-    """Name one that is nearly as good in the worst case and better where the distribution is likely to be."""
+    """Return a clause on an alternative: nearly as good in the worst case, better for the likely distribution."""
     given = question.people.source != "assumed"
     where = "where all values are equally frequent"
     if given:

@@ -1,4 +1,4 @@
-"""Which mechanism is recommended: the smallest report that costs little error, and what is worth knowing beside it."""
+"""The choice of a mechanism: the smallest report whose error is close to the least."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,13 @@ _BETTER = 0.9
 
 
 def least(prospects: Sequence[Prospect], *, worst: bool) -> Prospect:
-    """Return the one with the least error; of equals the one with the smallest reports, then the first."""
+    """Return the prospect with the least error; of equal ones the smallest reports, then the first."""
     limit = min(one.error(worst=worst) for one in prospects) * SAME
     return min((one for one in prospects if one.error(worst=worst) <= limit), key=lambda one: one.largest_bytes)
 
 
 def recommended(prospects: Sequence[Prospect], within: float, *, worst: bool) -> Prospect:
-    """Return the smallest report whose error is little above the least.
+    """Return the prospect with the smallest report whose error is close to the least.
 
     Of equally small ones the least error; where that is the same too, the one that has less error elsewhere, for other
     distributions than the target is about; then the smallest expected report.
@@ -46,7 +46,7 @@ def _elsewhere(one: Prospect, *, worst: bool) -> float:
 
 
 def alternative(prospects: Sequence[Prospect], chosen: Prospect, within: float, *, given: bool) -> Prospect | None:
-    """Return what is nearly best in the worst case too, and at least 10% better at the likely distribution.
+    """Return a prospect nearly best in the worst case, and at least 10% better for the likely distribution.
 
     Args:
         prospects: those whose reports are small enough.
@@ -64,5 +64,5 @@ def alternative(prospects: Sequence[Prospect], chosen: Prospect, within: float, 
 
 
 def likely_mse(one: Prospect, *, given: bool) -> float:
-    """Return the error for the people as they are known, or else where all values are equally frequent."""
+    """Return the error for the assumed distribution, or for the uniform one where none is known."""
     return one.assumed_mse if given else one.uniform_mse

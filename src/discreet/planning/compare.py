@@ -1,4 +1,4 @@
-"""Every mechanism side by side: losses, bytes, users needed, and which is best for what is wanted."""
+"""Comparison of all mechanisms: losses, report sizes, users needed, and the best one for a target."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,15 +16,15 @@ _VERY_MANY = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All prospects, and which is best.
+    """The comparison of all mechanisms on a domain, with the best ones.
 
     Attributes:
-        question: what was asked.
+        question: the collection and the target.
         prospects: one per mechanism.
         bounds: the least mean squared errors of any mechanism.
-        best_worst: recommended for the worst case: of the reports that are small enough the smallest one whose mean
-            squared error is within the question's share of the least.
-        best_assumed: the same for the people as they are assumed.
+        best_worst: recommended for the worst case: the smallest report whose mean squared error is within the
+            question's share of the least, among those that are small enough.
+        best_assumed: the same for the assumed distribution.
 
     Example:
         >>> import discreet as dc
@@ -42,29 +42,30 @@ class Comparison:
 
     @property
     def sensitive_mass(self) -> float:
-        """Return the share of people with a sensitive value that was given or assumed."""
+        """The assumed share of people with a sensitive value."""
         return self.question.people.mass
 
     @property
     def assumed(self) -> bool:
-        """Return whether nobody gave it."""
+        """Whether the caller left this share to the default."""
         return self.question.people.source == "assumed"
 
     @property
     def best(self) -> Prospect:
-        """Return the one that is best for the target."""
+        """The recommended prospect for the target."""
         return self.best_worst if self.question.target == "worst-case" else self.best_assumed
 
     @property
     def least(self) -> Prospect:
-        """Return the one with the least error for the target, among those whose reports are small enough."""
+        """The prospect with the least error for the target, among those with small enough reports."""
         return least([one for one in self.prospects if one.fits], worst=self.question.target == "worst-case")
 
     @property
     def alternative(self) -> Prospect | None:
-        """Return what is nearly best in the worst case too, and 10% better where the distribution is likely to be.
+        """A prospect nearly best in the worst case, and 10% better for the likely distribution.
 
-        That is as it was given, else uniform; None if there is no such mechanism, or the target is another one.
+        The likely distribution is the assumed one, or uniform by default. None if there is no such mechanism, or the
+        target is not the worst case.
         """
         question = self.question
         if question.target != "worst-case":
@@ -74,7 +75,7 @@ class Comparison:
 
     @property
     def recommendation(self) -> str:
-        """Return which one to use and why, in one sentence."""
+        """The recommendation with its reason, in one sentence."""
         return advise(self.question, self.best, self.prospects, self.alternative)
 
 
@@ -91,7 +92,7 @@ def compare(
     standard_error: float | None = None,
     within: float = WITHIN,
 ) -> Comparison:
-    """Compare every mechanism on a domain.
+    """Return the comparison of all mechanisms on a domain.
 
     Args:
         domain: the values and which of them are sensitive.
@@ -143,7 +144,7 @@ def best(
     largest_report: float | None = None,
     within: float = WITHIN,
 ) -> BlockMechanism:
-    """Return the mechanism with the smallest reports among those of little error on a domain, for any number of them.
+    """Return the mechanism with the smallest reports among those with nearly the least error, for any number of users.
 
     Args:
         domain: the values and which of them are sensitive.

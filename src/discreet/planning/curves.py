@@ -1,4 +1,4 @@
-"""How the error falls with epsilon and with the number of users: what a plot of a comparison shows."""
+"""Curves of the error against epsilon and against the number of users, for plots of a comparison."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ _PER_DECADE = 8
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A line.
+    """A curve of errors, for one mechanism or the lower bound.
 
     Attributes:
         name: of a mechanism, or `LOWER_BOUND`.
@@ -35,7 +35,7 @@ class Curve:
 
 
 def against_epsilon(question: Question) -> tuple[Curve, ...]:
-    """Return the error under the target for epsilon from 0.1 to 10, as a curve per mechanism, where its reports fit.
+    """Return the error under the target for epsilon from 0.1 to 10, a curve per mechanism with small enough reports.
 
     Example:
         >>> import discreet as dc
@@ -54,7 +54,7 @@ def against_epsilon(question: Question) -> tuple[Curve, ...]:
 
 
 def against_users(question: Question) -> tuple[Curve, ...]:
-    """Return the error under the target for numbers of users around the one that was asked, as `against_epsilon`.
+    """Return the error under the target for numbers of users around that of the question, as `against_epsilon`.
 
     Example:
         >>> import discreet as dc

@@ -15,7 +15,7 @@ _REMAINDERS = np.array([0.0] + [lgamma(k + 1) - (k + 0.5) * log(k) + k - log(2 *
 
 
 def mean_absolute_deviation(n: int, chance: Any) -> FloatArray:
-    """Return E|T - n m| for a count T of n trials with the chance m, exactly.
+    """Return E|T - n m| for a binomial count T of n trials with probability m, exactly.
 
     It is 2 k (1 - m) P(T = k) with k = floor(n m) + 1 [De Moivre 1730]. The probability is a product of factors near 1,
     not the exponential of a difference of log-gammas, which for n = 1e9 would keep 6 digits.

@@ -1,4 +1,4 @@
-"""Which mechanism for a wanted identification risk: the largest epsilon of each, both risks, and the error it gives.
+"""Planning for a wanted identification risk: the largest epsilon of each mechanism, both risks, and the error.
 
 The two risks are shown side by side and never traded: a mechanism that keeps users hidden in the crowd may tell their
 values as they are. [PIE, Thm 17] prefers more buckets at the same theta; at the same *exact* identification risk the
@@ -28,12 +28,12 @@ SIDE_BY_SIDE = (
     "epsilon is the attribute risk, what a report says of the value; identification is what it says of the user: a "
     "small one does not make the other small."
 )
-"""What must be said wherever both are shown."""
+"""The sentence that accompanies both risks wherever they are shown together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What one mechanism offers.
+    """A mechanism at its largest epsilon for a wanted identification risk.
 
     Attributes:
         name: its plan name, with the option that was chosen.
@@ -63,7 +63,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdentificationPlan:
-    """All options for a wanted identification risk.
+    """The options for a wanted identification risk.
 
     Attributes:
         domain: the values.
@@ -87,7 +87,7 @@ class IdentificationPlan:
 
     @property
     def recommendation(self) -> str:
-        """Return what to use, in one sentence; without a limit on epsilon nothing is recommended."""
+        """The recommendation in one sentence; none without a limit on epsilon."""
         if self.epsilon is None:
             return (
                 "Nothing is recommended without a limit on the attribute risk: give an epsilon as well, or the least "
@@ -104,7 +104,7 @@ class IdentificationPlan:
 
     @property
     def without_noise(self) -> str | None:
-        """Return what hashing without noise would do, and why it is no option; None where it is not to be compared."""
+        """A sentence on hashing without noise and why it is no option; None where it is not comparable."""
         wanted, d = self.wanted, self.domain.size
         if wanted.error is None or wanted.prior is not None or wanted.largest_list > 1 or self.domain.clear_count:
             return None
@@ -120,7 +120,7 @@ class IdentificationPlan:
 
 
 def plan_identification(domain: Domain, wanted: Wanted, *, epsilon: float | None = None) -> IdentificationPlan:
-    """Return, for every mechanism, the largest epsilon that keeps a wanted identification risk, and the error.
+    """Return, for every mechanism, the largest epsilon that keeps a wanted identification risk, with the error.
 
     Args:
         domain: the values and which of them are sensitive.
@@ -153,7 +153,7 @@ def plan_identification(domain: Domain, wanted: Wanted, *, epsilon: float | None
 
 
 def builders(domain: Domain) -> dict[str, Callable[[float], BlockMechanism]]:
-    """Return, by name, what makes a mechanism of an epsilon, for every class that needs no more.
+    """Return constructors of mechanisms by name, for every class that needs a domain and an epsilon only.
 
     Example:
         >>> import discreet as dc

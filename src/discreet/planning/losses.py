@@ -30,7 +30,7 @@ _MOST_REPORTS = 1 << 53
 
 @dataclass(frozen=True, slots=True)
 class WorstLoss:
-    """A largest loss.
+    """The largest loss over all distributions.
 
     Attributes:
         value: the loss.
@@ -124,7 +124,7 @@ def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
 
     A standard deviation is concave in p_x once the sensitive mass a is given, so the worst p is uniform inside each
     class; the sum is concave in a, and searched. Where values have promises of their own, the worst p has equal slopes.
-    Where an error lasts (see `PoolBias`), this is a bound: each value is given more of it than any could have.
+    With a pool bias (see `PoolBias`) this is an upper bound: the bias of each value is replaced by its largest one.
 
     Example:
         >>> import discreet as dc
@@ -148,7 +148,7 @@ def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
 
 
 def _most_deviation(count: int, mass: float, variance: tuple[PerValue, PerValue]) -> float:
-    """Return the largest sum of standard deviations of a class with this mass."""
+    """Return the largest sum of standard deviations in a class of values with this mass."""
     if count == 0:
         return 0.0
     constant, slope = variance
@@ -237,7 +237,7 @@ def paper_worst_l1_rappor(size: int, total: int, epsilon: float, n: int) -> Wors
 
 
 def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
-    """Return the largest n Var(p_hat_x) of any value under any distribution; the same for every n if no error lasts.
+    """Return the largest n Var(p_hat_x) of any value under any distribution; without pool bias the same for every n.
 
     Example:
         >>> import discreet as dc
@@ -350,7 +350,7 @@ def _positive(wanted: object) -> float:
 
 
 def _least(error: Callable[[int], float], near: float, wanted: float) -> int:
-    """Return the least n whose error is at most ``wanted``, from where rounding puts it."""
+    """Return the least n whose error is at most ``wanted``, starting from a rounded solution."""
     if near >= _MOST_REPORTS:
         raise ParameterError(f"the wanted error {wanted!r} would take more than 2^53 reports; allow a larger one.")
     n = max(ceil(near), 1)
@@ -362,7 +362,7 @@ def _least(error: Callable[[int], float], near: float, wanted: float) -> int:
 
 
 def _first(error: Callable[[int], float], near: float, wanted: float) -> int:
-    """Return the least n whose error is at most ``wanted`` where a part of it lasts, by halving.
+    """Return the least n whose error is at most ``wanted`` under a pool bias, by bisection.
 
     That is never before ``near``, where it would be if nothing lasted.
     """
@@ -376,7 +376,7 @@ def _first(error: Callable[[int], float], near: float, wanted: float) -> int:
 
 
 def _top(function: Callable[[float], float]) -> float:
-    """Return where in 0..1 a concave function is largest, by golden section; an end if that is no worse."""
+    """Return the maximizer of a concave function in 0..1 by golden section; an end if that is no worse."""
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         step = _GOLDEN * (high - low)

@@ -1,4 +1,4 @@
-"""What is asked of a planner: a collection, what is assumed of its people, and what the error should be least for."""
+"""Questions to the planner: a collection, the assumed distribution of its people, and the target of the error."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,14 +15,14 @@ from discreet.errors import ParameterError
 from discreet.privacy.composition import split_epsilon
 
 Target = Literal["worst-case", "sensitive-mass", "distribution"]
-"""What the error should be least for: the worst distribution, one that is even inside each class, a given one."""
+"""The target of the least error: the worst distribution, one that is uniform inside each class, or a known one."""
 
 ASSUMED_SENSITIVE_MASS = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class People:
-    """What is assumed of the people.
+    """The assumed distribution of people's values.
 
     Attributes:
         p: ``(|X|,)`` the distribution of their values.
@@ -48,7 +48,7 @@ class People:
 
     @classmethod
     def of(cls, domain: Domain, sensitive_mass: float | None, p: Any) -> "People":
-        """Take what is known.
+        """Return the assumed distribution from what is known.
 
         Raises:
             ParameterError: if it is out of range, or both were given.
@@ -70,7 +70,7 @@ class People:
 
 
 def even(domain: Domain, mass: float) -> FloatArray:
-    """Return the ``(|X|,)`` distribution with this sensitive mass that is even inside each class.
+    """Return the ``(|X|,)`` distribution with this sensitive mass that is uniform inside each class.
 
     Example:
         >>> even(Domain(range(4), sensitive=[0]), mass=0.4).round(2).tolist()
@@ -81,7 +81,7 @@ def even(domain: Domain, mass: float) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is asked.
+    """A question to the planner.
 
     With t reports per user each of them has epsilon/t, and errors are those of n t reports on n t values that are
     independent, over people and over time: an estimate of the average distribution over the t occasions. If a person's
@@ -117,7 +117,7 @@ class Question:
     within: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be answered.
+        """Refuse a question without an answer.
 
         Raises:
             ParameterError: if a number is out of range, or the target is not one or lacks what it is about.
@@ -138,22 +138,22 @@ class Question:
 
     @cached_property
     def epsilon_each(self) -> float:
-        """Return epsilon/t, the promise of one report; never more."""
+        """epsilon/t, the promise of one report; never more."""
         return split_epsilon(self.epsilon, self.reports_per_user)
 
     @cached_property
     def reports(self) -> int:
-        """Return n t."""
+        """n t, the number of reports."""
         return checked_n(checked_n(self.users) * self.reports_per_user)
 
     @property
     def tuned_mass(self) -> float | None:
-        """Return the sensitive mass that parameters should be best for; None for the worst case."""
+        """The sensitive mass that parameters are tuned for; None for the worst case."""
         return None if self.target == "worst-case" else self.people.mass
 
     @property
     def target_p(self) -> FloatArray | None:
-        """Return the distribution that the error should be least for; None for the worst one."""
+        """The distribution whose error should be least; None for the worst one."""
         return None if self.target == "worst-case" else self.people.p
 
 

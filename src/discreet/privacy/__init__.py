@@ -1,1 +1,1 @@
-"""Guarantees recomputed from the numbers, by code that does not know how they were meant."""
+"""Privacy guarantees recomputed from numbers, by code that shares nothing with the mechanisms' own claims."""

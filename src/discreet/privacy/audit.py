@@ -1,4 +1,4 @@
-"""An audit from outside: draw real reports, and bound epsilon from below by how often they come.
+"""Audits: lower bounds on epsilon from reports that are drawn.
 
 If a mechanism keeps its promise, no set of (protected) reports is more than e^eps times likelier from one value than
 from another (e^eps_x times likelier from a sensitive x, where such values have promises of their own). So draw reports
@@ -39,19 +39,19 @@ _SELECTION_BYTES = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What the reports say.
+    """The result of an audit: a lower bound on epsilon, and the event that shows it.
 
     Attributes:
-        promised: epsilon, in nats: what was promised to the first value of the event.
-        lower_bound: what epsilon is at least, in nats, with the confidence below; 0 if nothing was seen.
+        promised: epsilon promised to the first value of the event, in nats.
+        lower_bound: lower bound on epsilon, in nats, at the confidence below; 0 if the event never came.
         confidence: of the bound.
-        draws: how many reports were drawn in all.
-        holds: whether the bound does not contradict the promise.
-        event: the set of reports that was tested, and the two values it compares, by their codes.
-        counts: how often it came from the first and from the second value.
-        trials: how many fresh reports of the first and of the second value were drawn for the test.
-        simulated: whether a seeded source made the draws.
-        per_value: whether sensitive values have promises of their own, so that the one above is the first value's.
+        draws: number of reports drawn in all.
+        holds: whether the bound is within the promise.
+        event: the tested set of reports, and the codes of the two values that it compares.
+        counts: how often the event came from the first and from the second value.
+        trials: number of fresh reports of the first and of the second value.
+        simulated: whether the draws are from a seeded source.
+        per_value: whether promises differ between groups of sensitive values.
 
     Example:
         >>> import discreet as dc
@@ -91,7 +91,7 @@ def audit(
     codes: Any = None,
     random: RandomSource | None = None,
 ) -> Audit:
-    """Draw reports and compare what they say about epsilon with the promise.
+    """Draw reports, bound epsilon from below by their frequencies, and compare the bound with the promise.
 
     Args:
         mechanism: any mechanism that promises something; for an explicit channel its realised epsilon is the promise.
@@ -132,7 +132,7 @@ def audit(
 
 
 def epsilon_at_least(counts: tuple[int, int], trials: tuple[int, int], error: float) -> float:
-    """Return a lower bound on ln(p/q), or 0 if that is larger, from k of n and l of m, wrong with ``error`` at most.
+    """Return a lower bound on ln(p/q), at least 0, from k of n and l of m; wrong with probability ``error`` at most.
 
     Args:
         counts: k and l, how often an event came.
@@ -150,7 +150,7 @@ def epsilon_at_least(counts: tuple[int, int], trials: tuple[int, int], error: fl
 
 @dataclass(frozen=True, slots=True)
 class _Device:
-    """What makes reports."""
+    """A mechanism with a random source, which makes samples."""
 
     mechanism: Mechanism
     telling: BoolArray | None
@@ -162,7 +162,7 @@ class _Device:
         )
 
     def most(self, samples: int, room: int) -> int:
-        """Return how large so many samples can be, together in a number of bytes."""
+        """Return the size at which so many samples together fit into a number of bytes."""
         return max(room // (samples * sum(column.bytes for column in self.mechanism.columns)), 1)
 
     def count(self, event: Event, code: int, n: int) -> int:
@@ -178,7 +178,7 @@ def _check_numbers(draws: object, confidence: object) -> None:
 
 
 def _promises(mechanism: Mechanism) -> tuple[Callable[[int], float], BoolArray | None]:
-    """Return the epsilon promised to a value by its code, and for an explicit channel which outputs are invertible."""
+    """Return the promised epsilon by code, and for an explicit channel its invertible outputs."""
     if mechanism.guarantee.notion == "none":
         raise ParameterError("the mechanism must promise something to be audited, but nothing is sensitive.")
     if isinstance(mechanism, Channel):
@@ -188,7 +188,7 @@ def _promises(mechanism: Mechanism) -> tuple[Callable[[int], float], BoolArray |
 
 
 def _spread(domain: Domain) -> IntArray:
-    """Return up to eight codes, spread over the sensitive values and over the others."""
+    """Return up to eight codes, evenly from the sensitive values and from the others."""
     clear = min(domain.clear_count, max(_MOST_VALUES - _MOST_SENSITIVE, _MOST_VALUES - domain.sensitive_count))
     sensitive = min(domain.sensitive_count, _MOST_VALUES - clear)
     picked = _evenly(domain.sensitive_codes, sensitive), _evenly(domain.clear_codes, clear)
@@ -200,7 +200,7 @@ def _evenly(codes: IntArray, count: int) -> IntArray:
 
 
 def _shared_out(n: int, candidate: Candidate) -> tuple[int, int]:
-    """Share fresh draws between two values so that the rarer event gets more of them."""
+    """Divide fresh draws between two values, with more for the rarer event."""
     k, m = (count + 1.0 for count in candidate.counts)
     share = float(np.clip(np.sqrt(m) / (np.sqrt(k) + np.sqrt(m)), _LEAST_SHARE, 1 - _LEAST_SHARE))
     first = int(n * share)

@@ -16,7 +16,7 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360_360, 1 
 
 
 def lower_bound(successes: int, trials: int, error: float) -> float:
-    """Return a number that the probability is below with a chance of at most ``error``.
+    """Return a lower confidence bound on a probability, above it with probability ``error`` at most.
 
     Args:
         successes: k, 0..n.
@@ -38,7 +38,7 @@ def lower_bound(successes: int, trials: int, error: float) -> float:
 
 
 def upper_bound(successes: int, trials: int, error: float) -> float:
-    """Return a number that the probability is above with a chance of at most ``error``."""
+    """Return an upper confidence bound on a probability, below it with probability ``error`` at most."""
     if successes == trials:
         return 1.0
     if 2 * successes > trials:
@@ -70,7 +70,7 @@ def _lower_tail(k: int, n: int, log_p: float) -> float:
 
 
 def _fraction(a: int, b: int, x: float) -> float:
-    """Return the continued fraction of the incomplete beta function I_x(a, b), by Lentz's way, for x <= a / (a + b)."""
+    """Return the continued fraction of the incomplete beta function I_x(a, b) by Lentz, for x <= a / (a + b)."""
     numerator, denominator = 1.0, 1.0 / (1.0 - (a + b) * x / (a + 1) or _TINY)
     found = denominator
     for m in range(1, 10_000_000):
@@ -97,7 +97,7 @@ def _probability(k: int, n: int, p: float, q: float) -> float:
 
 
 def _stirling(n: int) -> float:
-    """Return ln n! less Stirling's formula."""
+    """Return ln n! minus Stirling's formula."""
     if n < _SMALL:
         return lgamma(n + 1) - (n + 0.5) * log(n) + n - log(2 * pi) / 2
     total = 0.0
@@ -107,7 +107,7 @@ def _stirling(n: int) -> float:
 
 
 def _deviance(x: float, mean: float) -> float:
-    """Return x ln(x / mean) + mean - x, also where the two are close and the sum would cancel."""
+    """Return x ln(x / mean) + mean - x, without cancellation where x is close to the mean."""
     if abs(x - mean) >= 0.1 * (x + mean):
         return x * log(x / mean) + mean - x
     # With v = (x - mean) / (x + mean), ln(x / mean) is 2 (v + v^3 / 3 + v^5 / 5 + ...).

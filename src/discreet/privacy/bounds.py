@@ -1,4 +1,4 @@
-"""How small the error of any mechanism can be: rates, up to constants that are not known.
+"""Minimax rates: the least error of any mechanism, up to unknown constants.
 
 [Duchi, Jordan, Wainwright 2013, "Local Privacy and Minimax Bounds: Sharp Rates for Probability Estimation"]: for
 epsilon in [0, 1], whatever the mechanism and the estimator, the expected loss for the worst distribution over d values

@@ -1,4 +1,4 @@
-"""Several reports of one value: their epsilons add up, whether or not one report decides how the next one is made.
+"""Composition: the epsilons of several reports of one value add up, also if each depends on the reports before it.
 
 [ULDP, Prop. 1]: if Q0 is (X_S, Y_0P, eps0)-ULDP and Q1(y0) is (X_S, Y_1P, eps1)-ULDP for each y0, both together are
 (X_S, Y_0P x Y_1P, eps0 + eps1)-ULDP: a pair of outputs is protected only if both of its parts are. Everything is
@@ -21,7 +21,7 @@ from discreet.privacy.verify import verify
 
 
 def sequential(first: Mechanism, second: Mechanism | Sequence[Mechanism]) -> Derived:
-    """Compose two reports of one value.
+    """Return the composition of two reports of one value.
 
     Args:
         first: Q0; a mechanism is spelled out as its channel, here and below.
@@ -55,7 +55,7 @@ def sequential(first: Mechanism, second: Mechanism | Sequence[Mechanism]) -> Der
 
 
 def integrated(own: Mechanism, other: Mechanism) -> Derived:
-    """Compose a ULDP report to one collector with an LDP report of the same value to another one.
+    """Return the composition of a ULDP report to one collector and an LDP report of the same value to another.
 
     A protected report of the first and any report of the second are at most a factor e^(eps_A + eps_B) likelier from
     one value than from another [ULDP, on compatibility with LDP].
@@ -84,7 +84,7 @@ def integrated(own: Mechanism, other: Mechanism) -> Derived:
 
 
 def split_epsilon(epsilon: float, reports: int) -> float:
-    """Return the epsilon of each of t reports that are to give ``epsilon`` in total: eps/t, never more.
+    """Return the epsilon of each of t reports with ``epsilon`` in total: eps/t, never more.
 
     Raises:
         ParameterError: if ``reports`` is not an integer of at least 1, or epsilon no promise.
@@ -99,7 +99,7 @@ def split_epsilon(epsilon: float, reports: int) -> float:
 
 
 def repeated_epsilon(mechanism: Mechanism, reports: int) -> float:
-    """Return the epsilon of t reports of one value, made independently: t times that of one, as realised.
+    """Return the epsilon of t independent reports of one value: t times the realised epsilon of one.
 
     Args:
         mechanism: any mechanism that protects; it need not be small.

@@ -1,4 +1,4 @@
-"""One-sided LDP is ULDP followed by a map of the reports [ULDP, arXiv version, Prop. 13].
+"""Decomposition of one-sided LDP into ULDP and a map of the reports [ULDP, arXiv version, Prop. 13].
 
 Let Q_O be (X_S, eps)-OSLDP, Y_P the outputs that sensitive values can cause, and Q_max(y) the largest Q_O(y|x) over
 the sensitive x. A value that is not sensitive may cause y in Y_P more often than that; it does so as often as Q_max(y)
@@ -26,7 +26,7 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decomposition:
-    """An OSLDP mechanism as two stages.
+    """The decomposition of an OSLDP channel into a ULDP channel and a map of its outputs.
 
     Attributes:
         optimized: Q_U, a ULDP mechanism on the same domain. Its outputs are those of ``shared``, in order, then one per
@@ -52,7 +52,7 @@ class Decomposition:
 
 
 def decompose(channel: Channel) -> Decomposition:
-    """Write an OSLDP mechanism as a ULDP mechanism and a map of its reports, and check both.
+    """Return the decomposition of an OSLDP channel, checked.
 
     Args:
         channel: (X_S, epsilon)-OSLDP for some epsilon.
@@ -83,7 +83,7 @@ def decompose(channel: Channel) -> Decomposition:
 
 
 def _kept_and_beyond(channel: Channel, shared: IntArray) -> tuple[AnyArray, AnyArray]:
-    """Return the minimum, ``(|X|, |Y_P|)``, and what is beyond it, ``(|X_N|, |Y|)``, as integers over 2^64."""
+    """Return min(Q_O, Q_max), ``(|X|, |Y_P|)``, and Q_O minus it, ``(|X_N|, |Y|)``, as integers over 2^64."""
     weights, domain = channel.weights, channel.domain
     most = weights[domain.sensitive_codes][:, shared].max(axis=0)
     kept = np.minimum(weights[:, shared], most)

@@ -1,4 +1,4 @@
-"""A mechanism made of others, with the promise that its parts imply."""
+"""Derived mechanisms: compositions with the promise that follows from their parts."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +16,7 @@ _MOST_ENTRIES = 2_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Derived:
-    """A mechanism made of others.
+    """A mechanism composed of others, with the promise that follows from its parts.
 
     Attributes:
         notion: what is promised, for the sensitive values of the channel's domain.
@@ -37,13 +37,13 @@ class Derived:
 
 
 def derive(notion: Notion, ratio: Fraction, weights: AnyArray, protected: BoolArray, domain: Domain) -> Derived:
-    """Put a derived mechanism together; see `Derived`."""
+    """Return a derived mechanism; see `Derived`."""
     channel = Channel((weights / weights[0].sum()).astype(np.float64), domain)
     return Derived(notion, ratio, logarithm(ratio), frozen(protected), frozen(weights), channel)
 
 
 def refuse_large(entries: int) -> None:
-    """Refuse to multiply out what would not fit.
+    """Refuse a product with too many entries.
 
     Raises:
         ParameterError: if there are more than 2e6 entries.

@@ -32,7 +32,7 @@ _LEAST_PER_OUTPUT = 30
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Reports of one value.
+    """A sample of reports of one value.
 
     Attributes:
         mechanism: what made them.
@@ -46,7 +46,7 @@ class Sample:
 
     @cached_property
     def by_output(self) -> Counter[Cell]:
-        """Count the reports as they are."""
+        """Counts of the reports by output."""
         if self.telling is not None:
             found, counts = np.unique(self.reports.blocks["output"], return_counts=True)
             cells = [(_CLEAR if self.telling[y] else _OUTPUT, int(y)) for y in found]
@@ -56,7 +56,7 @@ class Sample:
         return self._in_clear + Counter(blocks)
 
     def by_membership(self, first: int, second: int) -> Counter[Cell]:
-        """Count by whether the block contains each of two values, given by their codes."""
+        """Return counts by which of two values, passed as codes, the block contains."""
         counts = np.bincount(
             2 * self._contains(first) + self._contains(second), self._membership.multiplicity, minlength=4
         )
@@ -64,7 +64,7 @@ class Sample:
 
     @cached_property
     def _unknown(self) -> dict[str, AnyArray]:
-        """The blocks of the reports that are not in clear."""
+        """Columns of the blocks of the reports that are not in clear."""
         assert not isinstance(self.mechanism, Channel)
         return dict(self.mechanism.blocks_of_unknown(self.reports))
 
@@ -109,7 +109,7 @@ def _written(columns: list[AnyArray]) -> AnyArray:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A set of reports.
+    """A set of reports, to be compared between two values.
 
     Attributes:
         first: code of the value that is to make it likely.
@@ -144,7 +144,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An event with what it looked like in a sample.
+    """An event with its counts in a sample.
 
     Attributes:
         event: the event.
@@ -160,7 +160,7 @@ class Candidate:
 def best_candidate(
     chosen_on: Samples, scored_on: Samples, sensitive: BoolArray, promised: Mapping[int, float] | None = None
 ) -> Candidate:
-    """Choose the pair of values and the event that look most revealing, measured by what the first one was promised.
+    """Return the most revealing pair of values and event, relative to the promise to the first value.
 
     Events are chosen on one sample and compared on another, so that many cells have no advantage over few.
 
@@ -185,7 +185,7 @@ def best_candidate(
 
 
 def _ways(samples: Iterable[Sample]) -> tuple[bool, ...]:
-    """Return by what to sort reports: as they are, by membership (False), or both."""
+    """Return the partitions of reports to try: by output (True), by membership (False), or both."""
     listed = list(samples)
     if any(isinstance(sample.mechanism, Channel) for sample in listed):
         return (True,)
@@ -195,7 +195,7 @@ def _ways(samples: Iterable[Sample]) -> tuple[bool, ...]:
 
 
 def _steepest_cells(told: Counter[Cell], other: Counter[Cell], *, may_be_clear: bool) -> frozenset[Cell]:
-    """Return the cells whose union is the surest to be likelier, among those with the largest ratios."""
+    """Return the cells with the largest ratios whose union has the largest cautious score."""
     cells = sorted((cell for cell in told | other if not (may_be_clear and cell[0] == _CLEAR)), key=str)
     if not cells:
         return frozenset()
@@ -206,7 +206,7 @@ def _steepest_cells(told: Counter[Cell], other: Counter[Cell], *, may_be_clear: 
 
 
 def _cautious(a: FloatArray, b: FloatArray, n: int, m: int) -> FloatArray:
-    """Return about the least that ln(p/q) may be, seen a of n and b of m; for choosing only."""
+    """Return a cautious lower estimate of ln(p/q) from a of n and b of m; for choosing only."""
     # Square roots of counts have nearly the same spread, 1/2, however small the counts.
     least = np.sqrt(a) - _CAUTION / 2 * np.sqrt(1 - a / n)
     most = np.sqrt(b + 1) + _CAUTION / 2 * np.sqrt(1 - b / m)

@@ -1,4 +1,4 @@
-"""The smallest epsilon for which a matrix satisfies a privacy notion, from its numbers alone.
+"""Privacy notions of a matrix: the smallest epsilon for which LDP, ULDP or OSLDP holds.
 
 The three notions [ULDP, Defs. 1 and 2; arXiv version, Def. 5 for the one-sided one], over the outputs that can occur:
 
@@ -37,7 +37,7 @@ _ROW_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Protection:
-    """What a matrix provides.
+    """The protection of a matrix: its smallest epsilon for a notion.
 
     Attributes:
         notion: the notion that was asked about.
@@ -62,7 +62,7 @@ class Protection:
 
 
 def smallest_epsilon(source: Channel | Any, notion: Notion, *, sensitive: Any = None) -> Protection:
-    """Return the smallest epsilon for which a channel or a matrix satisfies a notion.
+    """Return the smallest epsilon for which a channel or a matrix satisfies a privacy notion.
 
     Args:
         source: a channel, which is judged by the integers that its sampler draws with; or an ``(|X|, |Y|)`` matrix: of
@@ -87,7 +87,7 @@ def smallest_epsilon(source: Channel | Any, notion: Notion, *, sensitive: Any = 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneSided:
-    """What a matrix provides for each sensitive value x: no output is more than e^eps_x times likelier from it.
+    """The one-sided protection of each sensitive value x: no output is more than e^eps_x times likelier from x.
 
     Attributes:
         epsilons: ``(v,)`` the smallest epsilon_x of each, in nats; infinite where there is none.
@@ -126,7 +126,7 @@ def one_sided(source: Channel | Any, *, sensitive: Any = None) -> OneSided:
 
 
 def _own_ratio(row: AnyArray, least: AnyArray) -> Fraction | None:
-    """Return the largest ratio of a row to the least entries; None if it is infinite."""
+    """Return the largest ratio of a row to the columns' least entries; None if it is infinite."""
     possible = row > 0
     if not least[possible].all():
         return None
@@ -134,7 +134,7 @@ def _own_ratio(row: AnyArray, least: AnyArray) -> Fraction | None:
 
 
 def required(found: Protection, what: str) -> Protection:
-    """Return what was found if there is an epsilon at all.
+    """Return a protection that exists, or refuse one with an infinite epsilon.
 
     Args:
         found: the protection.
@@ -156,7 +156,7 @@ def required(found: Protection, what: str) -> Protection:
 
 
 def exact_ratio(found: Protection) -> Fraction:
-    """Return e^eps of a protection that was found exactly and exists.
+    """Return e^eps of an exact, finite protection.
 
     Example:
         >>> import discreet as dc
@@ -169,7 +169,7 @@ def exact_ratio(found: Protection) -> Fraction:
 
 
 def at_most(ratio: Fraction, epsilon: float) -> bool:
-    """Whether ln(ratio) <= epsilon, decided with sixty digits of e^epsilon.
+    """Return whether ln(ratio) <= epsilon, decided with sixty digits of e^epsilon.
 
     Example:
         >>> at_most(Fraction(3), 1.0), at_most(Fraction(2), 1.0)
@@ -221,7 +221,7 @@ def _largest_ratio(matrix: AnyArray, numerators: Any) -> Fraction:
 
 
 def _checked(source: Channel | Any, notion: Notion, sensitive: Any) -> tuple[AnyArray, BoolArray]:
-    """Return the matrix and what is sensitive, of a channel or as they were given."""
+    """Return the matrix and the sensitive rows, of a channel or as passed."""
     if not isinstance(source, Channel):
         matrix = _checked_matrix(source)
         return matrix, _checked_sensitive(sensitive, len(matrix), notion)

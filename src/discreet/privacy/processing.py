@@ -1,4 +1,4 @@
-"""What may be done to reports afterwards.
+"""Post-processing of reports.
 
 LDP and OSLDP survive any further map. ULDP says more, that an output is either protected or tells its value, and so
 needs a map that *preserves data types* [ULDP, on post-processing]: nothing invertible reaches what is protected, and
@@ -19,7 +19,7 @@ from discreet.privacy.notions import Notion, exact_ratio, required, smallest_eps
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DataTypes:
-    """Whether a map preserves data types.
+    """The answer to whether a map preserves data types.
 
     Attributes:
         preserved: whether it does.
@@ -40,7 +40,7 @@ class DataTypes:
 
 
 def preserves_data_types(processing: Any, protected: Any, *, invertible: Any = None) -> DataTypes:
-    """Tell whether a randomized map preserves data types.
+    """Return whether a randomized map preserves data types.
 
     Args:
         processing: the map, a `Channel` or an ``(|Y|, |Z|)`` stochastic matrix.
@@ -71,7 +71,7 @@ def preserves_data_types(processing: Any, protected: Any, *, invertible: Any = N
 
 
 def post_process(channel: Channel, processing: Any, *, notion: Notion = "ULDP") -> Derived:
-    """Compose a channel with a randomized map of its outputs; the promise is the channel's own.
+    """Return a channel followed by a randomized map of its outputs, with the channel's own promise.
 
     Args:
         channel: Q0.

@@ -1,4 +1,4 @@
-"""The realised epsilon, recomputed.
+"""Verification: the realised epsilon, recomputed by code that shares nothing with the claim.
 
 Twice, by strangers to the claim: from the integers that the sampler compares its words with, as an exact fraction under
 one logarithm; and, where the mechanism is small enough to be spelled out, from its matrix, output by output (see
@@ -23,7 +23,7 @@ _MATRIX_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupVerification:
-    """What the numbers say of sensitive values with one promise in common, in the one-sided reading.
+    """The verification of one group of sensitive values, in the one-sided reading.
 
     Attributes:
         codes: ``(m,)`` codes of the values.
@@ -52,7 +52,7 @@ class GroupVerification:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What the numbers say.
+    """The verification of a mechanism: the realised epsilon, recomputed from its numbers.
 
     Attributes:
         notion: ``"LDP"``, ``"ULDP"`` or ``"none"``.
@@ -82,13 +82,13 @@ class Verification:
 
 
 def verify(mechanism: Mechanism) -> Verification:
-    """Recompute a mechanism's epsilon from its numbers.
+    """Return the realised epsilon of a mechanism, recomputed from its numbers.
 
     Args:
         mechanism: any mechanism.
 
     Returns:
-        what was found; nothing is taken from `mechanism.guarantee` but the notion and the promise.
+        The verification; only the notion and the promise are read from `mechanism.guarantee`.
 
     Example:
         >>> import discreet as dc

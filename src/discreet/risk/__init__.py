@@ -1,1 +1,1 @@
-"""How surely can someone tell whose report or trace this is: bounded for any adversary, measured for real ones."""
+"""Identification risk: whose report or trace is this? Bounds for any adversary, and attacks that measure it."""

@@ -1,4 +1,4 @@
-"""One answer: how surely can someone tell whose traces or reports these are; measured from below, bounded from above.
+"""Assessments of identification risk: measured from below by attacks, bounded from above for every attack.
 
     certified PSE  <=  PIE  <=  alpha,        success of the attack  <=  V.
 
@@ -43,24 +43,24 @@ finger), measured by `discreet.risk.biometric`."""
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Assessment:
-    """What the strongest attack tells, and what none can exceed.
+    """An assessment: the result of the strongest attack, and the bounds on every attack.
 
     Attributes:
-        attack: how probes were compared with what is known of each user: the strongest of those tried.
-        reports: t, how many reports each user sent; None where traces were published as they are.
-        epsilon: of one report, in nats; None where traces were published as they are.
+        attack: name of the strongest attack tried.
+        reports: t, reports per user; None where traces were published without obfuscation.
+        epsilon: of one report, in nats; None where traces were published without obfuscation.
         scores: of the attack.
-        ranks: how often the right user is among the best.
+        ranks: rates at which the right user is among the best.
         pse: lower bounds on the PIE by the scores, and the paper's figure.
         rank_pse: a lower bound on the PIE by the ranks.
-        det: errors of telling genuine from impostor pairs.
-        bounds: what no attack exceeds; None where nothing was obfuscated.
-        list_bound: what no attack exceeds with the longest list; None likewise.
-        largest_list: k, the longest list of guesses that is told of.
-        level: with which an interval holds for the strongest of the attacks tried; the intervals themselves have a
-            higher one if there was a choice.
-        tried: the attacks and how often each names the right user, the strongest first; the intervals of all of them
-            hold at once. Empty where reports were attacked by their likelihood.
+        det: the DET curve of genuine and impostor pairs.
+        bounds: bounds on every attack; None where nothing was obfuscated.
+        list_bound: bound on every attack with the longest list; None where nothing was obfuscated.
+        largest_list: k, the length of the longest list of guesses.
+        level: confidence of the strongest attack's interval; each interval has a higher level if several attacks were
+            tried.
+        tried: the attacks with their rates of success, the strongest first; the intervals of all of them hold at once.
+            Empty where reports were attacked by their likelihood.
 
     Example:
         >>> from discreet.risk.traces import Traces, by_half
@@ -89,32 +89,32 @@ class Assessment:
 
     @property
     def users(self) -> int:
-        """How many users the attacker chooses among."""
+        """Number of candidates."""
         return self.pse.users
 
     @property
     def success(self) -> Rate:
-        """How often the attack names the right user in one guess."""
+        """Rate at which the attack names the right user in one guess."""
         return self.ranks.rates[0]
 
     @property
     def listed(self) -> Rate:
-        """How often the right user is among the `largest_list` best."""
+        """Rate at which the right user is among the `largest_list` best."""
         return self.ranks.rates[-1]
 
     @property
     def certified(self) -> float:
-        """What the PIE is at least, in bits: the larger of the lower limits."""
+        """Lower bound on the PIE, in bits: the larger one of the two certified."""
         return max(self.pse.best.certified or 0.0, self.rank_pse.certified or 0.0)
 
     @property
     def alpha(self) -> float:
-        """What the PIE is at most, in bits."""
+        """Upper bound on the PIE, in bits."""
         return log2(self.users) if self.bounds is None else self.bounds.pie.value
 
     @property
     def risk(self) -> float:
-        """The identification risk: what no attack exceeds if reports were obfuscated, else the upper limit of this one.
+        """The identification risk: the bound on every attack for reports, else the upper limit of this attack.
 
         Where nothing was obfuscated a better attack may exceed it.
         """
@@ -122,7 +122,7 @@ class Assessment:
 
     @property
     def singled_out(self) -> int:
-        """How many probes score best for their own user, and for nobody else as well."""
+        """Number of probes whose best score is their own user's alone."""
         above, same = self.scores.greater, self.scores.ties
         assert above is not None
         assert same is not None
@@ -130,11 +130,11 @@ class Assessment:
 
     @property
     def consistent(self) -> bool:
-        """Whether nothing measured is above what bounds it, but for chance."""
+        """Whether no measured figure is above its bound, except by chance."""
         return self.certified <= self.alpha and (self.bounds is None or self.success.low <= self.risk)
 
     def success_among(self, users: int) -> Rate:
-        """Return how often the right user would score best among fewer users, drawn at random with her among them.
+        """Return the rate at which the right user scores best among fewer users, drawn at random with her among them.
 
         Raises:
             ParameterError: if there are not so many users.
@@ -150,7 +150,7 @@ class Assessment:
 
     @property
     def yardstick(self) -> str:
-        """Return which biometric matchers these data are at least as telling as; empty if there are too few users.
+        """A sentence on the biometric matchers that these data equal at least; empty for too few users.
 
         What one attack achieves is a lower bound, so nothing is ever called less identifiable.
         """
@@ -175,7 +175,7 @@ class Assessment:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Return the answer in words that can be pasted into a report."""
+        """The assessment in sentences for a report."""
         what = "traces without names" if self.reports is None else _reports(self.reports, self.epsilon)
         first = (
             f"Of {self.users:,} users known to an attacker, the right one is named for {self.success.value:.2%} of "
@@ -206,14 +206,14 @@ def assess(
     level: float = 0.95,
     random: RandomSource | None = None,
 ) -> Assessment:
-    """Attack traces, or reports made of them, and compare with what no attack exceeds.
+    """Return the assessment of traces, or of reports made from them.
 
     Args:
-        split: what the attacker knows of each user, and what she tries to attribute.
-        attack: for traces that are published as they are: "all" for the strongest of `ATTACKS`, or one of these.
-            Reports are attacked by their likelihood.
-        mechanism: over the events' codes, 0..d - 1: each user sends her first events in the target through it. None if
-            traces are published as they are.
+        split: the training traces, which the attacker knows by name, and the target.
+        attack: for traces without obfuscation: "all" for the strongest of `ATTACKS`, or one of these. Reports are
+            attacked by their likelihood.
+        mechanism: over the events' codes, 0..d - 1: each user sends her first events in the target through it. None for
+            traces without obfuscation.
         reports: t, how many events of each user, with a mechanism.
         largest_list: k, the longest list of guesses.
         sample: how many impostor scores to keep, for plots.
@@ -275,17 +275,17 @@ SWEPT = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.
 
 
 def sweep(split: Split, mechanism: RandomizedResponse) -> list[tuple[float, float, float]]:
-    """Return what one report of randomized response would risk at other epsilons.
+    """Return the identification risk of one report of randomized response at other epsilons.
 
     One pass over the truth serves them all, since every figure of the attack is linear in the probability of telling it
     [spec of exact risk, section 4].
 
     Args:
-        split: what the attacker knows, and what is reported: the first event of each user's target.
+        split: the training traces, and the target, of which each user reports her first event.
         mechanism: over the events' codes; every value sensitive.
 
     Returns:
-        For each of `SWEPT` epsilon, how often the attack would name the right user, and what none exceeds.
+        For each of `SWEPT` epsilon, the success of the attack, and the bound on every attack.
 
     Example:
         >>> import discreet as dc
@@ -309,7 +309,7 @@ def _reports(reports: int, epsilon: float | None) -> str:
 
 
 def _best_among(chosen: int, users: int, above: int, same: int) -> float:
-    """Return the probability of the best score among a random part of the users, ties broken at random.
+    """Return the probability of the best score among random users, ties broken at random.
 
     Args:
         chosen: how many users, the right one included.

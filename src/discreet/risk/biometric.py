@@ -1,4 +1,4 @@
-"""Biometric systems as a yardstick: what their scores tell about who it is (BSE), how often they err [PIE, sec. 5].
+"""Biometric systems as a yardstick: the information in their scores (BSE) and their error rates [PIE, sec. 5].
 
 A matcher's scores come as a matrix, a row per probe and a column per user of the gallery, genuine scores on the
 diagonal. Where enrolment failed, matchers write a mark such as -1 instead of a score.
@@ -23,16 +23,15 @@ _FEWEST = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Biometric:
-    """What one matcher's scores tell.
+    """The figures of one biometric matcher.
 
     Attributes:
         name: of the matcher.
-        bse: what the scores tell about who it is.
-        det: errors of telling genuine from impostor pairs.
-        ranks: how often the right user is among the k best.
-        users: how many users were kept.
-        dropped: how many users were left out since a score of theirs, against themselves or anybody who was kept, was
-            marked as failed.
+        bse: the information about the user in the scores.
+        det: the DET curve of genuine and impostor pairs.
+        ranks: the rates at which the right user is among the k best.
+        users: number of users assessed.
+        dropped: number of users left out for failed comparisons, with themselves or with users assessed.
 
     Example:
         >>> import discreet as dc
@@ -63,7 +62,7 @@ def biometric(
     level: float = 0.95,
     random: RandomSource | None = None,
 ) -> dict[str, Biometric]:
-    """Measure biometric matchers.
+    """Return the figures of biometric matchers.
 
     Args:
         matchers: by name, an ``(N, N)`` matrix each, row u the probe of user u against the gallery.
@@ -102,7 +101,7 @@ def biometric(
 
 
 def ranks_of_matrix(scores: AnyArray) -> tuple[IntArray, IntArray]:
-    """Count, per row, the scores above the one on the diagonal and those equal to it, itself included.
+    """Return, per row, the number of scores above the diagonal one, and of those equal to it, itself included.
 
     Args:
         scores: ``(N, N)``, higher meaning more alike.
@@ -120,7 +119,7 @@ def ranks_of_matrix(scores: AnyArray) -> tuple[IntArray, IntArray]:
 
 
 def _kept(matrix: Any, failed: float | None) -> tuple[AnyArray, int]:
-    """Leave out users until no score among those who stay is marked as failed, those with most marks first."""
+    """Return the scores of users without failed comparisons, and the number of users left out, most failures first."""
     scores = as_array(matrix, "scores")
     if scores.ndim != 2 or scores.shape[0] != scores.shape[1]:
         raise DataError(f"scores must be a square matrix, got shape {scores.shape}.")

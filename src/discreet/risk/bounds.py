@@ -1,4 +1,4 @@
-"""What any adversary at most learns of who sent a report, beside what is promised of the value in it.
+"""Bounds on the identification risk of a mechanism for any adversary, beside its attribute risk.
 
 Two risks, which neither bound each other nor may be traded silently: the *attribute* risk, what a report says of the
 value (epsilon), and the *identification* risk, what it says of the user (PIE in bits, and the probability of guessing
@@ -37,18 +37,18 @@ class Bounds:
         users: n.
         reports: t, reports per user.
         largest_list: k, how many guesses the adversary has.
-        entropy: H(U), in bits: what there is to be known of the user.
-        guessed: P_k, the probability of guessing right without any report.
+        entropy: H(U), the entropy of the user, in bits.
+        guessed: P_k, the probability of a right guess without any report.
         pie: alpha, the least bound on the information about the user, in bits.
-        pies: all bounds on it.
+        pies: all bounds on that information.
         paper_pie: alpha by the paper's theorems, the least of them; None where it has none.
         identification: V_k, the least bound on the probability of guessing right.
-        identifications: all bounds on it.
+        identifications: all bounds on that probability.
         paper_error: beta by the paper's Cor. 8 and ``paper_pie``; None where it has none, or for lists.
         eta_tv: the largest total variation between reports of two values, in 0..1.
         eta_kl: the share of the information about a user that a report lets through at most, in 0..1.
         ideal: figures under an idealisation of the mechanism; empty if there is none.
-        in_clear: the probability with which a value that is not sensitive is told in clear by one report; 0 if none is.
+        in_clear: the probability that one report states a value in clear, if it is not sensitive; 0 if every value is.
 
     Example:
         >>> import discreet as dc
@@ -77,22 +77,22 @@ class Bounds:
 
     @property
     def error(self) -> float:
-        """Return beta, the identification error that no adversary goes below: 1 - V_k."""
+        """beta = 1 - V_k, the identification error that no adversary goes below."""
         return 1 - self.identification.value
 
     @property
     def epsilon(self) -> float:
-        """Return the attribute risk of one report as realised, in nats; infinite if nothing is protected."""
+        """The attribute risk of one report, the realised epsilon in nats; infinite if nothing is protected."""
         return self.guarantee.realised
 
     @property
     def total_epsilon(self) -> float:
-        """Return the attribute risk of all reports of a user together, in nats."""
+        """The attribute risk of all reports of a user together, in nats."""
         return self.reports * self.guarantee.realised
 
     @property
     def attribute_sentence(self) -> str:
-        """Return the attribute risk in words."""
+        """The attribute risk in words."""
         if self.total_epsilon == inf:
             return "Attribute risk: no limit; a report may tell the value for sure."
         several = f", {self.total_epsilon:.4g} for {self.reports} reports together" if self.reports > 1 else ""
@@ -103,12 +103,12 @@ class Bounds:
 
     @property
     def condition_sentence(self) -> str:
-        """Return what must hold for the figures of several reports, in words; empty where nothing must."""
+        """The conditions of the figures for several reports, in words; empty where there are none."""
         return conditions([self])
 
     @property
     def identification_sentence(self) -> str:
-        """Return the identification risk in words."""
+        """The identification risk in words."""
         guesses = "one guess" if self.largest_list == 1 else f"{self.largest_list:,} guesses"
         reports = "a report" if self.reports == 1 else f"{self.reports} reports"
         return (
@@ -119,7 +119,7 @@ class Bounds:
 
     @property
     def per_user_sentence(self) -> str:
-        """Return what holds for each single user, not on average, in words."""
+        """The bound for each single user, not on average, in words."""
         if self.in_clear or self.guarantee.notion != "LDP":
             chance = 1 - (1 - min(self.in_clear, 1.0)) ** self.reports
             return (
@@ -151,7 +151,7 @@ class Bounds:
 
 
 def conditions(bounds: Iterable[Bounds]) -> str:
-    """Return what must hold for the leading figures of several bounds, in one sentence; empty where nothing must.
+    """Return the conditions of the leading figures of several bounds, in one sentence; empty where there are none.
 
     Example:
         >>> import discreet as dc
@@ -170,10 +170,10 @@ def conditions(bounds: Iterable[Bounds]) -> str:
 def identification_bounds(
     mechanism: Mechanism | Personalized, users: int, *, reports: int = 1, prior: Any = None, largest_list: int = 1
 ) -> Bounds:
-    """Return bounds on both risks, for any source and any adversary.
+    """Return bounds on both risks of a mechanism, for any source and any adversary.
 
-    The figures of one report are exact where that is said: some source attains them. For t reports the noise must be
-    fresh each time; what else must hold is said with each figure.
+    A figure of one report marked as exact is attained by some source. For t reports the noise must be fresh each time;
+    each figure states its further conditions.
 
     Args:
         mechanism: a block mechanism, a matrix, or a personalized mechanism.

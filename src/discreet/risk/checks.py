@@ -1,4 +1,4 @@
-"""Numbers that users of this room give, checked in one place."""
+"""Checks of counts and levels from users of this room."""
 
 from math import isfinite
 from typing import Any
@@ -8,7 +8,7 @@ from discreet.errors import ParameterError
 
 
 def checked_count(name: str, given: Any, least: int = 1) -> int:
-    """Return a whole number.
+    """Return a whole number, or refuse it.
 
     Args:
         name: what it is called.
@@ -22,7 +22,7 @@ def checked_count(name: str, given: Any, least: int = 1) -> int:
 
 
 def checked_level(level: Any) -> float:
-    """Return a confidence level.
+    """Return a confidence level, or refuse it.
 
     Raises:
         ParameterError: if it is not in (0, 1).

@@ -1,4 +1,4 @@
-"""The detection error trade-off of telling genuine from impostor scores, exact over all thresholds.
+"""DET curves: the trade-off of false acceptance and false rejection, exact over all thresholds.
 
 A claim is accepted if its score is at least t. The *false acceptance rate* is the share of impostor scores >= t, the
 *false rejection rate* that of genuine scores < t. Between two neighbouring genuine scores only the first changes, and
@@ -21,7 +21,7 @@ from discreet.risk.samples import ScoreCounts
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DET:
-    """A curve of thresholds, from the least genuine score upwards, and one above all scores.
+    """A DET curve: one point per threshold, from the least genuine score up to one above all scores.
 
     Attributes:
         false_accepts: ``(b + 1,)`` numbers of impostor scores accepted, falling to 0.
@@ -68,7 +68,7 @@ class DET:
 
     @property
     def equal_error_rate(self) -> float:
-        """Where both rates are equal, on straight lines between neighbouring thresholds (a coin chooses between them).
+        """The rate at which both errors are equal, by linear interpolation between neighbouring thresholds.
 
         The first threshold rejects nobody and the last accepts nobody, so the curves always cross.
         """
@@ -112,7 +112,7 @@ class DET:
         return rate(float(self.false_accepts[place]), self.m, level=checked_level(level))
 
     def line(self, name: str) -> DetLine:
-        """Return what a chart of several curves shows of this one."""
+        """Return the curve's line in a chart of several."""
         return DetLine(name, self.far, self.frr, self.equal_error_rate)
 
     def plot(self, name: str = "attack") -> Any:
@@ -121,7 +121,7 @@ class DET:
 
 
 def det(genuine: Any, impostors: Any) -> DET:
-    """Compute the curve from scores.
+    """Return the DET curve of genuine and impostor scores.
 
     Args:
         genuine: ``(n,)`` scores, n >= 2, higher meaning more alike.
@@ -138,7 +138,7 @@ def det(genuine: Any, impostors: Any) -> DET:
 
 
 def det_of_counts(counts: ScoreCounts) -> DET:
-    """Compute the curve from impostor scores counted between the genuine ones.
+    """Return the DET curve of impostor scores counted between the genuine ones.
 
     Example:
         >>> from discreet.risk.samples import ScoreCounts, sample_of

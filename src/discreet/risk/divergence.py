@@ -56,7 +56,7 @@ def divergence(
     level: float = 0.95,
     random: RandomSource | None = None,
 ) -> Information:
-    """Estimate D(f_G || f_I), which [PIE] calls the PSE; it is *not* a lower bound on the PIE for a finite population.
+    """Return an estimate of D(f_G || f_I), the PSE of [PIE]; *not* a lower bound on the PIE for finitely many users.
 
     Args:
         genuine: ``(n,)`` scores, n >= 2; floats or fixed-point integers.
@@ -92,7 +92,7 @@ def divergence(
 
 
 def divergence_of_counts(counts: ScoreCounts, *, level: float = 0.95) -> Information:
-    """Estimate D(f_G || f_I) from impostor scores counted between the genuine ones, by the partition; no interval."""
+    """Return an estimate of D(f_G || f_I) from impostor scores counted between genuine ones; no interval."""
     sizes = counts.n, counts.m
     return described(
         partition_nats(counts), None, sizes, "a partition", level=checked_level(level), overlap=counts.overlap
@@ -102,7 +102,7 @@ def divergence_of_counts(counts: ScoreCounts, *, level: float = 0.95) -> Informa
 def described(
     nats: float, error: float | None, sizes: tuple[int, int], method: str, *, level: float, overlap: Overlap
 ) -> Information:
-    """Return D(f_G || f_I) with its interval, cut at the cap, and say so.
+    """Return D(f_G || f_I) with its interval, limited at the cap, and its description.
 
     Where genuine scores lie beyond all impostor scores, nothing shows how rare an impostor is there: the estimate is
     too low by an amount that no half-sample tells of, and only the lower limit holds.
@@ -120,19 +120,19 @@ def described(
 
 
 def partition_nats(counts: ScoreCounts) -> float:
-    """Estimate D(f_G || f_I) in nats from bins, joined until each has about sqrt(n)/2 genuine scores."""
+    """Return D(f_G || f_I) in nats from bins, joined until each has about sqrt(n)/2 genuine scores."""
     starts = neighbours.group_bins(counts.genuine, max(isqrt(counts.n) // 2, _LEAST_PER_CELL))
     cells = counts.grouped(starts)
     return _counted(neighbours.counted_sum(cells.genuine, cells.impostors), counts.n, (counts.n, counts.m))
 
 
 def harmonic(m: int) -> float:
-    """Return H_m, the estimate for something that is always genuine and that none of m impostors has."""
+    """Return the harmonic number H_m, the cap of the estimate with m impostor scores."""
     return neighbours.digamma(m + 1.0) - neighbours.digamma(1.0)
 
 
 def chosen_estimator(sample: Sample, method: str) -> tuple[Callable[[Sample], float], str]:
-    """Return what estimates D(f_G || f_I) in nats, for this sample and all its halves, and what it is called.
+    """Return the estimator of D(f_G || f_I) in nats for this sample and its halves, and its name.
 
     The estimates are finite, with neither interval nor cap.
     """

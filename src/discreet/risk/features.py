@@ -1,4 +1,4 @@
-"""What traces consist of, counted some users at a time: the keys of all events are never there at once.
+"""Features of traces: keys of events and steps with their counts, a part of the users at a time.
 
 The probes come first, and their keys get numbers; of what is known of the users only that is kept which some probe has.
 """
@@ -28,7 +28,7 @@ Keys = Callable[[Traces], IntArray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyCounts:
-    """Different keys of each row, ascending, and how often each came."""
+    """The different keys of each row, ascending, with their counts."""
 
     offsets: IntArray
     keys: IntArray
@@ -36,13 +36,13 @@ class KeyCounts:
 
     @classmethod
     def of(cls, traces: Traces, keys: Keys) -> "KeyCounts":
-        """Count the keys of each user."""
+        """Return the keys of each user's trace with their counts."""
         from discreet.kernels.traces.events import count_keys
 
         return cls(*count_keys(traces.offsets, keys(traces)))
 
     def normalised(self, weights: FloatArray) -> IntArray:
-        """Return weights divided by the length of each row as a vector, in units."""
+        """Return weights divided by the Euclidean norm of their row, in units."""
         # The row of no entries is never asked for its length.
         lengths = np.sqrt(np.add.reduceat(np.append(weights**2, 0.0), self.offsets[:-1]))
         spread = np.repeat(lengths, np.diff(self.offsets))
@@ -71,7 +71,7 @@ def steps(traces: Traces) -> IntArray:
 
 
 def parts(traces: Traces) -> Iterator[Traces]:
-    """Cut traces into those of users one after the other, so that each part has few events, or one user."""
+    """Yield the traces of consecutive users, with few events in each part, or one user."""
     start, offsets = 0, traces.offsets
     while start < traces.users:
         most = offsets[start] + _EVENTS_PER_PART
@@ -82,7 +82,7 @@ def parts(traces: Traces) -> Iterator[Traces]:
 
 
 class Visited:
-    """How often each user of some traces was where, a part of the users at a time.
+    """The visit counts of users, a part of the users at a time.
 
     Traces of one part are counted once; more are counted anew whenever they are gone through, and never there at once.
     """
@@ -103,7 +103,7 @@ class Visited:
             yield part, rows
 
     def of_anybody(self) -> IntArray:
-        """Return ``(d,)`` how often anybody was where."""
+        """Return the ``(d,)`` visits of all users together."""
         counts = np.bincount(self.traces.events, minlength=self.traces.event_count)
         return counts.astype(np.int64, copy=False)
 
@@ -118,14 +118,14 @@ Entries = tuple[IntArray, AnyArray, AnyArray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probes:
-    """Traces of unknown origin: whose they are, and what they consist of.
+    """The probes of a split: their users and their features.
 
     Attributes:
-        users: ``(probes,)`` who has one.
-        offsets: ``(probes + 1,)``.
-        features: ``(m,)`` the numbers of the keys.
-        counts: ``(algorithms, m)`` how much each counts.
-        size: how many different keys there are.
+        users: ``(probes,)`` users with a probe.
+        offsets: ``(probes + 1,)``; the features of probe i are offsets[i] .. offsets[i + 1] - 1.
+        features: ``(m,)`` numbers of the keys.
+        counts: ``(algorithms, m)`` weights.
+        size: number of different keys.
     """
 
     users: IntArray
@@ -136,7 +136,7 @@ class Probes:
 
     @classmethod
     def of(cls, target: Traces, keys: Keys, weigh: Weigh) -> "tuple[Probes, KeyTable]":
-        """Number the keys of every user who has an event.
+        """Return the probes: one for every user with an event, features numbered.
 
         Returns:
             The probes, and the table of their keys, which is larger than they are.
@@ -157,7 +157,7 @@ class Probes:
         return cls(users, np.append(offsets[users], offsets[-1]), features, counts, table.size), table
 
     def problem(self, candidates: int, constants: IntArray, known: Sequence[Entries], which: int = 0) -> "Problem":
-        """Return what one of the algorithms is to score, without what nobody has or does not count."""
+        """Return the integer problem of one algorithm, without features that no candidate has."""
         from discreet.kernels.traces.features import invert
         from discreet.kernels.traces.matching import Problem
 
@@ -174,7 +174,7 @@ class Probes:
 
 
 class Known:
-    """What is known of users, of the keys that probes have."""
+    """The features of candidates, restricted to those of probes."""
 
     def __init__(self, table: "KeyTable") -> None:
         self._table: KeyTable | None = table
@@ -191,7 +191,7 @@ class Known:
         self._rows.add(np.diff(np.searchsorted(kept, rows.offsets)), features[kept], chosen)
 
     def joined(self) -> Entries:
-        """Return ``(users + 1,)`` offsets, features and weights of all of them; none can be added afterwards."""
+        """Return ``(users + 1,)`` offsets, features and weights of all candidates; this ends the adding."""
         self._table = None
         return self._rows.joined()
 

@@ -1,4 +1,4 @@
-"""A figure with its unit, where it comes from and when it holds."""
+"""Figures: numbers with their unit, source and condition."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _SAME = 1 + 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number.
+    """A figure: a number with its unit, source and condition.
 
     Attributes:
         value: the number.
@@ -42,7 +42,7 @@ class Figure:
 
 
 def least(figures: Iterable[Figure]) -> Figure:
-    """Return the smallest one; of those that are the same but for rounding one that is exact, then the first.
+    """Return the smallest figure; of those equal up to rounding an exact one, then the first.
 
     Example:
         >>> figures = [Figure(2.5, "bits", "PIE", "one bound"), Figure(1.5, "bits", "PIE", "another bound")]

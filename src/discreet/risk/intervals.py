@@ -1,4 +1,4 @@
-"""Intervals by half-samples: the bootstrap's repeated scores would be ties, which nearest neighbours cannot bear.
+"""Intervals by half-samples: unlike a bootstrap they repeat no score, and repeated scores would be ties.
 
 A half drawn without replacement has, for a statistic that is nearly a mean, the variance sigma^2 (1/b - 1/n) around the
 whole sample's value; with b = n/2 that is sigma^2 / n, the variance of the whole sample's value itself (delete-d
@@ -20,7 +20,7 @@ _FEWEST = 4
 
 
 def half(count: int, random: RandomSource) -> BoolArray:
-    """Choose half of so many, rounded up; of very many, each with probability 1/2.
+    """Return a random half of ``count`` places, rounded up; of very many, each with probability 1/2.
 
     Returns:
         ``(count,)`` booleans.

@@ -1,4 +1,4 @@
-"""From a wanted identification risk to the largest epsilon that keeps it.
+"""The largest epsilon that keeps a wanted identification risk.
 
 That epsilon says how much *attribute* risk the wanted *identification* risk leaves room for, nothing more: it may be so
 large that values are told as they are. So a limit on epsilon belongs beside it, and both risks are returned.
@@ -30,7 +30,7 @@ _SLACK = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What identification risk is wanted.
+    """A wanted identification risk.
 
     Attributes:
         users: n.
@@ -58,7 +58,7 @@ class Wanted:
     largest_list: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be had."""
+        """Refuse a risk that no mechanism has."""
         people = Users.of(self.users, self.prior)
         checked_count("reports", self.reports)
         if (self.error is None) == (self.pie is None):
@@ -79,7 +79,7 @@ class Wanted:
             )
 
     def bounds(self, mechanism: Mechanism) -> Bounds:
-        """Return both risks of a mechanism."""
+        """Return the bounds on both risks of a mechanism."""
         kept = {"reports": self.reports, "prior": self.prior, "largest_list": self.largest_list}
         return identification_bounds(mechanism, self.users, **kept)
 
@@ -92,7 +92,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class AllowedTheta:
-    """The largest theta, how often the truth is told, that a wanted identification error leaves room for.
+    """The largest theta, the probability of the truth, for a wanted identification error.
 
     Attributes:
         paper: by Cor. 8 with Thms 11 and 13, alpha = theta log n; 0 where these allow none.
@@ -110,7 +110,7 @@ class AllowedTheta:
 
 
 def allowed_theta(users: int, error: float) -> AllowedTheta:
-    """Return the largest theta for an identification error against one report of n users who are equally likely.
+    """Return the largest theta for an identification error of one report of n equally likely users.
 
     Raises:
         ParameterError: as for `Wanted`.
@@ -126,7 +126,7 @@ def allowed_theta(users: int, error: float) -> AllowedTheta:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What a wanted identification risk allows.
+    """The mechanism with the largest epsilon for a wanted identification risk.
 
     Attributes:
         mechanism: with the largest epsilon that was found.

@@ -1,4 +1,4 @@
-"""Every probe against every candidate: streamed, counted, and never stored."""
+"""Matching: scores of every probe for every candidate, streamed and counted, never stored."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from discreet.risk.scores import Rows, Scores, checked_owners, draw_pairs, folde
 def match(
     matcher: Matcher, *, sample: int = 0, random: RandomSource | None = None, threads: int | None = None
 ) -> Scores:
-    """Score every probe for every candidate.
+    """Return the scores of every probe for every candidate.
 
     The result is the same to the last digit whatever the threads are.
 
@@ -58,7 +58,7 @@ def match(
 def match_rows(
     rows: Rows, users: IntArray, candidates: int, *, sample: int = 0, random: RandomSource | None = None
 ) -> Scores:
-    """Score by a function of your own.
+    """Return the scores by a function of the caller's.
 
     Args:
         rows: returns the ``(stop - start, n)`` scores of probes start .. stop - 1; the larger, the more similar. It
@@ -82,7 +82,7 @@ def match_rows(
 
 
 def sum_steps(matcher: Matcher, thresholds: Any, values: Any, *, threads: int | None = None) -> FloatArray:
-    """Sum a step function L of the scores over all candidates, the own user included, for every probe.
+    """Return the sum of a step function L of the scores over all candidates, the own user included, for every probe.
 
     This is the denominator of InfoNCE, E ln(L(s_own) / mean L(s_i)) [spec of exact risk, section 4].
 

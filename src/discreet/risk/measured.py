@@ -1,4 +1,4 @@
-"""A measured amount of information, and what may be said of it."""
+"""Measured information, with its interval and its meaning."""
 
 from dataclasses import dataclass
 from math import isfinite, log
@@ -11,7 +11,7 @@ MUCH_BEYOND = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Information:
-    """An estimate in bits.
+    """An estimate of information, in bits.
 
     Attributes:
         name: what is estimated, such as ``D(f_G || f_mix)``.
@@ -42,7 +42,7 @@ class Information:
 
     @property
     def certified(self) -> float | None:
-        """What the PIE is at least, in bits, by the lower limit; None if this bounds nothing or has no interval."""
+        """Lower bound on the PIE by the lower limit, in bits; None if this is no bound or has no interval."""
         return max(self.interval[0], 0.0) if self.bounds_pie and self.interval else None
 
     def __str__(self) -> str:
@@ -67,10 +67,10 @@ class Information:
 
 
 def bits(nats: float) -> float:
-    """Turn nats into bits."""
+    """Return nats in bits."""
     return nats / NATS_PER_BIT
 
 
 def normal_quantile(level: float) -> float:
-    """Return how many standard deviations around its mean hold a normal variable with probability ``level``."""
+    """Return z such that a normal variable is within z standard deviations with probability ``level``."""
     return NormalDist().inv_cdf((1 + level) / 2)

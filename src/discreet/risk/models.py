@@ -1,4 +1,4 @@
-"""Matching algorithms: how likely, or how similar, a trace of unknown origin is to what is known of each user.
+"""Matching algorithms: the likelihood, or the similarity, of a probe's trace and a candidate's.
 
 Every one is a constant for the trace plus a sum over features that the trace and the user share,
 
@@ -29,7 +29,7 @@ SMALLEST = 1e-8
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Matcher:
-    """Traces of unknown origin, the users they are compared with, and the rule that scores a pair.
+    """A matching problem: probes, candidates and the rule that scores a pair.
 
     Attributes:
         problem: both sides in integers.
@@ -50,22 +50,22 @@ class Matcher:
 
     @property
     def probes(self) -> int:
-        """How many traces of unknown origin there are."""
+        """Number of probes."""
         return len(self.problem.users)
 
     @property
     def candidates(self) -> int:
-        """N, the users each of them may belong to."""
+        """N, the number of candidates."""
         return self.problem.candidates
 
     @property
     def users(self) -> IntArray:
-        """``(probes,)`` whose traces they are."""
+        """``(probes,)`` users of the probes."""
         return self.problem.users
 
 
 def markov(split: Split, *, zero: float = SMALLEST, visited: Visited | None = None) -> Matcher:
-    """Score a trace by its likelihood under each user's Markov chain, in nats [PIE, section 5].
+    """Return the matcher that scores by the likelihood under each user's Markov chain, in nats [PIE, section 5].
 
     ln pi(Y_1) + sum_t ln Lambda(Y_t, Y_t+1), where pi and Lambda are the shares of a user's visits, and of her steps
     from a place, in training.
@@ -116,7 +116,7 @@ class Rule:
 
 
 def visits(split: Split, *, zero: float = SMALLEST) -> Matcher:
-    """Score a trace by how often each user went to its places, in nats: sum_t ln pi(Y_t).
+    """Return the matcher that scores by the log-likelihood of visits, sum_t ln pi(Y_t), in nats.
 
     Args:
         split: training and target.
@@ -133,7 +133,7 @@ def visits(split: Split, *, zero: float = SMALLEST) -> Matcher:
 
 
 def smoothed(split: Split, *, share: float | None = None) -> Matcher:
-    """Score a trace by visits of which a share is anybody's: sum_t ln((1 - lambda) pi(Y_t) / p(Y_t) + lambda), in nats.
+    """Return the matcher by smoothed visits: sum_t ln((1 - lambda) pi(Y_t) / p(Y_t) + lambda), in nats.
 
     p is how often anybody went there in training. So this is the likelihood of a trace if its user goes where she has
     been with probability 1 - lambda and otherwise where anybody may go, over its likelihood if it is anybody's: for
@@ -157,7 +157,7 @@ def smoothed(split: Split, *, share: float | None = None) -> Matcher:
 
 
 def cosine(split: Split) -> Matcher:
-    """Score a trace by the cosine of the sets of events: |both| / sqrt(|one| |other|), such as of rated items.
+    """Return the matcher by the cosine of sets of events: |both| / sqrt(|one| |other|), such as of rated items.
 
     Example:
         >>> from discreet.risk.matching import match
@@ -170,7 +170,7 @@ def cosine(split: Split) -> Matcher:
 
 
 def tf_idf(split: Split) -> Matcher:
-    """Score a trace by the cosine of counts times ln(n / users who have the event), over training.
+    """Return the matcher by the cosine of counts times ln(n / users who have the event), over training.
 
     Example:
         >>> from discreet.risk.matching import match
@@ -184,13 +184,13 @@ def tf_idf(split: Split) -> Matcher:
 
 
 def rule_of_visits(zero: float = SMALLEST) -> Rule:
-    """Return how `visits` weighs events."""
+    """Return the rule of `visits`."""
     floor = _floor(zero)
     return Rule(_counts, lambda part, rows: _visit_weights(part, rows, floor), floor, UNIT)
 
 
 def rule_of_smoothed(visited: Visited, share: float | None = None) -> Rule:
-    """Return how `smoothed` weighs events."""
+    """Return the rule of `smoothed`."""
     chosen = foretelling_share(visited) if share is None else checked_zero(share, "share")
     popularity = visited.of_anybody() / max(len(visited.traces), 1)
 
@@ -203,12 +203,12 @@ def rule_of_smoothed(visited: Visited, share: float | None = None) -> Rule:
 
 
 def rule_of_cosine() -> Rule:
-    """Return how `cosine` weighs events."""
+    """Return the rule of `cosine`."""
     return _similarity(lambda rows: np.ones(len(rows.keys)))
 
 
 def rule_of_tf_idf(visited: Visited) -> Rule:
-    """Return how `tf_idf` weighs events."""
+    """Return the rule of `tf_idf`."""
     having = np.zeros(visited.traces.event_count, dtype=np.int64)
     for _, rows in visited:
         np.add.at(having, rows.keys, 1)
@@ -217,7 +217,7 @@ def rule_of_tf_idf(visited: Visited) -> Rule:
 
 
 def matchers(split: Split, rules: Sequence[Rule], visited: Visited | None = None) -> Iterator[Matcher]:
-    """Prepare several matching algorithms, counting the events only once.
+    """Yield the matchers of several rules; events are counted once.
 
     Args:
         split: training and target.
@@ -242,12 +242,12 @@ def matchers(split: Split, rules: Sequence[Rule], visited: Visited | None = None
 
 
 def counted_visits(training: Traces) -> KeyCounts:
-    """Count how often each user was where."""
+    """Return the visits of each user, counted by event."""
     return KeyCounts.of(training, events_of)
 
 
 def visit_weights(training: Traces, zero: float) -> tuple[KeyCounts, IntArray, int]:
-    """Return how often each user was where, ln(share / zero) of each in units, and ln(zero) in units."""
+    """Return the visits of each user, ln(share / zero) of each in units, and ln(zero) in units."""
     floor, known = _floor(zero), counted_visits(training)
     return known, _visit_weights(training, known, floor), floor
 
@@ -270,7 +270,7 @@ def _floor(zero: float) -> int:
 
 
 def _similarity(weigh: Callable[[KeyCounts], FloatArray]) -> Rule:
-    """Score by the cosine of two weighed vectors; both sides are rounded, so the unit is squared."""
+    """Return the rule that scores by the cosine of weighted vectors; the unit is squared, as both are rounded."""
 
     def weights(rows: KeyCounts) -> IntArray:
         return rows.normalised(weigh(rows))
@@ -284,7 +284,7 @@ def _rounded_logs(probabilities: FloatArray) -> IntArray:
 
 
 def checked_zero(zero: float, name: str = "zero") -> float:
-    """Return a probability, such as what those of 0 become, if it is one between 0 and 1."""
+    """Return a probability in (0, 1), such as the replacement of 0."""
     if not 0 < zero < 1:
         raise ParameterError(f"{name} must be a probability in (0, 1), got {name}={zero!r}.")
     return float(zero)

@@ -1,4 +1,4 @@
-"""From columns of names and times to columns of numbers: nothing that is kept says what anything was called."""
+"""Numbers for users and events, and comparable times: traces keep no names."""
 
 from collections.abc import Iterable, Sized
 from typing import Any
@@ -11,7 +11,7 @@ from discreet.errors import DataError
 
 
 def numbered(values: Any, wanted: str) -> tuple[AnyArray, int]:
-    """Number integers or text in the order in which they first come.
+    """Return integers or text as numbers, in the order of first occurrence.
 
     Args:
         values: ``(m,)``; see `Traces.of`.
@@ -138,7 +138,7 @@ def instants(values: Any) -> AnyArray:
 
 
 def named(table: Any, name: str) -> Any:
-    """Return the column of a table that has a name.
+    """Return a column of a table by its name.
 
     Raises:
         DataError: if there is none.

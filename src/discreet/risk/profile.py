@@ -1,4 +1,4 @@
-"""What a single report of a mechanism tells about n users: the numbers that every bound follows from.
+"""The profile of one report among n users: the numbers from which every bound follows.
 
 For a block mechanism they follow from its numbers and the law of K, for a matrix they are computed; nothing else knows
 the difference. Information is in nats here.
@@ -25,12 +25,12 @@ _ORDERS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class Certain:
-    """A number that is certain from above.
+    """An upper bound on a number, perhaps exact.
 
     Attributes:
-        value: not below the truth.
-        exact: whether some source attains it, but for rounding.
-        low: not above the truth.
+        value: an upper bound.
+        exact: whether some source attains it, except for rounding.
+        low: a lower bound.
     """
 
     value: float
@@ -40,15 +40,16 @@ class Certain:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What one report tells.
+    """The profile of one report among n users.
 
     Attributes:
         guarantee: the attribute risk.
-        values: d, how many values there are.
+        values: d, the number of values.
         information: alpha_n, in nats.
         eta_tv: the largest total variation between the reports of two values.
         eta_kl: the largest share of the information about a user that a report lets through.
-        told: 1 - delta, how often at most a report depends on the value at all; s for truth or noise.
+        told: 1 - delta, an upper bound on the probability that a report depends on the value at all; s for truth or
+            noise.
         theta: s, the parameter of the MI-loss of Thms 11 and 13; None for a matrix.
         leakage: ML, the sum over reports of the largest probability that one of n values gives them.
         success: V_k, where that is known for the prior and the list; None where only general bounds are.
@@ -78,7 +79,7 @@ class Profile:
 
 
 def profile(mechanism: Mechanism | Personalized, users: Users, listed: int) -> Profile:
-    """Return what one report tells about n users.
+    """Return the profile of one report among n users.
 
     Args:
         mechanism: a block mechanism, a matrix, or a personalized mechanism, whose common one is meant: users' own
@@ -121,7 +122,7 @@ def _of_blocks(mechanism: BlockMechanism, users: Users, listed: int) -> Profile:
 
 
 def _inputs(mechanism: BlockMechanism, users: Users) -> Inputs:
-    """Return the numbers, and how many values n users have who are told apart as well as can be."""
+    """Return the numbers of the mechanism, and of the values in use that tell n users apart best."""
     domain, moments = mechanism.domain, mechanism.moments
     clear = min(users.count, domain.clear_count)
     sensitive = min(users.count - clear, domain.sensitive_count)

@@ -1,4 +1,4 @@
-"""The PSE I(U;S), and so the PIE I(U;Y), bounded from below by the scores of an attack.
+"""Lower bounds on the PSE I(U;S), and so on the PIE I(U;Y), from the scores of an attack.
 
 U is the user, drawn from a prior p over N users, Y her report, S = (s_1, ..., s_N) its scores against all of them. For
 any function L > 0 of a score,
@@ -41,7 +41,7 @@ _UNEVEN = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class PSE:
-    """What the scores of an attack tell about who sent a report.
+    """Estimates of the PSE: certified lower bounds, and the paper's divergence.
 
     Attributes:
         certified: D(f_G || f_mix) by a cross-fitted L: a lower bound on the PIE.
@@ -64,7 +64,7 @@ class PSE:
 
     @property
     def best(self) -> Information:
-        """The largest lower bound there is."""
+        """The largest certified lower bound."""
         return self.info_nce or self.certified
 
     def __str__(self) -> str:
@@ -85,7 +85,7 @@ def pse_of_scores(
     level: float = 0.95,
     random: RandomSource | None = None,
 ) -> PSE:
-    """Measure the PSE from genuine and impostor scores, for a uniform prior.
+    """Return estimates of the PSE from genuine and impostor scores, for a uniform prior.
 
     Impostor scores are taken as independent draws; where they come as a matrix, `pse_of_matrix` knows better.
 
@@ -118,7 +118,7 @@ def pse_of_scores(
 def pse_of_counts(
     counts: ScoreCounts, *, users: int | None = None, level: float = 0.95, random: RandomSource | None = None
 ) -> PSE:
-    """Measure the PSE from impostor scores counted between the genuine ones, for a uniform prior.
+    """Return estimates of the PSE from impostor scores counted between the genuine ones, for a uniform prior.
 
     Arguments as for `pse_of_scores`; the paper's figure comes without an interval.
 
@@ -143,7 +143,7 @@ def pse_of_means(
     users: int | None = None,
     level: float = 0.95,
 ) -> PSE:
-    """Measure the PSE from what an L says of each probe, where nobody can hold a matrix of scores.
+    """Return estimates of the PSE from likelihood ratios L of each probe, where a matrix of scores is too large.
 
     Args:
         log_likelihoods: ``(n,)`` ln L of the score of each probe for its own user.
@@ -186,7 +186,7 @@ def pse_of_matrix(
     level: float = 0.95,
     random: RandomSource | None = None,
 ) -> PSE:
-    """Measure the PSE from the scores of every user's probe against everybody.
+    """Return estimates of the PSE from the scores of every user's probe for every candidate.
 
     Args:
         scores: ``(N, N)``, row u the probe of user u against the gallery, genuine scores on the diagonal, higher
@@ -218,7 +218,7 @@ def pse_of_matrix(
 
 
 def checked_matrix(scores: Any) -> AnyArray:
-    """Return a square matrix of scores.
+    """Return a square matrix of scores, or refuse it.
 
     Raises:
         DataError: if it is none, or of fewer than 4 users, or not of finite numbers.
@@ -235,7 +235,7 @@ def checked_matrix(scores: Any) -> AnyArray:
 
 
 def _fold(matrix: AnyArray, p: FloatArray, tested: Any) -> Fold:
-    """Fit L to some probes and return ln L, T and p of the others."""
+    """Return ln L, T and p of some probes, with L fitted to the other ones."""
     fitted, held = np.flatnonzero(~tested), np.flatnonzero(tested)
     steps = fitted_steps(_flat(matrix[fitted], fitted), len(matrix))
     likelihoods = steps(matrix[held])

@@ -1,4 +1,4 @@
-"""The PSE from ranks alone: how far up the list the right user is.
+"""A lower bound on the PSE from the ranks of the right users.
 
 The rank R of the right user among N, ties broken at random, is a function of the scores S and of who it is. For any
 g > 0 with sum_r g(r) = N,
@@ -30,7 +30,7 @@ _UNSEEN = 0.5
 def pse_of_ranks(
     greater: Any, ties: Any, *, users: int, level: float = 0.95, random: RandomSource | None = None
 ) -> Information:
-    """Bound the PSE from below by the ranks of the right users, for a uniform prior.
+    """Return a lower bound on the PSE from the ranks of the right users, for a uniform prior.
 
     Args:
         greater: ``(n,)`` how many users scored strictly higher than the right one, per probe; n >= 2.
@@ -78,14 +78,14 @@ def _edges(users: int) -> IntArray:
 
 
 def _covered(above: IntArray, same: IntArray, edges: IntArray) -> FloatArray:
-    """Return ``(n, b)`` how probable each cell is for a rank that is even from above + 1 to above + same."""
+    """Return ``(n, b)`` probabilities of the cells for a rank that is uniform from above + 1 to above + same."""
     reached = np.clip((edges[None, :] - above[:, None]) / same[:, None], 0.0, 1.0)
     cells: FloatArray = np.diff(reached, axis=1)
     return cells
 
 
 def _log_ratio(counts: FloatArray, edges: IntArray, users: int) -> FloatArray:
-    """Return ``(b,)`` ln g: the law of the rank over the even one, never 0."""
+    """Return ``(b,)`` ln g, the log-ratio of the fitted and the uniform distribution of ranks; finite."""
     shares = (counts + _UNSEEN) / (counts + _UNSEEN).sum()
     ratio: FloatArray = np.log(shares * users / np.diff(edges))
     return ratio

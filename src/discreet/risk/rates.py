@@ -1,4 +1,4 @@
-"""Rates with exact intervals, and how often the right user is among the k best.
+"""Rates with exact intervals, and rank curves.
 
 Where several users share a score with the right one, the adversary breaks the tie at random: with ``greater`` users
 strictly better and ``ties`` users (the right one among them) at her score, she is among the k best with probability
@@ -25,7 +25,7 @@ _BELOW_ONE_COUNT = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How often something happened.
+    """A rate with its confidence interval.
 
     Attributes:
         value: the share, in 0..1.
@@ -50,7 +50,7 @@ class Rate:
 
     @property
     def complement(self) -> "Rate":
-        """How often it did not."""
+        """The rate of the opposite."""
         return Rate(1 - self.value, 1 - self.high, 1 - self.low, self.trials, self.level)
 
 
@@ -84,7 +84,7 @@ def rate(successes: float, trials: int, *, level: float = 0.95) -> Rate:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RankCurve:
-    """How often the right user is among the k best.
+    """A rank curve: rates at which the right user is among the k best.
 
     Attributes:
         ks: list lengths, ascending.
@@ -106,7 +106,7 @@ class RankCurve:
 
     @property
     def error(self) -> Rate:
-        """The identification error rate: how often the best score is another user's (of the shortest list)."""
+        """The identification error rate: how often another user scores best (of the shortest list)."""
         return self.rates[0].complement
 
     def __str__(self) -> str:
@@ -119,7 +119,7 @@ class RankCurve:
         return rank_chart([self.line(name)], users=self.users)
 
     def line(self, name: str) -> RankLines:
-        """Return what a chart of several curves shows of this one."""
+        """Return the curve's line in a chart of several."""
         points = [(k, one.value, one.low, one.high) for k, one in zip(self.ks, self.rates, strict=True)]
         return RankLines(name, points)
 
@@ -127,7 +127,7 @@ class RankCurve:
 def rank_curve(
     greater: Any, ties: Any, *, ks: Sequence[int] | None = None, users: int | None = None, level: float = 0.95
 ) -> RankCurve:
-    """Compute how often the right user is among the k best.
+    """Return the rank curve of probes.
 
     Args:
         greater: ``(n,)`` how many users scored strictly higher than the right one, per probe.

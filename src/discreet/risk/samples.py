@@ -1,4 +1,4 @@
-"""Genuine and impostor scores as plain arrays: checked once, sorted once, or counted in bins.
+"""Samples of genuine and impostor scores: checked, sorted, or counted in bins.
 
 A score says how well a probe (what an adversary sees) matches a user of the gallery (what she knows of everybody); it
 is *genuine* if both are the same user's and an *impostor* score otherwise. Higher means more alike.
@@ -21,7 +21,7 @@ _ENDS: tuple[tuple[int, Literal["left", "right"]], ...] = ((0, "left"), (-1, "ri
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Where the genuine scores lie among the impostor scores.
+    """The position of the genuine scores among the impostor scores.
 
     Attributes:
         separated: whether no impostor score lies between the least and the largest genuine one.
@@ -34,7 +34,7 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sample:
-    """Two sorted samples of one type.
+    """Sorted genuine and impostor scores of one type.
 
     Attributes:
         genuine: ``(n,)`` float64 or int64, ascending; n >= 2.
@@ -49,17 +49,17 @@ class Sample:
 
     @property
     def n(self) -> int:
-        """How many genuine scores there are."""
+        """Number of genuine scores."""
         return len(self.genuine)
 
     @property
     def m(self) -> int:
-        """How many impostor scores there are."""
+        """Number of impostor scores."""
         return len(self.impostors)
 
     @property
     def overlap(self) -> Overlap:
-        """Where the genuine scores lie among the impostor scores."""
+        """The position of the genuine scores among the impostor scores."""
         first, last = (np.searchsorted(self.impostors, self.genuine[end], side) for end, side in _ENDS)
         below = int(np.searchsorted(self.genuine, self.impostors[0], "left"))
         above = self.n - int(np.searchsorted(self.genuine, self.impostors[-1], "right"))
@@ -67,7 +67,7 @@ class Sample:
 
 
 def sample_of(genuine: Any, impostors: Any) -> Sample:
-    """Check and sort scores.
+    """Return scores, checked and sorted.
 
     Args:
         genuine: ``(n,)`` numbers, at least 2; fixed-point int64 stay what they are.
@@ -145,7 +145,7 @@ def checked_numbers(array: AnyArray, kind: str, remedy: str = "leave them out") 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScoreCounts:
-    """Impostor scores counted between the genuine ones: all that a DET curve needs, in O(n) memory however large m is.
+    """Impostor scores counted between the genuine ones: enough for a DET curve, in O(n) memory for any m.
 
     The bins are consecutive intervals of scores, ascending, from the least genuine score to infinity. All genuine
     scores of a bin lie at its lower end: a bin starts at each of them, and may end right after it.
@@ -184,17 +184,17 @@ class ScoreCounts:
 
     @property
     def n(self) -> int:
-        """How many genuine scores there are."""
+        """Number of genuine scores."""
         return int(self.genuine.sum())
 
     @classmethod
     def of(cls, genuine: Any, impostors: Any) -> "ScoreCounts":
-        """Count ``(n,)`` genuine and ``(m,)`` impostor scores."""
+        """Return the counts of ``(n,)`` genuine and ``(m,)`` impostor scores."""
         return cls.of_sample(sample_of(genuine, impostors))
 
     @classmethod
     def of_sample(cls, sample: Sample) -> "ScoreCounts":
-        """Count sorted scores."""
+        """Return the counts of sorted scores."""
         values, counts = np.unique(sample.genuine, return_counts=True)
         below, upto = (np.searchsorted(sample.impostors, values, side) for side in ("left", "right"))
         from_each = np.diff(below, append=sample.m)
@@ -202,7 +202,7 @@ class ScoreCounts:
 
     @classmethod
     def of_bins(cls, genuine: Any, impostor_counts: Any, impostor_ties: Any = None) -> "ScoreCounts":
-        """Take impostor scores that were counted already.
+        """Return the counts from impostor scores that were counted before.
 
         Args:
             genuine: ``(n,)`` genuine scores, n >= 2.

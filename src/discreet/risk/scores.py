@@ -1,4 +1,4 @@
-"""Genuine and impostor scores: all that identification rates, DET curves and divergences are computed from.
+"""Genuine and impostor scores: the input of identification rates, DET curves and divergences.
 
 A *probe* is a trace, report or template of unknown origin, compared with every candidate. Its *genuine* score is the
 one for its own user; the others are impostors'. Larger means more similar.
@@ -28,20 +28,20 @@ def _empty() -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scores:
-    """What m probes scored among n candidates.
+    """The scores of m probes among n candidates.
 
     Attributes:
-        genuine: ``(m,)`` the score of each probe for its own user: integers, in units, or floats.
+        genuine: ``(m,)`` scores of the probes for their own users: integers, in units, or floats.
         thresholds: ``(k,)`` the different genuine scores, ascending.
         impostor_counts: ``(k + 1,)`` how many pairs of a probe and another user score below the first threshold, from
             the first on and below the second, ..., from the last on.
         impostor_ties: ``(k,)`` how many of these score exactly a threshold.
         impostor_sample: scores of some of these pairs, all different pairs and equally likely, in random order.
-        greater: ``(m,)`` how many other candidates score more than the own user; None if nobody compared them.
-        ties: ``(m,)`` how many score the same, the own user included; None as well.
-        users: ``(m,)`` whose probe each is, as an index of candidates; None if not known.
+        greater: ``(m,)`` numbers of other candidates that score more than the probe's user; None for scores of pairs.
+        ties: ``(m,)`` numbers of candidates with the same score, the probe's user included; None for scores of pairs.
+        users: ``(m,)`` users of the probes, as indices of candidates; None if not known.
         candidates: n; None if not known.
-        unit: what 1 stands for in all of these scores (nats, where they are likelihoods).
+        unit: size of one unit of the scores (in nats, where they are likelihoods).
 
     Example:
         >>> scores = Scores.from_matrix([[9, 1, 2], [3, 7, 4], [8, 2, 6]])
@@ -73,12 +73,12 @@ class Scores:
 
     @property
     def probes(self) -> int:
-        """How many probes there are."""
+        """Number of probes."""
         return len(self.genuine)
 
     @property
     def impostors(self) -> int:
-        """How many pairs of a probe and another user there are."""
+        """Number of pairs of a probe and another user."""
         return int(self.impostor_counts.sum())
 
     def hits(self, k: int = 1) -> FloatArray:
@@ -103,7 +103,7 @@ class Scores:
 
     @classmethod
     def from_samples(cls, genuine: Any, impostor: Any, *, distance: bool = False) -> Self:
-        """Take scores of genuine pairs and of impostor pairs, ``(m,)`` and ``(p,)`` numbers; there are no ranks.
+        """Return the scores of ``(m,)`` genuine and ``(p,)`` impostor pairs; these have no ranks.
 
         Args:
             genuine: scores of pairs of the same user.
@@ -130,7 +130,7 @@ class Scores:
         sample: int = 0,
         random: RandomSource | None = None,
     ) -> "Scores":
-        """Take the scores of m probes for n candidates.
+        """Return the scores of an ``(m, n)`` matrix of probes and candidates.
 
         Args:
             matrix: ``(m, n)`` numbers.
@@ -158,7 +158,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class _Failures:
-    """How comparisons that failed are marked, and what becomes of them: nan is left out, -inf is the worst score."""
+    """The mark of failed comparisons and their treatment: nan is left out, -inf is the worst score."""
 
     mark: float | None
     kept: str
@@ -179,7 +179,7 @@ class _Failures:
 
 
 def from_rows(rows: Rows, users: IntArray, candidates: int, *, sample: int, random: RandomSource | None) -> Scores:
-    """Stream the scores of probes for all candidates through, block by block, twice.
+    """Return the scores of probes for all candidates from a function, read block by block, twice.
 
     Args:
         rows: the scores of some probes, floats (nan: left out) or integers; asked for twice.
@@ -215,21 +215,21 @@ def _checked_rows(scores: AnyArray, rows: int, candidates: int) -> AnyArray:
 
 
 def binned(scores: AnyArray, thresholds: AnyArray) -> IntArray:
-    """Count scores below the first threshold, equal to it, between it and the second, ...; nan does not count."""
+    """Return counts of scores below the first threshold, at it, between it and the second, ...; nan is not counted."""
     valid = scores[~np.isnan(scores)]
     below, upto = np.searchsorted(thresholds, valid, "left"), np.searchsorted(thresholds, valid, "right")
     return np.bincount(below + upto, minlength=2 * len(thresholds) + 1).astype(np.int64, copy=False)
 
 
 def binned_weights(scores: AnyArray, weights: FloatArray, thresholds: AnyArray) -> FloatArray:
-    """Sum the weights of scores below the first threshold, from it on and below the second, ...: ``(k + 1,)``."""
+    """Return ``(k + 1,)`` sums of weights of scores below the first threshold, from it on and below the second, ..."""
     places = np.searchsorted(thresholds, scores, "right")
     sums: FloatArray = np.bincount(places, weights=weights, minlength=len(thresholds) + 1).astype(np.float64)
     return sums
 
 
 def folded(counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Turn ``(2 k + 1,)`` counts at and between thresholds into those from each threshold on, and those at it."""
+    """Return counts from each threshold on, and at it, from ``(2 k + 1,)`` counts at and between thresholds."""
     ties = counts[1::2]
     between = counts[0::2].copy()
     between[1:] += ties
@@ -245,7 +245,7 @@ class _Pairs:
 
     @classmethod
     def draw(cls, users: IntArray, candidates: int, size: int, random: RandomSource | None) -> Self:
-        """Draw different pairs, each as likely as any other; all of them if there are no more."""
+        """Return different pairs, each equally likely; all of them if there are no more."""
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
             raise ParameterError(f"sample must be an integer >= 0, got sample={size!r}.")
         total = len(users) * (candidates - 1)
@@ -258,7 +258,7 @@ draw_pairs = _Pairs.draw
 
 
 def _different(bound: int, size: int, random: RandomSource) -> IntArray:
-    """Draw ``(size,)`` different integers below ``bound``, in random order."""
+    """Return ``(size,)`` different random integers below ``bound``."""
     drawn = np.empty(0, dtype=np.int64)
     while len(drawn) < size:
         more = uniform_below(bound, size - len(drawn), random).astype(np.int64)
@@ -274,7 +274,7 @@ def _blocks(rows: int, width: int) -> list[tuple[int, int]]:
 
 
 def checked_owners(users: Any, probes: int, candidates: int) -> IntArray:
-    """Return ``(probes,)`` own users; those of the diagonal for None.
+    """Return the ``(probes,)`` own users; those of the diagonal for None.
 
     Raises:
         DataError: if they are no candidates, or not one per probe.

@@ -1,4 +1,4 @@
-"""How much of what a user does is what anybody does: chosen by what the attacker knows, never by what she attributes.
+"""The choice of the smoothing share lambda, from training alone.
 
 If a user goes where she has been with probability 1 - lambda, and otherwise where anybody may go, each event x of what
 is known of user i can be foretold from all the others,
@@ -21,10 +21,10 @@ _NOTHING_KNOWN = 0.5
 
 
 def foretelling_share(visited: Visited) -> float:
-    """Return lambda, one of `SHARES`, that best foretells each event from all the others; 1/2 if none can be foretold.
+    """Return lambda, one of `SHARES`, with the largest leave-one-out likelihood; 1/2 if no event is predictable.
 
     Args:
-        visited: what is known of each user.
+        visited: the visits of each user in training.
     """
     grid, totals = np.array(SHARES), visited.of_anybody()
     sums, foretold = np.zeros(len(grid)), 0
@@ -35,7 +35,7 @@ def foretelling_share(visited: Visited) -> float:
 
 
 def _log_likelihoods(part: Traces, rows: KeyCounts, totals: IntArray) -> tuple[FloatArray, int]:
-    """Return the sums over the events of some users, for all `SHARES`, and how many events these are.
+    """Return the summed log-likelihoods of some users' events for all `SHARES`, and the number of events.
 
     Each is relative to the likelihood where anybody may go, which no share changes.
     """

@@ -1,4 +1,4 @@
-"""Step functions of a score: how much likelier a score is from the right user than from a user drawn at random.
+"""Step functions of a score: estimates of the likelihood ratio of genuine and random pairs.
 
 What such a function L certifies does not rest on L being right, only on L not being fitted to the scores that it is
 then evaluated on. The best L is f_G / f_mix with f_mix = f_G / N + (1 - 1/N) f_I for N users, which is at most N, so no
@@ -22,7 +22,7 @@ _UNSEEN = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class StepFunction:
-    """L, constant between neighbouring edges.
+    """A step function L of a score, constant between neighbouring edges.
 
     Attributes:
         edges: ``(c,)`` ascending scores; a score on an edge belongs to the step above it.
@@ -53,7 +53,7 @@ class StepFunction:
 
 
 def fitted_steps(sample: Sample, users: int) -> StepFunction:
-    """Fit L to scores.
+    """Return the step function fitted to scores.
 
     Args:
         sample: genuine and impostor scores of probes that L will not be evaluated on.
@@ -66,7 +66,7 @@ def fitted_steps(sample: Sample, users: int) -> StepFunction:
 
 
 def fitted_levels(genuine: IntArray, impostors: IntArray, m: int, users: int) -> tuple[IntArray, FloatArray]:
-    """Fit L to counts.
+    """Return the levels of a step function fitted to counts.
 
     Args:
         genuine: ``(b,)`` genuine scores in each bin, at least 1 in all; bins of none are allowed.
@@ -88,7 +88,7 @@ def fitted_levels(genuine: IntArray, impostors: IntArray, m: int, users: int) ->
 
 
 def _shares(counts: IntArray) -> FloatArray:
-    """Return probabilities that are never 0, by half a score more in each cell [Krichevsky and Trofimov 1981]."""
+    """Return probabilities above 0, with half a score added to each cell [Krichevsky and Trofimov 1981]."""
     smoothed = counts + _UNSEEN
     shares: FloatArray = smoothed / smoothed.sum()
     return shares

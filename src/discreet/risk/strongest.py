@@ -1,4 +1,4 @@
-"""The strongest of several attacks, and what may be said of it after it was chosen by what it achieved.
+"""The strongest of several attacks, with intervals that account for the choice.
 
 Whoever reports the best of k attacks reports the luckiest one too. So the interval of each is one of level 1 - a/k:
 then all of them hold together with probability 1 - a at least (Bonferroni), and with them that of whichever is chosen.
@@ -38,7 +38,7 @@ _RULES: dict[str, Callable[[Visited], models.Rule]] = {
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What one of the attacks achieved.
+    """The success of one attack.
 
     Attributes:
         attack: its name.
@@ -56,7 +56,7 @@ class Attempt:
 
 
 def level_of_each(level: float, attempts: int) -> float:
-    """Return the level that each of so many intervals needs for all of them to hold at once.
+    """Return the level of each of several intervals that makes all of them hold at once (Bonferroni).
 
     Raises:
         ParameterError: if the level is not in (0, 1).
@@ -71,7 +71,7 @@ def level_of_each(level: float, attempts: int) -> float:
 def strongest(
     split: Split, names: Sequence[str] = tuple(ATTACKS), *, level: float = 0.95, threads: int | None = None
 ) -> tuple[Matcher, tuple[Attempt, ...]]:
-    """Try attacks, and return the one that names the right user most often; the first of equals.
+    """Return the attack that names the right user most often, and all attempts; of equal ones the first.
 
     Args:
         split: what the attacker knows, and what she attributes.

@@ -1,4 +1,4 @@
-"""Events per user, in order: what an attacker learns from, and what she tries to attribute.
+"""Traces: the events of users in order of time, and splits into training and target.
 
 Users and events are kept as codes only; who and what they were, only the caller knows.
 """
@@ -45,7 +45,7 @@ class Traces:
     left_out: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what is no list of traces, and make the columns read-only.
+        """Refuse invalid columns, and make them read-only.
 
         Raises:
             DataError: if offsets, events and times do not fit together.
@@ -79,18 +79,18 @@ class Traces:
 
     @property
     def users(self) -> int:
-        """n, how many users there are; some may have no event."""
+        """n, the number of users; some may have no event."""
         return len(self.offsets) - 1
 
     @property
     def lengths(self) -> IntArray:
-        """``(n,)`` how many events each user has."""
+        """``(n,)`` numbers of events of the users."""
         lengths: IntArray = np.diff(self.offsets)
         return lengths
 
     @classmethod
     def of(cls, users: Any, events: Any, times: Any = None, *, domain: Domain | None = None) -> Self:
-        """Group the rows of a table by user.
+        """Return the traces of columns of users, events and times.
 
         Args:
             users: ``(m,)`` integers or text, in any order: NumPy, pandas, polars, Arrow or a sequence. Users are
@@ -122,7 +122,7 @@ class Traces:
     def from_table(
         cls, table: Any, *, user: str, event: str, time: str | None = None, domain: Domain | None = None
     ) -> Self:
-        """Group the rows of a table by user.
+        """Return the traces of a table with a row per event.
 
         Args:
             table: a frame, an Arrow table or a mapping: what gives a column for its name.
@@ -150,16 +150,16 @@ class Traces:
         return self._cut(self.offsets[chosen], self.offsets[chosen + 1])
 
     def with_least(self, events: int) -> Self:
-        """Return the traces of the users with at least so many events."""
+        """Return the traces of users with at least this number of events."""
         return self.select(self.lengths >= events)
 
     def first(self, events: int) -> Self:
-        """Return the first so many events of each user (all, if there are fewer)."""
+        """Return the first events of each user, up to a number."""
         starts = self.offsets[:-1]
         return self._cut(starts, np.minimum(starts + checked_count("events", events, 0), self.offsets[1:]))
 
     def after(self, events: int) -> Self:
-        """Return what follows the first so many events of each user."""
+        """Return the events of each user after a number of first ones."""
         stops = self.offsets[1:]
         return self._cut(np.minimum(self.offsets[:-1] + checked_count("events", events, 0), stops), stops)
 
@@ -176,10 +176,10 @@ class Traces:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """What the attacker knows of each user, and what she tries to attribute.
+    """A split of traces: training, which the attacker knows by name, and target, which she attributes.
 
     Attributes:
-        training: the events she knows.
+        training: the events that the attacker knows by name.
         target: the events of unknown origin; of the same users, in the same codes.
 
     Example:
@@ -204,7 +204,7 @@ class Split:
 
 
 def by_half(traces: Traces) -> Split:
-    """Train on the first half of each user's events, rounded down; the second half is the target [PIE, section 5].
+    """Return the split at the middle of each user's events, rounded down; training comes first [PIE, section 5].
 
     Example:
         >>> split = by_half(Traces.of(["u1"] * 5 + ["u2"] * 2, list("aabab") + list("cc")))
@@ -217,7 +217,7 @@ def by_half(traces: Traces) -> Split:
 
 
 def by_count(traces: Traces, training: int) -> Split:
-    """Train on the first so many events of each user; the rest is the target.
+    """Return the split with a number of first events of each user as training.
 
     Example:
         >>> split = by_count(Traces.of(["u1"] * 5 + ["u2"] * 2, list("aabab") + list("cc")), training=1)
@@ -228,7 +228,7 @@ def by_count(traces: Traces, training: int) -> Split:
 
 
 def by_time(traces: Traces, time: Any) -> Split:
-    """Train on what happened before a time, given as the times were; what happened later or just then is the target.
+    """Return the split at a time, in the unit of the traces; an event at that time is in the target.
 
     Raises:
         DataError: if the traces have no times.
@@ -248,7 +248,7 @@ def by_time(traces: Traces, time: Any) -> Split:
 
 
 def leave_out(traces: Traces, target: int) -> Split:
-    """Take the first so many events of each user as the target; train on the rest.
+    """Return the split with a number of first events of each user as target, and the rest as training.
 
     Example:
         >>> split = leave_out(Traces.of(["u1"] * 5 + ["u2"] * 2, list("aabab") + list("cc")), target=1)
@@ -259,7 +259,7 @@ def leave_out(traces: Traces, target: int) -> Split:
 
 
 def maximum_knowledge(traces: Traces) -> Split:
-    """Train on the target itself: the attacker knows it and lacks only the name.
+    """Return the split whose training is the target: the attacker lacks only the names.
 
     Example:
         >>> split = maximum_knowledge(Traces.of(["u1", "u2"], ["park", "mall"]))

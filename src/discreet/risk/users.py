@@ -1,4 +1,4 @@
-"""Who may have sent a report: n users and how likely each of them is, before anything is seen."""
+"""The users who may have sent a report, with their prior."""
 
 from dataclasses import dataclass
 from math import log
@@ -15,7 +15,7 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Users:
-    """The users.
+    """The users who may have sent a report, with their prior.
 
     Attributes:
         count: n.
@@ -27,7 +27,7 @@ class Users:
 
     @classmethod
     def of(cls, count: Any, prior: Any = None) -> "Users":
-        """Take a number of users and what is known of them.
+        """Return users from their number and their prior.
 
         Args:
             count: n.
@@ -64,7 +64,7 @@ class Users:
 
     @property
     def entropy(self) -> float:
-        """Return H(U), in nats: no more can be told of them."""
+        """H(U), in nats: the information that would name the user."""
         if self.prior is None:
             return log(self.count)
         positive = self.prior[self.prior > 0]

@@ -1,4 +1,4 @@
-"""Bounds in nats from a function L of a score that was fitted to other probes, each with what it may be wrong by."""
+"""Variational bounds on information, in nats, from a function L of a score fitted to other probes."""
 
 from dataclasses import dataclass
 from math import log, log1p, sqrt
@@ -20,14 +20,14 @@ Fold = tuple[FloatArray, FloatArray, FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean in nats, and what may lie beyond the values seen.
+    """A mean over probes, in nats, with the numbers that its limits need.
 
     Attributes:
         nats: the mean.
         error: its standard error.
-        lowest: what a probe like none of those seen may be worth.
-        n: how many probes there are.
-        unseen: by how much the mean of L may be higher, relatively, for each impostor that was not seen.
+        lowest: the least value that a probe unlike the observed ones may have.
+        n: number of probes.
+        unseen: the relative increase of the mean of L that each unobserved impostor may cause.
     """
 
     nats: float
@@ -56,7 +56,7 @@ class Mean:
 
 
 def variational(fold: Fold) -> FloatArray:
-    """Return values, one per probe, whose mean is the bound by D(f_G || f_mix) and whose spread its error, in nats."""
+    """Return values, one per probe, whose mean is the bound by D(f_G || f_mix), in nats."""
     logs, totals, weights = fold
     shares = weights / weights.sum()
     mean = float(shares @ totals)
@@ -79,7 +79,7 @@ def _error(values: FloatArray, shares: FloatArray) -> float:
 
 
 def certified_by_counts(counts: ScoreCounts, users: int, random: RandomSource) -> Mean:
-    """Return the bound by D(f_G || f_mix) from counts that are shared out among folds."""
+    """Return the bound by D(f_G || f_mix) from counts divided among folds."""
     folds = min(FOLDS, counts.n)
     genuine, impostors = _genuine_folds(counts, folds, random), _impostor_folds(counts, folds, random)
     parts = [_held_out(counts, genuine[fold], impostors[fold], users) for fold in range(folds)]
@@ -94,7 +94,7 @@ def certified_by_counts(counts: ScoreCounts, users: int, random: RandomSource) -
 
 
 def _held_out(counts: ScoreCounts, genuine: IntArray, impostors: IntArray, users: int) -> Mean:
-    """Fit L to all counts but these, and return the bound on these.
+    """Return the bound on some counts, with L fitted to all other ones.
 
     Args:
         counts: all.
@@ -127,13 +127,13 @@ def _variance(values: FloatArray, shares: FloatArray) -> float:
 
 
 def _genuine_folds(counts: ScoreCounts, folds: int, random: RandomSource) -> list[IntArray]:
-    """Share the genuine scores out evenly, in random order."""
+    """Return folds of the genuine scores, of even size, in random order."""
     bins, parts = np.repeat(np.arange(len(counts.genuine)), counts.genuine), even_folds(counts.n, folds, random)
     return [np.bincount(bins[parts == fold], minlength=len(counts.genuine)) for fold in range(folds)]
 
 
 def _impostor_folds(counts: ScoreCounts, folds: int, random: RandomSource) -> AnyArray:
-    """Send every impostor score to a fold of its own choice; ``(folds, 1 + b)`` counts, those below all bins first."""
+    """Return ``(folds, 1 + b)`` impostor counts of random folds, those below all bins first."""
     below = counts.m - int(counts.impostors.sum())
     generator = np.random.Generator(np.random.PCG64(fresh_words(random, 4).tolist()))
     counted = np.concatenate([[below], counts.impostors])
@@ -141,7 +141,7 @@ def _impostor_folds(counts: ScoreCounts, folds: int, random: RandomSource) -> An
 
 
 def even_folds(count: int, folds: int, random: RandomSource) -> IntArray:
-    """Return ``(count,)`` folds, as even as can be, in random order."""
+    """Return ``(count,)`` random folds, as even as possible."""
     order = np.argsort(fresh_words(random, count), kind="stable")
     parts = np.empty(count, dtype=np.int64)
     parts[order] = np.arange(count) % folds
