@@ -143,7 +143,7 @@ class Question:
 
     @cached_property
     def reports(self) -> int:
-        """n t, the number of reports."""
+        """The number of reports, n t."""
         return checked_n(checked_n(self.users) * self.reports_per_user)
 
     @property

@@ -77,7 +77,7 @@ class Bounds:
 
     @property
     def error(self) -> float:
-        """beta = 1 - V_k, the identification error that no adversary goes below."""
+        """The identification error beta = 1 - V_k, which no adversary goes below."""
         return 1 - self.identification.value
 
     @property
