@@ -220,7 +220,7 @@ def test_tallies_have_no_blocks(tmp_path: Path) -> None:
 
 def test_threads_change_nothing(spread: Any, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = spread(MECHANISM, reports_of(5000))
-    monkeypatch.setattr("discreet.kernels.blocks.bits._WORDS_PER_TASK", 1)
+    monkeypatch.setattr("discreet.kernels.blocks.tiles._WORDS_PER_TASK", 1)
     found = []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("DISCREET_THREADS", threads)

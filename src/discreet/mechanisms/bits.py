@@ -132,7 +132,7 @@ class PackedBitCodec(ABC):
 
     def lay_out(self, blocks: Blocks) -> AnyArray:
         """Return the tiles, ``(ceil(m / 32), v)`` words."""
-        from discreet.kernels.blocks.bits import transpose_tiles
+        from discreet.kernels.blocks.tiles import transpose_tiles
 
         return transpose_tiles(blocks["bits"], self.size)
 
@@ -259,13 +259,13 @@ class BitRows:
 
     def dot(self, values: Any) -> Any:
         """Return ``(m,)`` B @ values, in the precision of ``values``."""
-        from discreet.kernels.blocks.bits import tiles_dot
+        from discreet.kernels.blocks.tiles import tiles_dot
 
         return tiles_dot(self.tiles, values, self.rows)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
         """Return ``(v,)`` B.T @ weights."""
-        from discreet.kernels.blocks.bits import tiles_dot_transposed
+        from discreet.kernels.blocks.tiles import tiles_dot_transposed
 
         return tiles_dot_transposed(self.tiles, weights)
 

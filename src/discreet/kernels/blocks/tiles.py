@@ -1,0 +1,279 @@
+"""Tiles of bits: products with the matrix of reports' bits and its transpose.
+
+The products read *tiles* of 32 reports, made of packed ones (`discreet.kernels.blocks.bits`):
+``tiles`` is uint32, shape ``(ceil(m/32), v)``, and bit u of ``tiles[i, j]`` is bit j of report
+32i + u; the reports missing from the last tile are zero. Inner loops then run along columns,
+where they fill vector registers for any v.
+"""
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernels.blocks.bits import checked_rows
+from discreet.kernels.compiling import REASSOCIATE, compiled
+from discreet.kernels.mapped import forget
+from discreet.kernels.parallel import map_blocks
+
+_Float = TypeVar("_Float", np.float32, np.float64)
+
+# Columns per pass: the words, values and sums of a pass stay in the first-level cache, and
+# no float32 sum gets longer than this.
+_SPAN = 4096
+# Words per task: about a millisecond of work, and at most 64 tasks, because each may hand back v sums.
+_WORDS_PER_TASK = 1 << 20
+_MOST_TASKS = 64
+# Tiles that share a pass over the values.
+_TILES_PER_PASS = 64
+# Tiles whose weights are summed in their own precision before they join a float64 sum.
+_TILES_PER_SUM = 4
+
+
+def transpose_tiles(rows: NDArray[np.uint8], size: int, *, threads: int | None = None) -> NDArray[np.uint32]:
+    """Turn packed reports into tiles.
+
+    Args:
+        rows: packed reports, shape ``(m, ceil(v/8))``.
+        size: v, the number of columns.
+        threads: as in `map_blocks`.
+
+    Returns:
+        Tiles, shape ``(ceil(m/32), v)``.
+
+    Raises:
+        ValueError: If the rows do not have ceil(v/8) bytes.
+    """
+    rows = checked_rows(rows, size)
+    tiles = np.empty((-(-len(rows) // 32), size), np.uint32)
+
+    def transpose(start: int, stop: int) -> None:
+        _transpose_rows(rows[32 * start : 32 * stop], tiles[start:stop])
+
+    map_blocks(transpose, len(tiles), block=_tiles_per_task(tiles), threads=threads)
+    return tiles
+
+
+def tiles_dot(
+    tiles: NDArray[np.uint32], values: NDArray[_Float], rows: int, *, threads: int | None = None
+) -> NDArray[_Float]:
+    """Sums, for every report, the values of its ones.
+
+    Args:
+        tiles: shape ``(ceil(m/32), v)``.
+        values: shape ``(v,)``, float32 or float64.
+        rows: m, the number of reports.
+        threads: as in `map_blocks`.
+
+    Returns:
+        Sums, shape ``(m,)``, in the precision of the values. Float32 values are summed in
+        float32 over at most 4096 columns, and in float64 beyond.
+
+    Raises:
+        ValueError: If the shapes or types do not fit together.
+    """
+    tiles, values = _checked_factors(tiles, values, tiles.shape[1])
+    if -(-rows // 32) != len(tiles):
+        raise ValueError(f"rows must fill {len(tiles)} tiles of 32, got rows={rows}.")
+    sums = np.empty((len(tiles), 32), values.dtype)
+
+    def dot(start: int, stop: int) -> None:
+        _dot(tiles[start:stop], values, _SPAN, sums[start:stop])
+        forget(tiles[start:stop])
+
+    map_blocks(dot, len(tiles), block=_tiles_per_task(tiles), threads=threads)
+    return sums.reshape(-1)[:rows]
+
+
+def tiles_dot_transposed(
+    tiles: NDArray[np.uint32], weights: NDArray[_Float], *, threads: int | None = None
+) -> NDArray[np.float64]:
+    """Sums, for every column, the weights of the reports that have a one there.
+
+    Args:
+        tiles: shape ``(ceil(m/32), v)``.
+        weights: shape ``(m,)``, float32 or float64.
+        threads: as in `map_blocks`.
+
+    Returns:
+        Sums, shape ``(v,)``. Float32 weights are summed in float32 over at most 128
+        reports, and in float64 beyond.
+
+    Raises:
+        ValueError: If the shapes or types do not fit together.
+    """
+    missing = -weights.size % 32
+    padded = np.concatenate([weights, np.zeros(missing, weights.dtype)]) if missing else weights
+    tiles, padded = _checked_factors(tiles, padded, 32 * len(tiles))
+
+    def dot(start: int, stop: int) -> NDArray[np.float64]:
+        sums = _dot_transposed(tiles[start:stop], padded[32 * start : 32 * stop], _SPAN)
+        forget(tiles[start:stop])
+        return sums
+
+    parts = map_blocks(dot, len(tiles), block=_tiles_per_task(tiles), threads=threads)
+    sums = np.zeros(tiles.shape[1])
+    for part in parts:
+        sums += part
+    return sums
+
+
+def _checked_factors(
+    tiles: NDArray[np.uint32], vector: NDArray[_Float], length: int
+) -> tuple[NDArray[np.uint32], NDArray[_Float]]:
+    if tiles.dtype != np.uint32 or tiles.ndim != 2:
+        raise ValueError(f"tiles must be uint32 in two dimensions, got {tiles.dtype}, {tiles.shape}.")
+    if vector.dtype not in (np.float32, np.float64) or vector.shape != (length,):
+        raise ValueError(
+            f"tiles of shape {tiles.shape} need a float32 or float64 vector of {length}, "
+            f"got {vector.dtype} with shape {vector.shape}."
+        )
+    return np.ascontiguousarray(tiles), np.ascontiguousarray(vector)
+
+
+def _tiles_per_task(tiles: NDArray[np.uint32]) -> int:
+    count, size = len(tiles), int(tiles.shape[1])
+    return max(_WORDS_PER_TASK // max(size, 1), -(-count // _MOST_TASKS), 1)
+
+
+@compiled()
+def _transpose_rows(rows: NDArray[np.uint8], tiles: NDArray[np.uint32]) -> None:
+    size = tiles.shape[1]
+    # Sixteen words are a vector register; without a remainder the loops are twice as fast.
+    square = np.empty((32, -(-size // 512) * 16), np.uint32)
+    spare = np.empty_like(square)
+    for i in range(tiles.shape[0]):
+        _fill(rows[32 * i : 32 * i + 32], square.view(np.uint8))
+        _swap_halves(square, spare, 16)
+        _swap_halves(spare, square, 8)
+        _swap_halves(square, spare, 4)
+        _swap_halves(spare, square, 2)
+        _swap_halves(square, spare, 1)
+        # Now spare[u, w] holds column 32w + u.
+        for w in range(-(-size // 32)):
+            for u in range(min(32, size - 32 * w)):
+                tiles[i, 32 * w + u] = spare[u, w]
+
+
+@compiled()
+def _fill(rows: NDArray[np.uint8], padded: NDArray[np.uint8]) -> None:
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            padded[i, j] = rows[i, j]
+    # Missing reports are zero; columns beyond the last are never read.
+    padded[rows.shape[0] :] = 0
+
+
+@compiled()
+def _swap_halves(source: NDArray[np.uint32], target: NDArray[np.uint32], shift: int) -> None:
+    # One stage of the butterfly: in every square of 2 x 2 blocks of `shift` bits, the upper
+    # half of the low row and the lower half of the high row change places. Casts back to
+    # 32 bits, because numba widens mixed expressions; two arrays and two loops, because
+    # LLVM does not vectorise the stage in place.
+    lower = np.uint32(0xFFFFFFFF // ((1 << shift) + 1))
+    upper = np.uint32(~lower)
+    for low in range(32):
+        high = low | shift
+        if low == high:
+            continue
+        for w in range(source.shape[1]):
+            moved = np.uint32(np.uint32(source[high, w] & lower) << shift)
+            target[low, w] = np.uint32(np.uint32(source[low, w] & lower) | moved)
+        for w in range(source.shape[1]):
+            moved = np.uint32(np.uint32(source[low, w] & upper) >> shift)
+            target[high, w] = np.uint32(np.uint32(source[high, w] & upper) | moved)
+
+
+@compiled(fastmath=REASSOCIATE)
+def _dot(tiles: NDArray[np.uint32], values: NDArray[Any], span: int, sums: NDArray[Any]) -> None:
+    # The float64 sums of a few tiles at a time: a second large array would cost page faults.
+    totals = np.empty((_TILES_PER_PASS, 32))
+    for start in range(0, tiles.shape[0], _TILES_PER_PASS):
+        some = tiles[start : start + _TILES_PER_PASS]
+        totals[:] = 0
+        for first in range(0, tiles.shape[1], span):
+            _dot_span(some, values[first : first + span], first, totals)
+        for i in range(some.shape[0]):
+            for user in range(32):
+                sums[start + i, user] = totals[i, user]
+
+
+@compiled(fastmath=REASSOCIATE)
+def _dot_span(tiles: NDArray[np.uint32], values: NDArray[Any], first: int, totals: NDArray[np.float64]) -> None:
+    for i in range(tiles.shape[0]):
+        words = tiles[i, first : first + values.size]
+        for user in range(0, 32, 8):
+            eight = _dot_eight(words, values, _masks(user))
+            for k in range(8):
+                totals[i, user + k] += eight[k]
+
+
+@compiled(fastmath=REASSOCIATE)
+def _dot_eight(words: NDArray[np.uint32], values: NDArray[Any], masks: Any) -> Any:
+    zero = values.dtype.type(0)
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = zero
+    for j in range(words.size):
+        word, value = words[j], values[j]
+        s0 += _if_set(word, masks[0], value)
+        s1 += _if_set(word, masks[1], value)
+        s2 += _if_set(word, masks[2], value)
+        s3 += _if_set(word, masks[3], value)
+        s4 += _if_set(word, masks[4], value)
+        s5 += _if_set(word, masks[5], value)
+        s6 += _if_set(word, masks[6], value)
+        s7 += _if_set(word, masks[7], value)
+    return s0, s1, s2, s3, s4, s5, s6, s7
+
+
+@compiled(fastmath=REASSOCIATE)
+def _dot_transposed(tiles: NDArray[np.uint32], weights: NDArray[Any], span: int) -> NDArray[np.float64]:
+    sums = np.zeros(tiles.shape[1])
+    for first in range(0, sums.size, span):
+        some = sums[first : first + span]
+        for start in range(0, tiles.shape[0], _TILES_PER_SUM):
+            short = np.zeros(some.size, weights.dtype)
+            for i in range(start, min(start + _TILES_PER_SUM, tiles.shape[0])):
+                words = tiles[i, first : first + span]
+                for user in range(0, 32, 8):
+                    eight = weights[32 * i + user : 32 * i + user + 8]
+                    _add_eight(words, eight, _masks(user), short)
+            some += short
+    return sums
+
+
+@compiled(fastmath=REASSOCIATE)
+def _add_eight(words: NDArray[np.uint32], weights: NDArray[Any], masks: Any, sums: NDArray[Any]) -> None:
+    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
+    w4, w5, w6, w7 = weights[4], weights[5], weights[6], weights[7]
+    for j in range(words.size):
+        word = words[j]
+        total = _if_set(word, masks[0], w0)
+        total += _if_set(word, masks[1], w1)
+        total += _if_set(word, masks[2], w2)
+        total += _if_set(word, masks[3], w3)
+        total += _if_set(word, masks[4], w4)
+        total += _if_set(word, masks[5], w5)
+        total += _if_set(word, masks[6], w6)
+        total += _if_set(word, masks[7], w7)
+        sums[j] += total
+
+
+@compiled(fastmath=REASSOCIATE)
+def _if_set(word: Any, mask: Any, value: Any) -> Any:
+    # The cast keeps the test in 32 bits, which doubles the lanes of a register.
+    return value if np.uint32(word & mask) != 0 else type(value)(0)
+
+
+@compiled()
+def _masks(first: int) -> Any:
+    one = np.uint32(1 << first)
+    return (
+        one,
+        np.uint32(one << 1),
+        np.uint32(one << 2),
+        np.uint32(one << 3),
+        np.uint32(one << 4),
+        np.uint32(one << 5),
+        np.uint32(one << 6),
+        np.uint32(one << 7),
+    )
