@@ -1,6 +1,6 @@
-"""Says that kernels are compiled, to whoever wants to know: it takes seconds, and only the first time.
+"""Announcements of compilations, which take seconds and happen only the first time.
 
-Imports nothing heavy, so that a listener may be there before the kernels are.
+This module imports nothing heavy, so that a listener can be set before kernels are imported.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ _LISTENERS: list[Callable[[], None]] = []
 
 @contextmanager
 def listening(listener: Callable[[], None]) -> Iterator[None]:
-    """Call a function whenever a kernel is compiled, from whichever thread; not when it is read from disk."""
+    """Call a function whenever a kernel is compiled, from any thread; not when it is read from disk."""
     _LISTENERS.append(listener)
     try:
         yield

@@ -1,9 +1,9 @@
-"""Where compiled kernels are kept: nowhere that a stranger could put one, because reading a kept kernel runs it.
+"""The cache of compiled kernels on disk: only in folders that no stranger can write to, as reading a kernel runs it.
 
-What numba keeps on disk are pickles, and who can write a pickle that we read runs code as us. So a folder is used only
-if nobody but its owners (us, root, whoever owns the sources, which we run anyway) can put a file into it or another
-folder in its place. That is asked again before every reading: a folder may have been removed since, and made again by
-somebody else. In this order:
+The cache of numba consists of pickles, and a stranger's pickle runs with our rights when it is read. So a folder is
+used only if its trusted owners alone (this user, root, the owner of the sources, which run anyway) can put a file into
+it or replace it. The check is repeated before every reading, since a folder may have been removed and made again by
+somebody else. Folders are tried in this order:
 
 1. the folder that numba chooses: NUMBA_CACHE_DIR, beside the sources, or the user's own cache;
 2. a folder of mode 0700 with a random name among the temporary files, made anew by each process, passed on to the
@@ -32,10 +32,10 @@ _CHOOSING = Lock()
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """Compiled forms of one kernel on disk; what cannot be read or written safely is compiled, or not kept."""
+    """The cache of one kernel's compiled forms on disk; without a safe place nothing is stored."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the kept form for these types, or None."""
+        """Return the stored form for these types, or None."""
         if not self.safe:
             return None
         try:
@@ -47,7 +47,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the form for these types; on a full disk it is not kept."""
+        """Store the form for these types, unless the disk is full."""
         if not self.safe:
             return
         try:
@@ -57,12 +57,12 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     @property
     def safe(self) -> bool:
-        """Whether only those whose code we run anyway can put something where this reads."""
+        """Whether only trusted owners can write to the folder."""
         return only_owners_write(Path(self.cache_path), source=Path(self._py_func.__code__.co_filename))
 
 
 def cache_of(function: Any) -> KernelCache | None:
-    """Return where the compiled forms of a function are kept; None if there is no safe place."""
+    """Return the cache of a function; None if there is no safe place."""
     try:
         cache = KernelCache(function)
     except RuntimeError:
@@ -85,7 +85,7 @@ def cache_of(function: Any) -> KernelCache | None:
 
 
 def only_owners_write(folder: Path, *, source: Path | None = None) -> bool:
-    """Return whether a folder is there and nobody but its trusted owners can change what is in it.
+    """Return whether a folder exists and only its trusted owners can change its content.
 
     Args:
         folder: a folder; links are followed.
@@ -111,7 +111,7 @@ def only_owners_write(folder: Path, *, source: Path | None = None) -> bool:
 
 @lru_cache(maxsize=1)
 def temporary_folder() -> Path | None:
-    """Return a folder that nobody else can read or write, until this process ends; None if there can be none."""
+    """Return a private folder for the lifetime of this process; None if none can be made."""
     passed_on = os.environ.get(VARIABLE, "")
     if passed_on and only_owners_write(Path(passed_on)):
         return Path(passed_on)

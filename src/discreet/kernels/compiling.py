@@ -1,4 +1,4 @@
-"""How every kernel is compiled: without the interpreter lock, and kept on disk where that is safe."""
+"""The compilation of kernels: without the interpreter lock, and cached on disk where that is safe."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -16,14 +16,14 @@ REASSOCIATE = frozenset({"reassoc", "nsz", "contract"})
 
 
 class _Compilations(event.Listener):  # type: ignore[misc]
-    """Hears of compilations, and not of what is read from disk."""
+    """A numba event listener that hears of compilations, and not of kernels read from disk."""
 
     def on_start(self, _: event.Event) -> None:
-        """Tell of one that begins."""
+        """Announce the start of a compilation."""
         announce()
 
     def on_end(self, _: event.Event) -> None:
-        """Say nothing of its end."""
+        """Do nothing at the end of a compilation."""
 
 
 event.register("numba:compile", _Compilations())

@@ -1,4 +1,4 @@
-"""Arrays that are mapped from files: what was read of them need not stay in this process's memory."""
+"""Arrays mapped from files: their pages can leave this process's memory after reading."""
 
 import mmap
 from typing import Any
@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 
 def forget(part: NDArray[Any]) -> None:
-    """Take what was read of a mapped file out of this process's memory, if ``part`` is a piece of one.
+    """Release the pages of a mapped file from this process's memory, if ``part`` is a piece of one.
 
-    It stays in the system's cache, and comes back when it is read again. Other arrays are left alone.
+    The pages stay in the system's cache, and return when they are read again. Other arrays are left alone.
 
     Args:
         part: contiguous, of any shape; must not have been written to, unless what is written goes to the file.

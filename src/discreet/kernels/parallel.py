@@ -1,4 +1,4 @@
-"""Rows in fixed blocks on a thread pool.
+"""A thread pool over fixed blocks of rows.
 
 The blocks depend on the data only, and results come back in block order, so a sum over
 the results is bitwise the same for any number of threads.
@@ -47,7 +47,7 @@ def map_blocks(
 
 
 def thread_count(threads: int | None = None) -> int:
-    """Return how many threads to use; see `map_blocks`.
+    """Return the number of threads; see `map_blocks`.
 
     Raises:
         ValueError: If the number is too small, or the environment's is not one.

@@ -1,1 +1,1 @@
-"""Array functions of blocks: drawn, counted, multiplied."""
+"""Kernels of blocks: counting, and products with membership matrices."""

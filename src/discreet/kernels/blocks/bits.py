@@ -23,7 +23,7 @@ _BYTES_ABREAST = 256
 
 
 def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1) -> NDArray[np.int64]:
-    """Count the ones in every column.
+    """Return the number of ones in every column.
 
     Args:
         rows: packed reports, shape ``(m, ceil(v/8))``.

@@ -1,4 +1,4 @@
-"""Histograms of symbols."""
+"""Counts of symbols."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _INTERLEAVED_SIZE = 1 << 14
 
 
 def count_symbols(symbols: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:
-    """Count how often each symbol occurs.
+    """Return the number of occurrences of each symbol.
 
     Args:
         symbols: integers of any width and shape; those outside 0..size-1 are ignored.
@@ -30,7 +30,7 @@ def count_symbols(symbols: NDArray[np.integer[Any]], size: int) -> NDArray[np.in
 
 
 def add_symbols(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) -> None:
-    """Add to counts how often each symbol occurs, so that many batches need one array of counts.
+    """Add the number of occurrences of each symbol to counts, so that batches share one array of counts.
 
     Args:
         symbols: integers of any width and shape; those outside 0..size-1 are ignored.

@@ -1,4 +1,4 @@
-"""Inverted hashes: the block of a report in general local hashing, without a search.
+"""Preimages of hash buckets: the block of a report in local hashing, listed without a search.
 
 A report is ``(alpha, beta, bucket)``, three uint32 arrays of shape ``(m,)``. Its block is
 
@@ -33,7 +33,7 @@ _NOWHERE = 0xFFFFFFFF
 def count_preimages(
     alpha: _Column, beta: _Column, bucket: _Column, *, prime: int, buckets: int, size: int
 ) -> NDArray[np.int64]:
-    """Counts, for every value, the blocks that contain it.
+    """Return, for every value, the number of blocks that contain it.
 
     Args:
         alpha: shape ``(m,)``.
@@ -66,7 +66,7 @@ def preimages_dot(
     buckets: int,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Sums, for every report, the values in its block.
+    """Return, for every report, the sum of the values in its block.
 
     Args:
         alpha: shape ``(m,)``.
@@ -107,7 +107,7 @@ def preimages_dot_transposed(
     size: int,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Sums, for every value, the weights of the reports whose blocks contain it.
+    """Return, for every value, the sum of the weights of the reports whose blocks contain it.
 
     Args:
         alpha: shape ``(m,)``.

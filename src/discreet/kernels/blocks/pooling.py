@@ -1,4 +1,4 @@
-"""Products with the blocks of a pool of hash functions, without writing any block down.
+"""Products with the blocks of a pool of hash functions, without a list of their members.
 
 Function j of the pool is a cubic polynomial modulo a prime,
 
@@ -32,7 +32,7 @@ _INTERLEAVED = 1 << 10
 def gather_buckets(
     coefficients: NDArray[np.uint32], tables: NDArray[Number], *, prime: int, size: int, threads: int | None = None
 ) -> NDArray[Number]:
-    """Sums, for every value, the entries of its buckets over all functions.
+    """Return, for every value, the sum of the entries of its buckets over all functions.
 
     Args:
         coefficients: shape ``(m, 4)``, c0 to c3 of each function, below the prime.
@@ -67,7 +67,7 @@ def scatter_buckets(
     buckets: int,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Sums, for every function and bucket, the numbers of the values in it.
+    """Return, for every function and bucket, the sum of the numbers of the values in it.
 
     Args:
         coefficients: shape ``(m, 4)``, c0 to c3 of each function, below the prime.
@@ -147,7 +147,7 @@ def _scatter(coefficients: NDArray[np.uint32], values: NDArray[np.float64], prim
 def _hash(
     coefficients: NDArray[np.uint32], first: int, count: int, prime: int, buckets: int, out: NDArray[np.uint32]
 ) -> None:
-    """Write the buckets of the values from ``first`` on; some beyond ``count`` too, which nobody reads."""
+    """Write the buckets of the values from ``first`` on; entries beyond ``count`` are not read."""
     modulus = np.uint32(prime)
     head = 4 * _LANES
     _walk(coefficients, first, min(head, out.size), prime, out)
@@ -206,7 +206,7 @@ def _less(a: Any, b: Any, modulus: Any) -> Any:
 
 @compiled()
 def _reduce(out: NDArray[np.uint32], count: int, buckets: int) -> None:
-    """Take the remainders of a division by g, as products: exact below 2^31 [Granlund, Montgomery 1994]."""
+    """Return remainders modulo g by products, exact below 2^31 [Granlund, Montgomery 1994]."""
     shift = 31
     while (1 << (shift - 31)) < buckets:
         shift += 1

@@ -1,4 +1,4 @@
-"""Products with the matrix of memberships, and its transpose, for lists of members.
+"""Products with the membership matrix of lists of members, and with its transpose.
 
 ``members`` are unsigned integers, shape ``(m, k)``: row i lists the k values in the block of
 report i. Members outside 0..size-1 are ignored, and a repeated member counts every time.
@@ -24,7 +24,7 @@ def members_dot(
     *,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Sums, for every report, the values of its members.
+    """Return, for every report, the sum of the values of its members.
 
     Args:
         members: shape ``(m, k)``.
@@ -56,7 +56,7 @@ def members_dot_transposed(
     *,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Sums, for every value, the weights of the reports that have it as a member.
+    """Return, for every value, the sum of the weights of the reports with it as a member.
 
     Args:
         members: shape ``(m, k)``.

@@ -31,7 +31,7 @@ _TILES_PER_SUM = 4
 
 
 def transpose_tiles(rows: NDArray[np.uint8], size: int, *, threads: int | None = None) -> NDArray[np.uint32]:
-    """Turn packed reports into tiles.
+    """Return packed reports as tiles.
 
     Args:
         rows: packed reports, shape ``(m, ceil(v/8))``.
@@ -57,7 +57,7 @@ def transpose_tiles(rows: NDArray[np.uint8], size: int, *, threads: int | None =
 def tiles_dot(
     tiles: NDArray[np.uint32], values: NDArray[_Float], rows: int, *, threads: int | None = None
 ) -> NDArray[_Float]:
-    """Sums, for every report, the values of its ones.
+    """Return, for every report, the sum of the values of its ones.
 
     Args:
         tiles: shape ``(ceil(m/32), v)``.
@@ -88,7 +88,7 @@ def tiles_dot(
 def tiles_dot_transposed(
     tiles: NDArray[np.uint32], weights: NDArray[_Float], *, threads: int | None = None
 ) -> NDArray[np.float64]:
-    """Sums, for every column, the weights of the reports that have a one there.
+    """Return, for every column, the sum of the weights of the reports with a one there.
 
     Args:
         tiles: shape ``(ceil(m/32), v)``.

@@ -9,7 +9,7 @@ _Number = TypeVar("_Number", np.int64, np.float64)
 
 
 def walsh_hadamard(values: NDArray[_Number]) -> NDArray[_Number]:
-    """Multiply by Sylvester's Hadamard matrix, not normalised.
+    """Return the product of Sylvester's Hadamard matrix, not normalised, and a vector.
 
     Entry (i, j) of the matrix is (-1)^popcount(i & j). V log V additions.
 

@@ -1,1 +1,1 @@
-"""Array functions of traces: their events numbered and counted, and every trace compared with every user."""
+"""Kernels of traces: numbering and counting of events, and scores of every probe for every candidate."""

@@ -1,4 +1,4 @@
-"""Where to begin to look for a score among thresholds: cells of a scale, and the first threshold of each."""
+"""An index of thresholds: cells of a scale, and the first threshold of each."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,17 +18,17 @@ _CELLS_PER_THRESHOLD = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins:
-    """Thresholds, and where to begin to look for a score among them.
+    """Thresholds with an index for the search of a score among them.
 
-    Coarse cells are equally wide, and each is cut into the more fine ones, the more thresholds it has, since nobody
-    knows where scores crowd: log-likelihoods do at one end, likelihood ratios at the other.
+    Coarse cells are equally wide, and each is cut into fine ones in proportion to its thresholds, since scores may
+    crowd anywhere: log-likelihoods at one end, likelihood ratios at the other.
 
     Attributes:
-        thresholds: ``(k + 1,)``, and last one that no score exceeds.
-        ends: the first threshold and the last one.
-        first: the first threshold from the beginning of each fine cell on, and one entry more.
-        coarse: ``(c,)`` the first fine cell of each coarse one, and by how many bits these are narrower.
-        shift: a coarse cell is 2^shift wide.
+        thresholds: ``(k + 1,)``; the last one is an upper bound on scores.
+        ends: the first and the last threshold.
+        first: index of the first threshold at or after the start of each fine cell, and one entry more.
+        coarse: ``(c,)`` the first fine cell of each coarse one, and the number of bits by which fine ones are narrower.
+        shift: binary logarithm of the width of a coarse cell.
     """
 
     thresholds: _Ints
@@ -39,7 +39,7 @@ class Bins:
 
     @classmethod
     def of(cls, thresholds: _Ints) -> "Bins":
-        """Cut the scale from the first of ``(k,)`` ascending thresholds to the last one into cells."""
+        """Return the index of ``(k,)`` ascending thresholds."""
         closed = np.append(thresholds, np.iinfo(np.int64).max)
         if not thresholds.size:
             return cls(closed, (0, 0), np.zeros(2, np.int32), np.zeros(1, np.int64), 0)
@@ -57,5 +57,5 @@ class Bins:
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """Everything that a kernel needs, as it takes it."""
+        """The arrays in the order in which kernels take them."""
         return self.thresholds, self.ends, self.first, self.coarse, self.shift

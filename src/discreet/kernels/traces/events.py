@@ -1,4 +1,4 @@
-"""Rows of events in one array: grouping, ordering, transitions, and counts of what a row repeats.
+"""Rows of events in one array: grouping, ordering, transitions, and counts of keys.
 
 Row i of an array is ``array[offsets[i]:offsets[i + 1]]``; ``offsets`` has shape ``(rows + 1,)``.
 """
@@ -23,7 +23,7 @@ _SHORT = 48
 
 
 def group(owners: _Integers, size: int) -> tuple[_Ints, _Integers]:
-    """List the places of each owner, in order.
+    """Return the places of each owner, in order.
 
     Args:
         owners: shape ``(m,)``, in 0..size - 1.
@@ -73,7 +73,7 @@ def order_events(offsets: _Ints, events: _Integers, times: NDArray[Any]) -> None
 
 
 def copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints) -> NDArray[Any]:
-    """Copy rows, or parts of them, one after the other.
+    """Return rows, or parts of them, one after the other.
 
     Args:
         array: shape ``(m,)``.
@@ -89,7 +89,7 @@ def copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints) -> NDArray[Any
 
 
 def take_places(owners: _Integers, next_place: _Ints, stops: _Ints, places: _Ints) -> bool:
-    """Give the next events of some rows the places that are next in their rows.
+    """Assign the next places of their rows to events.
 
     Args:
         owners: shape ``(m,)``, the row of each event.
@@ -104,7 +104,7 @@ def take_places(owners: _Integers, next_place: _Ints, stops: _Ints, places: _Int
 
 
 def rises_in_rows(owners: _Integers, times: NDArray[Any], latest: NDArray[Any]) -> bool:
-    """Say whether no event is earlier than one before it in its row.
+    """Return whether no event is earlier than one before it in its row.
 
     Args:
         owners: shape ``(m,)``, the row of each event.
@@ -115,7 +115,7 @@ def rises_in_rows(owners: _Integers, times: NDArray[Any], latest: NDArray[Any]) 
 
 
 def transitions(offsets: _Ints, events: _Integers, size: int, *, start: bool) -> _Ints:
-    """Number what happens in each row: its first event, and every step from one event to the next.
+    """Return keys of the first event of each row, and of every step from one event to the next.
 
     The first event x has the key x, the step from x to y the key (x + 1) * size + y.
 
@@ -134,7 +134,7 @@ def transitions(offsets: _Ints, events: _Integers, size: int, *, start: bool) ->
 
 
 def count_keys(offsets: _Ints, keys: _Ints) -> tuple[_Ints, _Ints, NDArray[np.int32]]:
-    """Count the different keys of each row.
+    """Return the different keys of each row with their counts.
 
     Args:
         offsets: shape ``(rows + 1,)``.
@@ -156,7 +156,7 @@ def count_keys(offsets: _Ints, keys: _Ints) -> tuple[_Ints, _Ints, NDArray[np.in
 
 
 def step_totals(offsets: _Ints, keys: _Ints, counts: NDArray[np.int32], size: int) -> _Ints:
-    """Sums, for every step of a row, the counts of that row's steps from the same event.
+    """Return, for every step of a row, the summed counts of that row's steps from the same event.
 
     Args:
         offsets: shape ``(rows + 1,)``.

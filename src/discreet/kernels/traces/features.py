@@ -1,4 +1,4 @@
-"""Features that two sides share: who of one side has each of them."""
+"""An inverted index: for every feature its owners."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _Numbers = NDArray[np.int32]
 def invert(
     size: int, entries: list[tuple[_Ints, _Numbers, NDArray[np.integer[Any]]]], dtype: type = np.int32
 ) -> tuple[_Ints, _Numbers, NDArray[np.integer[Any]]]:
-    """Lists, for every feature, who has it and with what weight.
+    """Return the owners of every feature, with their weights.
 
     Args:
         size: how many features there are.

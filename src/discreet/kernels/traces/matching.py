@@ -1,17 +1,17 @@
-"""Scores of every probe for every candidate, worked through one probe at a time and never stored.
+"""Scores of every probe for every candidate, computed one probe at a time and never stored.
 
-What is known of the candidates is an *index*: for every feature, who has it and with what weight. A *probe* lists
-features and counts. The score of a probe for a candidate, in integers, is
+The *index* of the candidates lists, for every feature, its owners and their weights. A *probe* lists features and
+counts. The score of a probe for a candidate, in integers, is
 
     constant[probe] + sum over its features of count[probe, feature] * weight[candidate, feature],
 
 so a candidate who has none of the probe's features scores its constant, the *floor*, and all of these are counted at
 once. Weights and counts are at least 1.
 
-Reports about values are matched by likelihood: the features of one *report* are the values that it may stand for, the
-weights are how often a candidate was seen there, and the sum t, out of the candidate's total, is worth
-ln(1 + contrast t / total), or ln(t / total / floor) for a report in clear (contrast 0), in the units given. A probe
-then is several reports, whose worths add up.
+Reports are matched by likelihood: the features of one *report* are the values in its block, the weights are a
+candidate's visits to them, and the sum t of these scores ln(1 + contrast t / total), total the candidate's visits, or
+ln(t / total / floor) for a report in clear (contrast 0), in units. A probe is then several reports, whose scores add
+up.
 """
 
 import threading
@@ -45,7 +45,7 @@ def _none(dtype: type) -> Callable[[], NDArray[Any]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """Probes, candidates and what they share.
+    """A matching problem in integers: probes, candidates and their features.
 
     Attributes:
         users: ``(m,)`` the candidate whose probe it is.
@@ -73,13 +73,13 @@ class Problem:
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """Everything that a kernel needs, as it takes it."""
+        """The arrays in the order in which kernels take them."""
         worth = self.reports, self.contrasts, self.totals, self.floor, self.scale
         return self.constants, self.index, self.queries, worth
 
 
 def scores_of_pairs(problem: Problem, probes: _Ints, owners: _Ints, *, threads: int | None = None) -> _Ints:
-    """Score single pairs.
+    """Return the scores of pairs of a probe and a candidate.
 
     Args:
         problem: probes and candidates.
@@ -102,7 +102,7 @@ def scores_of_pairs(problem: Problem, probes: _Ints, owners: _Ints, *, threads: 
 def rank(
     problem: Problem, genuine: _Ints, thresholds: _Ints, pairs: tuple[_Ints, _Ints], *, threads: int | None = None
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]:
-    """Compare every probe's own candidate with all the others.
+    """Return the ranks of the probes' own candidates, and counts of the other candidates' scores.
 
     Args:
         problem: probes and candidates.
@@ -135,7 +135,7 @@ def rank(
 
 
 def sum_steps(problem: Problem, thresholds: _Ints, values: _Floats, *, threads: int | None = None) -> _Floats:
-    """Sum a step function of the scores over all candidates.
+    """Return the sums of a step function of the scores over all candidates.
 
     Args:
         problem: probes and candidates.
@@ -156,13 +156,13 @@ def sum_steps(problem: Problem, thresholds: _Ints, values: _Floats, *, threads: 
 
 
 def rows_per_task(rows: int) -> int:
-    """Return how many probes one task takes; it does not depend on the threads."""
+    """Return the number of probes per task; it does not depend on the threads."""
     return max(-(-rows // _MOST_TASKS), _LEAST_ROWS)
 
 
 @compiled()
 def _locate(scores: _Ints, found: int, bins: Any, places: _Numbers) -> None:
-    """Find, for each score, twice the thresholds below it, plus 1 if it is one.
+    """Return, for each score, twice the number of thresholds below it, plus 1 if it is one.
 
     In one piece for all of them: a call per score, of a function that takes arrays, would cost more than the search.
     Without a branch where a cell has at most one threshold, and unsigned, which spares the check for negative indices.
@@ -189,7 +189,7 @@ def _locate(scores: _Ints, found: int, bins: Any, places: _Numbers) -> None:
 
 @compiled()
 def _add_row(index: Any, queries: Any, row: int, sums: _Ints, touched: _Numbers) -> int:
-    """Add the features of one row up, for everybody who has one of them; return how many these are."""
+    """Add the weighted features of one row to their owners' sums; return the number of owners with a first entry."""
     offsets, owners, weights = index
     rows, features, counts = queries
     found = 0
@@ -242,7 +242,7 @@ def _add_probe(parts: Any, probe: int, room: Any) -> int:
 
 @compiled()
 def _add_crowd(parts: Any, probe: int, room: Any) -> int:
-    """Add one probe up; return how many are listed, or that all sums are to be gone through since most are begun."""
+    """Add one probe's weights; return the number of listed candidates, or `_EVERYBODY` if most have some."""
     offsets, owners, weights = parts[1]
     rows, features, counts = parts[2]
     sums, additions = room[0], 0
@@ -261,7 +261,7 @@ def _add_crowd(parts: Any, probe: int, room: Any) -> int:
 
 @compiled()
 def _take(room: Any, found: int, floor: int) -> int:
-    """Write down the scores of those who gained something, then the floor; forget the sums; return how many they are.
+    """Write the scores of candidates with a sum, then the floor; clear the sums; return the number of scores.
 
     Args:
         room: of the task.

@@ -1,8 +1,8 @@
-"""How surely each probe's own candidate is the best one, where nothing else is asked of its scores.
+"""The probability that each probe's own candidate scores best, from comparisons with that score alone.
 
-For one guess it is enough to know whether anybody scores more than the own candidate, and how many score the same. As
-weights are positive, a probe is lost as soon as somebody has gained more than the own candidate does in all, and the
-rest of it need not be added up.
+One guess depends only on whether any candidate scores more than the probe's own one, and on the number with the same
+score. As weights are positive, a probe is decided as soon as a candidate's partial sum exceeds the own candidate's
+score, and the rest of it is skipped.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ _CROWDED = 8
 
 
 def chances_of_own(problem: Problem, genuine: _Ints, *, threads: int | None = None) -> _Floats:
-    """Return how probably each probe's own candidate is named in one guess, ties broken at random.
+    """Return the probability that each probe's own candidate is named in one guess, ties broken at random.
 
     Args:
         problem: probes and candidates; scores are plain sums, not worths of reports.

@@ -1,4 +1,4 @@
-"""Nearest neighbours on a line: two sorted samples walked through once, in their own type, never squared.
+"""Nearest neighbours of scores on a line, in one pass over two sorted samples.
 
 Every function takes float64 or int64 scores in ascending order. Differences of int64 scores must fit into 63 bits and
 those of float64 scores must be finite; the difference of two unequal scores is then never zero.
@@ -28,7 +28,7 @@ def digamma(x: float) -> float:
 
 @compiled()
 def take_atoms(genuine: Scores, impostors: Scores, k: int, light: int) -> tuple[Any, ...]:
-    """Take out the values that hold so many scores that a k-th neighbour would be at distance 0.
+    """Return scores without atoms: values so frequent that a k-th neighbour would be at distance 0.
 
     Args:
         genuine: shape ``(n,)``.
@@ -65,7 +65,7 @@ def take_atoms(genuine: Scores, impostors: Scores, k: int, light: int) -> tuple[
 
 @compiled()
 def _distance(x: Any, scores: Scores, left: int, right: int, k: int) -> float:
-    """Return how far the k-th nearest is, of those up to index ``left`` and from index ``right``."""
+    """Return the distance of the k-th nearest score among those up to index ``left`` and from index ``right``."""
     found = 0.0
     for _ in range(k):
         if left < 0 or (right < scores.size and scores[right] - x < x - scores[left]):
@@ -113,7 +113,7 @@ def _reach_up(x: Any, scores: Scores, right: int, radius: float) -> int:
 
 @compiled()
 def _within(x: Any, scores: Scores, left: int, right: int, radius: float) -> tuple[int, float]:
-    """Return how many are within the radius, and how far the farthest of them is."""
+    """Return the number of scores within the radius, and the distance of the farthest."""
     first, last = _reach_down(x, scores, left, radius), _reach_up(x, scores, right, radius)
     farthest = 0.0
     if first <= left:
@@ -164,7 +164,7 @@ def generalized_sum(genuine: Scores, impostors: Scores, k: int) -> float:
 
 @compiled()
 def group_bins(genuine: NDArray[np.int64], least: int) -> NDArray[np.int64]:
-    """Group consecutive bins until each group has ``least`` genuine scores; a bin that has them alone stays alone.
+    """Return groups of consecutive bins with ``least`` genuine scores each; a bin that has them alone stays alone.
 
     Args:
         genuine: shape ``(b,)`` counts.

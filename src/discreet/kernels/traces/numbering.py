@@ -1,8 +1,7 @@
-"""Numbers for names that come a batch at a time, in the order in which they first come.
+"""Numbers of names in the order of first occurrence, a batch at a time.
 
-A table is a row of slots, a power of two, and the names in the order of their numbers; a name is looked for from the
-slot that its hash says, onwards. A kernel stops where a table is full, so that a larger one can be made and it can go
-on from there.
+A table has a power of two of slots, and the names in the order of their numbers; the search for a name starts at the
+slot of its hash. A kernel stops when a table is full, and continues after the table has been enlarged.
 """
 
 from typing import Any
@@ -35,7 +34,7 @@ _TAG, _NUMBER = np.uint64(0x7FFFFFFF), np.int64(0xFFFFFFFF)
 
 
 def room(slots: int) -> int:
-    """Return how many names so many slots are for: a quarter stays empty, which keeps searches short.
+    """Return the number of names that a number of slots has room for: a quarter stays empty, for short searches.
 
     Raises:
         DataError: if numbers would no longer fit into 32 signed bits.
@@ -46,14 +45,14 @@ def room(slots: int) -> int:
 
 
 def widened(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:
-    """Return a larger array that begins with what is used of one."""
+    """Return a larger array that begins with the used part of another one."""
     wider: NDArray[Any] = np.empty(size, array.dtype)
     wider[:used] = array[:used]
     return wider
 
 
 class KeyTable:
-    """Different integers, numbered as they first come: 8 bytes each, and 5 to 11 to find them by."""
+    """A table of integers and their numbers: 8 bytes each, and 5 to 11 for the search."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -61,7 +60,7 @@ class KeyTable:
         self._keys = np.empty(room(SMALLEST), np.int64)
 
     def number(self, keys: _Ints) -> _Numbers:
-        """Return the ``(m,)`` numbers of keys, ``(m,)``, and learns those that are new."""
+        """Return the ``(m,)`` numbers of ``(m,)`` keys, after adding new ones."""
         numbers, done = np.empty(keys.size, np.int32), 0
         while True:
             more, self.size = _number(keys[done:], self._slots, self._keys, self.size, numbers[done:])
@@ -94,7 +93,7 @@ class KeyTable:
 def number_texts(
     texts: tuple[_Ints, _Bytes], slots: _Ints, names: tuple[_Ints, _Bytes], size: int, numbers: _Numbers
 ) -> tuple[int, int]:
-    """Number texts, those that are new from ``size`` on.
+    """Write the numbers of texts, new ones from ``size`` on.
 
     Args:
         texts: offsets ``(m + 1,)`` and the bytes of all texts.
@@ -111,12 +110,12 @@ def number_texts(
 
 
 def refill_texts(slots: _Ints, old: _Ints) -> None:
-    """Fill empty slots, at most 2^31 of them, with what other ones hold."""
+    """Fill empty slots, at most 2^31, with the content of others."""
     _refill_texts(slots, old)
 
 
 def number_entries(indices: NDArray[np.integer[Any]], size: int) -> tuple[_Numbers, _Numbers]:
-    """Number the entries of a dictionary as rows first name them.
+    """Return the entries of a dictionary in the order in which rows name them, with the rows' numbers.
 
     Args:
         indices: shape ``(m,)``, in 0..size - 1.
