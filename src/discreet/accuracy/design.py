@@ -18,7 +18,7 @@ import numpy as np
 from discreet.accuracy.decoder import PerValue, Variances
 from discreet.accuracy.fisher import Instance, Mixture
 from discreet.arrays import FloatArray
-from discreet.core.exact import checked_n
+from discreet.core.checks import checked_n
 from discreet.errors import ParameterError
 
 

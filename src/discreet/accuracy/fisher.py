@@ -21,7 +21,7 @@ from math import expm1
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.exact import checked_epsilon, checked_whole, real_number, refuse_silence, shown
+from discreet.core.checks import checked_epsilon, checked_mass, checked_whole, refuse_silence
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
 
@@ -76,12 +76,7 @@ class Instance:
         Raises:
             ParameterError: if it is not in 0..1, or not 1 where every value is sensitive.
         """
-        number = real_number(mass)
-        if not 0 <= number <= 1:
-            raise ParameterError(f"sensitive_mass must be between 0 and 1, got sensitive_mass={shown(mass)}.")
-        if self.clear_size == 0 and number != 1:
-            raise ParameterError("sensitive_mass must be 1 where every value is sensitive; leave it out.")
-        return number
+        return checked_mass(mass, self.clear_size)
 
     def squares(self, mass: float) -> float:
         """Return the squared norm of the distribution with this sensitive mass that is uniform inside each class."""

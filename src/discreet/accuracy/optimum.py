@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from discreet.accuracy.design import Design
 from discreet.accuracy.fisher import Instance, Mixture
-from discreet.core.exact import checked_n
+from discreet.core.checks import checked_n
 
 _HALVINGS = 200
 

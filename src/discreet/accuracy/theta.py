@@ -18,7 +18,7 @@ from math import exp, expm1, sqrt
 from discreet.accuracy.fisher import Instance
 from discreet.accuracy.linear_decoder import LinearDecoder
 from discreet.accuracy.optimum import last_positive
-from discreet.core.exact import real_number, shown
+from discreet.core.checks import checked_between
 from discreet.errors import ParameterError
 
 
@@ -98,8 +98,7 @@ def unary_moments(size: int, total: int, epsilon: float, theta: float, *, clear_
         ParameterError: if a number is out of range.
     """
     instance = Instance(size, total, epsilon)
-    if not 0 < real_number(theta) < 1:
-        raise ParameterError(f"theta must be a number between 0 and 1, both excluded, got theta={shown(theta)}.")
+    theta = checked_between("theta", theta)
     # With e^-eps, not e^eps: no overflow.
     hidden = 1 - theta + theta * exp(-instance.epsilon)
     noise = theta * exp(-instance.epsilon) / hidden

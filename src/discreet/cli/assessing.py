@@ -11,6 +11,7 @@ import click
 from discreet.cli.plans import load_plan
 from discreet.cli.scoring import source_of
 from discreet.cli.terminal import console, progress_bar, show_json, show_table
+from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
 from discreet.core.guarantee import in_odds
 from discreet.engines import read_traces
@@ -151,9 +152,7 @@ def _mechanism(options: dict[str, Any]) -> tuple[BlockMechanism | None, Domain |
 
 def _named(name: str, domain: Domain, epsilon: float) -> BlockMechanism:
     known = [one for one, made in BLOCK_MECHANISMS.items() if not made.needs_options()]
-    if name not in known:
-        raise ParameterError(f"--mechanism must be one of {', '.join(known)}, got {name!r}.")
-    return BLOCK_MECHANISMS[name](domain, epsilon)  # type: ignore[call-arg]
+    return BLOCK_MECHANISMS[checked_choice("--mechanism", name, known)](domain, epsilon)  # type: ignore[call-arg]
 
 
 def _split(traces: Traces, how: str, least: int) -> tuple[Split, str]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.checks import is_real, real_number
 from discreet.errors import DataError, ParameterError
 
 MISSING = -2
@@ -43,17 +44,9 @@ def numbers(values: Any, wanted: str = "values") -> AnyArray:
         return column.astype(np.float64)
     if column.dtype.kind == "O":
         plain = [np.nan if _is_missing(value) else value for value in column]
-        if all(
-            isinstance(value, int | float | np.integer | np.floating) and type(value) is not bool for value in plain
-        ):
-            return np.array([_as_float(value) for value in plain])
+        if all(map(is_real, plain)):
+            return np.array(list(map(real_number, plain)))
     raise DataError(f"{wanted} must be numbers, got {_described(column)}.")
-
-
-def _as_float(value: Any) -> float:
-    with suppress(OverflowError):
-        return float(value)
-    return float("inf")
 
 
 def text(values: Any, wanted: str = "values") -> Any:

@@ -12,8 +12,8 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
 from discreet.core import columns
 from discreet.core.bots import WithBots
+from discreet.core.checks import checked_flag, real_number
 from discreet.core.columns import MISSING, OUTSIDE
-from discreet.core.exact import real_number, shown
 from discreet.core.grids import Grid
 from discreet.core.labels import LabelSpace, flat, names
 from discreet.core.products import Product
@@ -64,10 +64,9 @@ class Domain:
     def _set(self, space: LabelSpace, sensitive: Any, allow_unprotected: bool) -> None:
         if space.size >= _LARGEST:
             raise ParameterError(f"a domain must have fewer than {_LARGEST} values, got {space.size}.")
-        if not isinstance(allow_unprotected, bool | np.bool_):
-            raise ParameterError(f"allow_unprotected must be True or False, got {shown(allow_unprotected)}.")
+        unprotected = checked_flag("allow_unprotected", allow_unprotected)
         mask = sensitive_mask(space, sensitive)
-        if mask is not None and not mask.any() and not allow_unprotected:
+        if mask is not None and not mask.any() and not unprotected:
             raise ParameterError(
                 "sensitive must name at least one value: otherwise nobody is protected; "
                 "pass allow_unprotected=True if that is what you want."

@@ -9,8 +9,8 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, sealed
 from discreet.core.bots import WithBots
+from discreet.core.checks import checked_epsilon, real_number, shown
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.exact import checked_epsilon, real_number, shown
 from discreet.core.reports import smallest_unsigned
 from discreet.core.sensitivity import sensitive_mask
 from discreet.errors import DataError, ParameterError

@@ -9,8 +9,8 @@ import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.charts.frequencies import Panel, frequency_chart
+from discreet.core.checks import checked_level, checked_whole
 from discreet.core.domain import Domain
-from discreet.core.exact import checked_whole, real_number, shown
 from discreet.errors import ParameterError
 from discreet.extras import optional
 
@@ -89,8 +89,7 @@ class Estimate:
         Raises:
             ParameterError: if the level is not in (0, 1), or the method states no intervals.
         """
-        if not 0 < real_number(level) < 1:
-            raise ParameterError(f"level must be a number between 0 and 1, both excluded, got level={shown(level)}.")
+        level = checked_level(level)
         if self.no_intervals is not None:
             raise ParameterError(self.no_intervals)
         tail = (1 - level) / 2 / (self.domain.size if simultaneous else 1)

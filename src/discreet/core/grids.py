@@ -7,8 +7,8 @@ import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core import columns
+from discreet.core.checks import checked_whole
 from discreet.core.columns import MISSING, OUTSIDE
-from discreet.core.exact import shown
 from discreet.core.named_columns import named_columns
 from discreet.errors import DataError, ParameterError
 
@@ -30,17 +30,11 @@ class Grid:
         for name, (low, high) in {"lat": self.lat, "lon": self.lon}.items():
             if not (np.isfinite(low) and np.isfinite(high) and low < high):
                 raise ParameterError(f"{name} must be two finite numbers, low < high, got {name}=({low!r}, {high!r}).")
-        counts = [count for count in (self.rows, self.cols) if not isinstance(count, bool)]
-        if len(counts) < 2 or not all(isinstance(count, int | np.integer) and count >= 1 for count in counts):
-            raise ParameterError(
-                f"rows and cols must be integers of at least 1, got rows={shown(self.rows)}, cols={shown(self.cols)}."
-            )
-
+        for name in ("rows", "cols"):
+            object.__setattr__(self, name, checked_whole(name, getattr(self, name)))
         # One map, one description: plain numbers, and no -0.0.
         for name, pair in {"lat": self.lat, "lon": self.lon}.items():
             object.__setattr__(self, name, (float(pair[0]) + 0.0, float(pair[1]) + 0.0))
-        object.__setattr__(self, "rows", int(self.rows))
-        object.__setattr__(self, "cols", int(self.cols))
 
     @property
     def size(self) -> int:

@@ -19,6 +19,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 
 from discreet.arrays import AnyArray, BoolArray, WordArray
+from discreet.core.checks import is_whole
 from discreet.errors import ParameterError
 
 WORD_BITS = 64
@@ -135,7 +136,7 @@ class SeededRandom:
     secure = False
 
     def __init__(self, seed: int) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        if not is_whole(seed):
             raise ParameterError(f"seed must be an integer, got {type(seed).__name__}.")
         self._stream = _stream(hashlib.sha256(f"discreet simulation {int(seed)}".encode()).digest())
 

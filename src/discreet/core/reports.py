@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, frozen
-from discreet.core.exact import shown
+from discreet.core.checks import shown
 from discreet.errors import DataError, MismatchError
 
 Blocks: TypeAlias = Mapping[str, AnyArray]

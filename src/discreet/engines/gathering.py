@@ -9,11 +9,12 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from discreet.core.checks import checked_share
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.engines.ahead import ahead
 from discreet.engines.fold import Counted, TallyFold
-from discreet.engines.local import Progress, batches_of, checked_share, rows_in, surveyed
+from discreet.engines.local import Progress, batches_of, rows_in, surveyed
 from discreet.engines.storage import StoredBlocks, rows_on_disk
 from discreet.errors import ParameterError
 from discreet.estimators.evidence import Observed
@@ -143,7 +144,7 @@ class _Through:
         self, mechanism: Mechanism, parts: Sequence[Part], bad_share: float, progress: Progress | None
     ) -> None:
         self._mechanism, self._parts, self._progress = mechanism, parts, progress
-        self._share = checked_share(bad_share)
+        self._share = checked_share("bad_share", bad_share)
         self._fold = TallyFold(mechanism, sift=self._share > 0)
         self._left_out: Counter[str] = Counter()
 

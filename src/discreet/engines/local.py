@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from discreet.arrays import IntArray
+from discreet.core.checks import checked_share
 from discreet.engines.fold import Counted, Fold, TallyFold
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
 from discreet.io.files import read_tally, readable
 from discreet.io.folders import refuse_copies
 from discreet.io.manifest import promised_rows
@@ -77,23 +78,12 @@ def tally(
         ...     tally(mechanism, folder).tally.n
         100
     """
-    fold = TallyFold(mechanism, sift=checked_share(bad_share) > 0)
+    fold = TallyFold(mechanism, sift=checked_share("bad_share", bad_share) > 0)
     tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
     found = fold_parts(fold, parts, mechanism, threads=threads, progress=progress)
     whole = Counted(sum(tallies, start=found.tally), found.left_out)
     whole.refuse_above(bad_share)
     return whole
-
-
-def checked_share(share: float) -> float:
-    """Return a share in 0..1, or refuse it.
-
-    Raises:
-        ParameterError: if it is not in 0..1.
-    """
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
-        raise ParameterError(f"the share of bad rows must be a number in 0..1, got {share!r}.")
-    return share
 
 
 def surveyed(

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from discreet.core.checks import checked_share
 from discreet.core.reports import Reports
 from discreet.engines.fold import Counted, TallyFold
-from discreet.engines.local import Progress, batches_of, checked_share, fold_parts, surveyed
+from discreet.engines.local import Progress, batches_of, fold_parts, surveyed
 from discreet.errors import DataError, ParameterError
 from discreet.io.endings import GZIP, ending
 from discreet.io.files import write_reports
@@ -80,7 +81,8 @@ def stamp(
         ...     stamp(mechanism, f"{folder}/monday.jsonl", f"{folder}/stamped.parquet").reports
         50
     """
-    share, named = checked_share(bad_share), [sources] if isinstance(sources, str | Path) else list(sources)
+    share = checked_share("bad_share", bad_share)
+    named = [sources] if isinstance(sources, str | Path) else list(sources)
     tallies, parts = surveyed(mechanism, named, trust_plan=True)
     if tallies:
         raise ParameterError(f"reports are stamped, and tallies have a stamp; leave the {len(tallies)} tallies out.")

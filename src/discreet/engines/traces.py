@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
+from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
 from discreet.engines.ahead import ahead
 from discreet.engines.local import Progress
 from discreet.engines.rows import Column, Rows, changed
-from discreet.errors import ParameterError
 from discreet.risk.traces import Traces
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ def read_traces(
         >>> read_traces(checkins, user="user", event="place", time="day")
         Traces(200 users, 3200 events, 140 different)
     """
-    if missing not in ("refuse", "drop"):
-        raise ParameterError(f"missing must be 'refuse' or 'drop', got missing={missing!r}.")
+    checked_choice("missing", missing, ("refuse", "drop"))
     asked = [Column(user, "users"), Column(event, "events" if domain is None else "values", domain=domain)]
     asked += [] if time is None else [Column(time, "times", timed=True)]
     rows = Rows.of(sources, asked, drop=missing == "drop")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
-from discreet.core.choices import checked_choice, meant
+from discreet.core.checks import checked_choice, meant
 from discreet.core.estimate import Estimate
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.core.checks import real_number, shown
 from discreet.core.estimate import Estimate
-from discreet.core.exact import real_number, shown
 from discreet.errors import ParameterError
 from discreet.estimators.closed_form import singleton_gap, singleton_maximum
 from discreet.estimators.dense import dense_ascent

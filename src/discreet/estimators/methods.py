@@ -5,9 +5,8 @@ from statistics import NormalDist
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.choices import checked_choice
+from discreet.core.checks import checked_choice, real_number, shown
 from discreet.core.estimate import Estimate
-from discreet.core.exact import real_number, shown
 from discreet.errors import ParameterError
 from discreet.estimators.evidence import Evidence
 from discreet.estimators.simplex import norm_sub, project_onto_simplex

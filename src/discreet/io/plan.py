@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_type_hints
 
 import msgspec
 
-from discreet.core.choices import meant
+from discreet.core.checks import meant
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism

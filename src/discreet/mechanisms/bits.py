@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.accuracy.theta import optimal_theta
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.exact import checked_whole, real_number, shown
+from discreet.core.checks import checked_flag, checked_whole, real_number, shown
 from discreet.core.random import RandomSource, fresh_words
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
@@ -297,8 +297,7 @@ class UnaryEncoding(ChosenMechanism):
 
     def _chosen_law(self) -> IndependentBits:
         size, theta = sensitive_size(self.domain), self.theta
-        if not isinstance(self.clear_bits, bool):
-            raise ParameterError(f"clear_bits must be True or False, got {shown(self.clear_bits)}.")
+        object.__setattr__(self, "clear_bits", checked_flag("clear_bits", self.clear_bits))
         if self.clear_bits and self.domain.clear_count == 0:
             raise ParameterError("clear_bits does nothing where every value is sensitive; leave it out.")
         object.__setattr__(self, "clear_blocks", self.clear_bits)

@@ -9,8 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.checks import checked_whole
 from discreet.core.epsilons import tallied
-from discreet.core.exact import checked_whole
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column, is_plain
 from discreet.errors import ParameterError

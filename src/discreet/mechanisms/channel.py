@@ -12,8 +12,9 @@ import numpy as np
 from discreet.accuracy.worst import worst_distribution
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, frozen
 from discreet.core import columns
+from discreet.core.checks import checked_n
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.exact import checked_n, logarithm
+from discreet.core.exact import logarithm
 from discreet.core.guarantee import Guarantee
 from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_source, fresh_words
 from discreet.core.reports import Column, Reports, smallest_unsigned

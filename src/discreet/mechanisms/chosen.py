@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 
-from discreet.core.exact import checked_epsilon
+from discreet.core.checks import checked_epsilon
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.law import BlockMechanism
 

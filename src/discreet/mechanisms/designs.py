@@ -23,7 +23,7 @@ from discreet.accuracy.decoder import Decoder
 from discreet.accuracy.design import Design
 from discreet.accuracy.optimum import optimal_design
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.exact import checked_whole
+from discreet.core.checks import checked_whole
 from discreet.core.random import WORD_RANGE, RandomSource, toss, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.core.tally import total

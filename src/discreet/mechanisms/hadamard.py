@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.exact import checked_whole
+from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, fresh_words
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.mechanisms.block_law import CountedBlocks, EvenLaw

@@ -21,10 +21,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.exact import checked_whole, shown
+from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column
-from discreet.errors import ParameterError
 from discreet.leakage.hits import HitDistribution, binomial, single
 from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.chosen import ChosenMechanism
@@ -237,9 +236,7 @@ class LocalHashing(ChosenMechanism):
 
 def checked_buckets(g: object) -> int:
     """Return a number of buckets that is one, or refuse it."""
-    if isinstance(g, bool) or not isinstance(g, int | np.integer):
-        raise ParameterError(f"g must be an integer in 2..{_LARGEST_PRIME}, got g={shown(g)}.")
-    return int(g)
+    return checked_whole("g", g, 2, _LARGEST_PRIME)
 
 
 def promising_buckets(size: int, epsilon: float) -> list[int]:

@@ -24,17 +24,10 @@ from discreet.accuracy.decoder import Decoder, PerValue
 from discreet.accuracy.linear_decoder import LinearDecoder
 from discreet.accuracy.pool_bias import PoolBias
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.checks import checked_epsilon, checked_n, checked_whole, shown
 from discreet.core.columns import integers
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.exact import (
-    checked_epsilon,
-    checked_n,
-    checked_whole,
-    likelihood_ratio,
-    logarithm,
-    shown,
-    truth_threshold,
-)
+from discreet.core.exact import likelihood_ratio, logarithm, truth_threshold
 from discreet.core.guarantee import GroupPromise, Guarantee
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, toss
 from discreet.core.reports import CLEAR, Blocks, Column, Reports, check_same_plan, is_plain, smallest_unsigned

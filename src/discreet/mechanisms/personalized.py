@@ -16,9 +16,8 @@ import numpy as np
 
 from discreet.arrays import IntArray, sealed
 from discreet.core.bots import checked_tags
-from discreet.core.choices import checked_choice
+from discreet.core.checks import checked_choice, checked_epsilon, shown
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.exact import checked_epsilon, shown
 from discreet.core.grids import Grid
 from discreet.core.guarantee import Guarantee
 from discreet.core.random import RandomSource

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
-from discreet.core.exact import shown
+from discreet.core.checks import checked_whole
 from discreet.core.random import WORD_RANGE, RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
@@ -76,12 +76,12 @@ class PooledHashBlocks(CountedBlocks, HashedBlocks):
         Raises:
             ParameterError: if a number is out of its range, or there would be too many blocks to count.
         """
-        _check_whole("size", self.size, 1, self.prime)
-        _check_whole("g", self.buckets, 2, min(self.prime, _MOST_COUNTS))
+        checked_whole("size", self.size, 1, self.prime)
+        checked_whole("g", self.buckets, 2, min(self.prime, _MOST_COUNTS))
         if self.prime != _LARGEST_PRIME and not (self.prime < _LARGEST_PRIME and is_prime(self.prime)):
             raise ParameterError(f"prime must be a prime of at most {_LARGEST_PRIME}, got prime={self.prime!r}.")
-        _check_whole("functions", self.functions, 1, _MOST_COUNTS // self.buckets)
-        _check_whole("seed", self.seed, 0, _LARGEST_SEED)
+        checked_whole("functions", self.functions, 1, _MOST_COUNTS // self.buckets)
+        checked_whole("seed", self.seed, 0, _LARGEST_SEED)
 
     @property
     def _shares(self) -> tuple[tuple[int, Fraction], ...]:
@@ -281,9 +281,3 @@ class PooledHashing(ChosenMechanism):
 def _default_functions(size: int, buckets: int) -> int:
     fitting = min(_DEFAULT_STEPS // size, _DEFAULT_COUNTS // buckets, _DEFAULT_FUNCTIONS)
     return max(1 << max(fitting.bit_length() - 1, 0), min(64, _MOST_COUNTS // buckets))
-
-
-def _check_whole(name: str, number: object, least: int, most: int) -> None:
-    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    if not whole or not least <= number <= most:  # type: ignore[operator]
-        raise ParameterError(f"{name} must be an integer in {least}..{most}, got {name}={shown(number)}.")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.exact import checked_whole
+from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.leakage.hits import HitDistribution, single

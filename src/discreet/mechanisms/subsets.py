@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.exact import checked_whole, shown
+from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
@@ -229,6 +229,4 @@ class SubsetSelection(ChosenMechanism):
 def _checked_count(k: object, size: int) -> int:
     if size == 1:
         raise ParameterError("k does nothing where fewer than two values are sensitive; leave it out.")
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k < size:
-        raise ParameterError(f"k must be an integer in 1..{size - 1}, got k={shown(k)}.")
-    return int(k)
+    return checked_whole("k", k, 1, size - 1)

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, IntArray, WordArray
+from discreet.core.checks import checked_whole
 from discreet.core.epsilons import EpsilonGroups, picked
-from discreet.core.exact import checked_whole, noise_weight
+from discreet.core.exact import noise_weight
 from discreet.core.random import RandomSource, fresh_words
 from discreet.errors import ParameterError
 from discreet.mechanisms.bits import GREATEST_DEPTH, PIECE_WORDS, PRECISION_BITS, PackedBitCodec

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.core.checks import checked_n
 from discreet.core.columns import reals
-from discreet.core.exact import checked_n
 from discreet.errors import ParameterError
 
 _SMALL = 16

@@ -12,8 +12,8 @@ from math import sqrt
 
 import numpy as np
 
+from discreet.core.checks import checked_epsilon, checked_n
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.exact import checked_epsilon, checked_n
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, LocalHashing, UnaryEncoding
 from discreet.planning.losses import worst_variance

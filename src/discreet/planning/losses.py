@@ -8,7 +8,7 @@ reports [ULDP, (11) and (16)].
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import asinh, ceil, expm1, isfinite, log, pi, sqrt
+from math import asinh, ceil, expm1, log, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from discreet.accuracy.decoder import PerValue
 from discreet.accuracy.fisher import Instance
 from discreet.accuracy.optimum import lower_bound
 from discreet.arrays import FloatArray
-from discreet.core.exact import checked_n, real_number, shown
+from discreet.core.checks import checked_n, checked_positive
 from discreet.errors import ParameterError
 from discreet.mechanisms import given
 from discreet.mechanisms.law import BlockMechanism
@@ -283,7 +283,7 @@ def reports_for_mse(mechanism: BlockMechanism, wanted: float, *, p: Any = None) 
     """
     error = given.block_mechanism(mechanism).worst_case_mse if p is None else partial(mechanism.expected_mse, p=p)
     one = error(1)
-    near = one / _positive(wanted)
+    near = one / checked_positive("wanted", wanted)
     return _first(error, near, wanted) if mechanism.moments.pool_bias else _least(lambda n: one / n, near, wanted)
 
 
@@ -311,7 +311,7 @@ def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: A
 
     given.block_mechanism(mechanism)
     one = error(1)
-    root = one / _positive(wanted)
+    root = one / checked_positive("wanted", wanted)
     if mechanism.moments.pool_bias:
         return _first(error, root * root, wanted)
     return _least(lambda n: one / sqrt(n), root * root, wanted)
@@ -340,13 +340,6 @@ def _peak(constant: PerValue, slope: PerValue, pool_bias: float = 0.0) -> float:
     inside = np.clip((slope - 2 * pool_bias) / (2 * bend), 0.0, 1.0) if bend > 0 else np.zeros(1)
     tops = [inside, np.zeros(1), np.ones(1)]
     return max(float(np.max(constant + slope * p - p * p + pool_bias * (1 - p) ** 2)) for p in tops)
-
-
-def _positive(wanted: object) -> float:
-    number = real_number(wanted)
-    if not isfinite(number) or number <= 0:
-        raise ParameterError(f"the wanted error must be a finite number > 0, got {shown(wanted)}.")
-    return number
 
 
 def _least(error: Callable[[int], float], near: float, wanted: float) -> int:

@@ -2,15 +2,20 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, isfinite
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.choices import checked_choice
+from discreet.core.checks import (
+    checked_choice,
+    checked_epsilon,
+    checked_finite,
+    checked_mass,
+    checked_n,
+    checked_positive,
+)
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.exact import checked_epsilon, checked_n, real_number, shown
 from discreet.errors import ParameterError
 from discreet.privacy.composition import split_epsilon
 
@@ -65,7 +70,7 @@ class People:
         mass = (
             (1.0 if domain.clear_count == 0 else ASSUMED_SENSITIVE_MASS) if sensitive_mass is None else sensitive_mass
         )
-        mass = _checked_mass(domain, mass)
+        mass = checked_mass(mass, domain.clear_count)
         return cls(even(domain, mass), mass, "assumed" if sensitive_mass is None else "mass")
 
 
@@ -130,10 +135,9 @@ class Question:
             raise ParameterError("target 'sensitive-mass' takes a mass alone; with p choose target 'distribution'.")
         for name in ("largest_report", "standard_error"):
             given = getattr(self, name)
-            if given is not None and not (isfinite(real_number(given)) and given > 0):
-                raise ParameterError(f"{name} must be a finite number > 0, got {name}={shown(given)}.")
-        if not 0 <= real_number(self.within) < inf:
-            raise ParameterError(f"within must be a finite number >= 0, got within={self.within!r}.")
+            if given is not None:
+                checked_positive(name, given)
+        checked_finite("within", self.within)
         _ = self.epsilon_each, self.reports
 
     @cached_property
@@ -155,12 +159,3 @@ class Question:
     def target_p(self) -> FloatArray | None:
         """The distribution whose error should be least; None for the worst one."""
         return None if self.target == "worst-case" else self.people.p
-
-
-def _checked_mass(domain: Domain, mass: Any) -> float:
-    number = real_number(mass)
-    if not 0 <= number <= 1:
-        raise ParameterError(f"sensitive_mass must be between 0 and 1, got sensitive_mass={shown(mass)}.")
-    if domain.clear_count == 0 and number != 1:
-        raise ParameterError("sensitive_mass must be 1 where every value is sensitive; leave it out.")
-    return number

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
+from discreet.core.checks import checked_between, checked_whole
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import ParameterError
@@ -111,7 +112,7 @@ def audit(
         >>> result.holds, round(result.lower_bound, 2)
         (True, 0.92)
     """
-    _check_numbers(draws, confidence)
+    draws, confidence = checked_whole("draws", draws, _FEWEST), checked_between("confidence", confidence, 0.5, 1)
     promise_of, telling = _promises(mechanism)
     values = _spread(mechanism.domain) if codes is None else np.unique(mechanism.domain.check_codes(codes))
     if len(values) < 2:
@@ -168,13 +169,6 @@ class _Device:
     def count(self, event: Event, code: int, n: int) -> int:
         size = min(self.most(1, _BATCH_BYTES), _BATCH)
         return sum(event.count(self.sample(code, min(size, n - start))) for start in range(0, n, size))
-
-
-def _check_numbers(draws: object, confidence: object) -> None:
-    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < _FEWEST:
-        raise ParameterError(f"draws must be an integer of at least {_FEWEST}, got draws={draws!r}.")
-    if not isinstance(confidence, float) or not 0.5 < confidence < 1:
-        raise ParameterError(f"confidence must be a number between 0.5 and 1, got confidence={confidence!r}.")
 
 
 def _promises(mechanism: Mechanism) -> tuple[Callable[[int], float], BoolArray | None]:

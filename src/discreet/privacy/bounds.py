@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from math import isfinite, sqrt
 from typing import Literal
 
-import numpy as np
-
-from discreet.core.exact import real_number
+from discreet.core.checks import checked_n, checked_whole, real_number
 from discreet.errors import ParameterError
 
 
@@ -78,17 +76,12 @@ def squared_l2_rate(n: int, epsilon: float, protected: int, *, reports: int = 1)
 
 def _information(n: int, epsilon: float, protected: int, reports: int) -> float:
     """Return n t (eps/t)^2, the reports times the square of the epsilon of each."""
-    _check_count("n", n, 1)
-    _check_count("reports", reports, 1)
+    checked_n(n)
+    checked_whole("reports", reports)
     # One sensitive value is nothing to be told apart under LDP; under ULDP its error is smaller, of the order of
     # 1/(n eps): the theorem does not apply.
-    _check_count("protected", protected, 2)
+    checked_whole("protected", protected, 2)
     number = real_number(epsilon)
     if not isfinite(number) or not 0 <= number <= 1:
         raise ParameterError(f"epsilon must be between 0 and 1 for these rates, got epsilon={epsilon!r}.")
     return n * number**2 / reports
-
-
-def _check_count(name: str, given: object, least: int) -> None:
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
-        raise ParameterError(f"{name} must be an integer of at least {least}, got {name}={given!r}.")

@@ -12,7 +12,7 @@ from math import isfinite, nextafter
 import numpy as np
 
 from discreet.arrays import BoolArray
-from discreet.core.exact import checked_epsilon, checked_whole
+from discreet.core.checks import checked_epsilon, checked_whole
 from discreet.errors import MismatchError, ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism
 from discreet.privacy.derived import Derived, derive, refuse_large
@@ -93,7 +93,7 @@ def split_epsilon(epsilon: float, reports: int) -> float:
         >>> split_epsilon(1.0, reports=4)
         0.25
     """
-    epsilon, reports = checked_epsilon(epsilon), _checked_reports(reports)
+    epsilon, reports = checked_epsilon(epsilon), checked_whole("reports", reports)
     each = epsilon / reports
     return nextafter(each, 0) if Fraction(each) * reports > Fraction(epsilon) else each
 
@@ -113,7 +113,7 @@ def repeated_epsilon(mechanism: Mechanism, reports: int) -> float:
         >>> round(repeated_epsilon(dc.RandomizedResponse(dc.Domain(range(10_000)), 0.5), reports=4), 9)
         2.0
     """
-    reports = _checked_reports(reports)
+    reports = checked_whole("reports", reports)
     found = verify(mechanism)
     if not isfinite(found.realised):
         raise ParameterError("the mechanism must protect its sensitive values with some epsilon, got none.")
@@ -145,7 +145,3 @@ def _product(first: Channel, seconds: list[Channel], protected: BoolArray, ratio
     refuse_large(first.domain.size * first.outputs * seconds[0].outputs)
     pairs = [first.weights[:, y, None] * channel.weights for y, channel in enumerate(seconds)]
     return derive("ULDP", ratio, np.hstack(pairs), protected, first.domain)
-
-
-def _checked_reports(reports: object) -> int:
-    return checked_whole("reports", reports)

@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, frozen
-from discreet.core.choices import checked_choice
+from discreet.core.checks import checked_choice
 from discreet.core.columns import reals
 from discreet.errors import ParameterError
 from discreet.mechanisms import Channel

@@ -11,12 +11,12 @@ from math import exp, expm1, inf, log2
 
 import numpy as np
 
+from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
 from discreet.risk.attack import match_reports, one_report
 from discreet.risk.bounds import Bounds, identification_bounds
-from discreet.risk.checks import checked_count
 from discreet.risk.det import DET, det_of_counts
 from discreet.risk.figures import Figure
 from discreet.risk.matching import match
@@ -139,7 +139,7 @@ class Assessment:
         Raises:
             ParameterError: if there are not so many users.
         """
-        users = checked_count("users", users, 1)
+        users = checked_whole("users", users, 1)
         if users > self.users:
             raise ParameterError(f"users must be at most the {self.users} that there are, got users={users}.")
         above, same = self.scores.greater, self.scores.ties
@@ -235,7 +235,7 @@ def assess(
         (0.24, 0.29)
     """
     source = checked_source(random)
-    reports, listed = checked_count("reports", reports, 1), checked_count("largest_list", largest_list, 1)
+    reports, listed = checked_whole("reports", reports, 1), checked_whole("largest_list", largest_list, 1)
     if mechanism is None and reports > 1:
         raise ParameterError(f"reports={reports} needs a mechanism; traces without one are published as they are.")
     if mechanism is not None and attack != ALL:

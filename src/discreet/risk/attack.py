@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.core.checks import checked_between, checked_share
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Reports, check_same_plan
 from discreet.errors import DataError, ParameterError
@@ -23,7 +24,7 @@ from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.singletons import SingletonCodec
 from discreet.risk.features import KeyCounts
 from discreet.risk.matching import match, match_rows
-from discreet.risk.models import SMALLEST, Matcher, checked_zero, counted_visits, visit_weights, visits
+from discreet.risk.models import SMALLEST, Matcher, counted_visits, visit_weights, visits
 from discreet.risk.scores import Scores, binned_weights
 from discreet.risk.traces import Split, Traces
 
@@ -67,7 +68,7 @@ class OneReport:
 
     def success(self, theta: float, k: int = 1) -> float:
         """Return how often the own user is among the k best: theta s_k + (1 - theta) k/n."""
-        theta = _checked_theta(theta)
+        theta = checked_share("theta", theta)
         return theta * self.truth.success(k) + (1 - theta) * min(k / self.truth.probes, 1.0)
 
     def false_rejections(self, theta: float) -> FloatArray:
@@ -82,7 +83,7 @@ class OneReport:
         return accepted
 
     def _below(self, theta: float, told: FloatArray) -> FloatArray:
-        theta = _checked_theta(theta)
+        theta = checked_share("theta", theta)
         below: FloatArray = np.cumsum(theta * told + (1 - theta) * self.noise)[:-1]
         return below
 
@@ -149,7 +150,7 @@ def match_reports(
     reports = mechanism.obfuscate_codes(_fitting(sent, mechanism).events, random=random)
     owners = np.repeat(np.arange(sent.users), sent.lengths)
     if isinstance(mechanism, Channel):
-        rows, users = _channel_rows(split.training, mechanism, reports, owners, checked_zero(zero))
+        rows, users = _channel_rows(split.training, mechanism, reports, owners, checked_between("zero", zero))
         found = match_rows(rows, users, split.training.users, sample=sample, random=random)
         return replace(found, unit=UNIT)
     matcher = report_matcher(split.training, mechanism, reports, owners, zero=zero)
@@ -179,7 +180,7 @@ def report_matcher(
     known = counted_visits(_fitting(training, mechanism))
     weights, whole = _contrasting(known, mechanism)
     users, rows = _grouped(owners, reports.n, training.users)
-    floor = np.int64(np.rint(np.log(checked_zero(zero)) / UNIT))
+    floor = np.int64(np.rint(np.log(checked_between("zero", zero)) / UNIT))
     told = np.zeros(reports.n, dtype=np.int64) if reports.in_clear is None else reports.in_clear.astype(np.int64)
     offsets, features = _listed(mechanism, reports)
     return Matcher(
@@ -306,9 +307,3 @@ def _channel_rows(
         return summed
 
     return scores, users
-
-
-def _checked_theta(theta: float) -> float:
-    if not 0 <= theta <= 1:
-        raise ParameterError(f"theta must be a probability, got theta={theta!r}.")
-    return float(theta)

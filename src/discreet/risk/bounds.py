@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from math import exp, inf
 from typing import Any
 
+from discreet.core.checks import checked_whole
 from discreet.core.guarantee import Guarantee, in_odds
 from discreet.leakage.entropies import BITS
 from discreet.leakage.fano import corollary_8
 from discreet.mechanisms import Mechanism, given
 from discreet.mechanisms.personalized import Personalized
-from discreet.risk.checks import checked_count
 from discreet.risk.figures import Figure, least
 from discreet.risk.identification import identification_bounds_of
 from discreet.risk.information import information_bounds, paper_information
@@ -194,7 +194,7 @@ def identification_bounds(
     if not isinstance(mechanism, Personalized):
         given.mechanism(mechanism)
     people = Users.of(users, prior)
-    reports, listed = checked_count("reports", reports), checked_count("largest_list", largest_list)
+    reports, listed = checked_whole("reports", reports), checked_whole("largest_list", largest_list)
     found = profile(mechanism, people, listed)
     pies = tuple(information_bounds(found, people, reports))
     chances = tuple(identification_bounds_of(found, people, reports, listed))

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray, frozen
-from discreet.errors import ParameterError
+from discreet.core.checks import checked_level, checked_share
 from discreet.plots.det import DetLine, det_chart
-from discreet.risk.checks import checked_level
 from discreet.risk.rates import Rate, rate
 from discreet.risk.samples import ScoreCounts
 
@@ -90,7 +89,7 @@ class DET:
         Raises:
             ParameterError: if it is no share.
         """
-        limit = _share(far)
+        limit = checked_share("far", far)
         # The product may be a rounding off the count that it stands for.
         place = int(np.argmax(self.false_accepts <= limit * self.m * (1 + 1e-12)))
         return rate(float(self.false_rejects[place]), self.n, level=level)
@@ -107,7 +106,7 @@ class DET:
         Raises:
             ParameterError: if it is no share.
         """
-        limit = _share(frr)
+        limit = checked_share("frr", frr)
         place = int(np.flatnonzero(self.false_rejects <= limit * self.n * (1 + 1e-12))[-1])
         return rate(float(self.false_accepts[place]), self.m, level=checked_level(level))
 
@@ -150,9 +149,3 @@ def det_of_counts(counts: ScoreCounts) -> DET:
     accepts = np.append(np.cumsum(counts.impostors[::-1])[::-1], 0)
     rejects = np.concatenate([[0], np.cumsum(counts.genuine)])
     return DET(accepts, rejects, counts.n, counts.m)
-
-
-def _share(number: Any) -> float:
-    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
-        raise ParameterError(f"a rate must be a number in 0..1, got {number!r}.")
-    return float(number)

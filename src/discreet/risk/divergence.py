@@ -28,10 +28,9 @@ from functools import partial
 from math import inf, isqrt, log
 from typing import Any
 
-from discreet.core.choices import checked_choice
+from discreet.core.checks import checked_choice, checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source
 from discreet.kernels.traces import neighbours
-from discreet.risk.checks import checked_count, checked_level
 from discreet.risk.intervals import around, half_sample_spread
 from discreet.risk.measured import MUCH_BEYOND, Information, bits
 from discreet.risk.samples import Overlap, Sample, ScoreCounts, sample_of
@@ -82,7 +81,7 @@ def divergence(
         (3.1, False)
     """
     checked_choice("method", method, METHODS)
-    level, halves = checked_level(level), checked_count("halves", halves, 0)
+    level, halves = checked_level(level), checked_whole("halves", halves, 0)
     sample = sample_of(genuine, impostors)
     statistic, told = chosen_estimator(sample, method)
     error = None

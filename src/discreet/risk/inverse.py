@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from math import exp, log
 from typing import Any
 
+from discreet.core.checks import checked_between, checked_epsilon, checked_positive, checked_whole
 from discreet.core.domain import Domain
-from discreet.core.exact import checked_epsilon, real_number
 from discreet.errors import ParameterError
 from discreet.mechanisms import LocalHashing, Mechanism
 from discreet.risk.bounds import Bounds, identification_bounds
-from discreet.risk.checks import checked_count
 from discreet.risk.users import Users
 
 LARGEST_EPSILON = 200.0
@@ -60,18 +59,15 @@ class Wanted:
     def __post_init__(self) -> None:
         """Refuse a risk that no mechanism has."""
         people = Users.of(self.users, self.prior)
-        checked_count("reports", self.reports)
+        checked_whole("reports", self.reports)
         if (self.error is None) == (self.pie is None):
             raise ParameterError("either error or pie must be given, and not both.")
-        if self.pie is not None and not 0 < real_number(self.pie) < float("inf"):
-            raise ParameterError(f"pie must be a finite number > 0, in bits, got pie={self.pie!r}.")
+        if self.pie is not None:
+            checked_positive("pie", self.pie)
         if self.error is None:
             return
-        if not 0 < real_number(self.error) < 1:
-            raise ParameterError(
-                f"identification error must be between 0 and 1, both excluded, got error={self.error!r}."
-            )
-        blind = people.guessed(checked_count("largest_list", self.largest_list))
+        checked_between("error", self.error)
+        blind = people.guessed(checked_whole("largest_list", self.largest_list))
         if 1 - blind <= self.error:
             raise ParameterError(
                 f"an identification error of {self.error!r} cannot be had: guessing blindly is right with probability "

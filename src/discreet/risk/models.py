@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
-from discreet.errors import ParameterError
+from discreet.core.checks import checked_between
 from discreet.risk.features import UNIT, KeyCounts, Known, Probes, Visited, events_of, first_and_steps, steps
 from discreet.risk.smoothing import foretelling_share
 from discreet.risk.traces import Split, Traces
@@ -191,7 +191,7 @@ def rule_of_visits(zero: float = SMALLEST) -> Rule:
 
 def rule_of_smoothed(visited: Visited, share: float | None = None) -> Rule:
     """Return the rule of `smoothed`."""
-    chosen = foretelling_share(visited) if share is None else checked_zero(share, "share")
+    chosen = foretelling_share(visited) if share is None else checked_between("share", share)
     popularity = visited.of_anybody() / max(len(visited.traces), 1)
 
     def known(part: Traces, rows: KeyCounts) -> IntArray:
@@ -266,7 +266,7 @@ def _counts(rows: KeyCounts) -> AnyArray:
 
 
 def _floor(zero: float) -> int:
-    return int(_rounded_logs(np.array([checked_zero(zero)]))[0])
+    return int(_rounded_logs(np.array([checked_between("zero", zero)]))[0])
 
 
 def _similarity(weigh: Callable[[KeyCounts], FloatArray]) -> Rule:
@@ -281,10 +281,3 @@ def _similarity(weigh: Callable[[KeyCounts], FloatArray]) -> Rule:
 def _rounded_logs(probabilities: FloatArray) -> IntArray:
     rounded: IntArray = np.rint(np.log(probabilities) / UNIT).astype(np.int64)
     return rounded
-
-
-def checked_zero(zero: float, name: str = "zero") -> float:
-    """Return a probability in (0, 1), such as the replacement of 0."""
-    if not 0 < zero < 1:
-        raise ParameterError(f"{name} must be a probability in (0, 1), got {name}={zero!r}.")
-    return float(zero)

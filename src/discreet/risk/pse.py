@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.core.checks import checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import DataError, ParameterError
-from discreet.risk.checks import checked_count, checked_level
 from discreet.risk.divergence import chosen_estimator, described, divergence, divergence_of_counts
 from discreet.risk.intervals import half_users_spread
 from discreet.risk.measured import Information, bits
@@ -108,7 +108,7 @@ def pse_of_scores(
         >>> round(pse.certified.bits, 1)
         4.0
     """
-    level, source, halves = checked_level(level), checked_source(random), checked_count("halves", halves, 0)
+    level, source, halves = checked_level(level), checked_source(random), checked_whole("halves", halves, 0)
     sample = sample_of(genuine, impostors)
     found = pse_of_counts(ScoreCounts.of_sample(sample), users=users, level=level, random=source)
     paper = divergence(sample.genuine, sample.impostors, halves=halves, level=level, random=source)
@@ -129,7 +129,7 @@ def pse_of_counts(
         4.0
     """
     level, source = checked_level(level), checked_source(random)
-    population = checked_count("users", counts.n if users is None else users, 2)
+    population = checked_whole("users", counts.n if users is None else users, 2)
     certified = _bound(CERTIFIED, certified_by_counts(counts, population, source), (counts.n, counts.m), level)
     return PSE(certified, None, divergence_of_counts(counts, level=level), population)
 
@@ -171,7 +171,7 @@ def pse_of_means(
     parts = np.zeros(len(logs), dtype=np.int64) if folds is None else as_array(folds, "folds")
     if parts.shape != logs.shape or parts.dtype.kind not in "iu":
         raise DataError(f"folds must be {len(logs)} integers, got {parts.dtype} of shape {parts.shape}.")
-    p, population = _prior(prior, len(logs)), checked_count("users", len(logs) if users is None else users, 2)
+    p, population = _prior(prior, len(logs)), checked_whole("users", len(logs) if users is None else users, 2)
     cut = [(logs[parts == part], totals[parts == part], p[parts == part]) for part in np.unique(parts)]
     # A fold of nobody who ever comes says nothing.
     return _of_folds([fold for fold in cut if fold[2].sum() > 0], population, level)
@@ -207,11 +207,11 @@ def pse_of_matrix(
         >>> round(pse_of_matrix(scores, halves=0, random=dc.SeededRandom(1)).certified.bits, 1)
         4.3
     """
-    level, source, halves = checked_level(level), checked_source(random), checked_count("halves", halves, 0)
+    level, source, halves = checked_level(level), checked_source(random), checked_whole("halves", halves, 0)
     matrix = checked_matrix(scores)
     users = len(matrix)
     p = _prior(prior, users)
-    parts = even_folds(users, min(checked_count("folds", folds, 2), users // 2), source)
+    parts = even_folds(users, min(checked_whole("folds", folds, 2), users // 2), source)
     cut = [_fold(matrix, p, parts == part) for part in range(parts.max() + 1)]
     found = _of_folds([fold for fold in cut if fold[2].sum() > 0], users, level)
     return replace(found, paper=_paper_of_matrix(matrix, halves=halves, level=level, random=source))

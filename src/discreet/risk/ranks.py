@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, checked_source, uniform_below
 from discreet.errors import DataError
-from discreet.risk.checks import checked_count
 from discreet.risk.measured import Information
 from discreet.risk.pse import pse_of_means
 
@@ -54,7 +54,7 @@ def pse_of_ranks(
         (5.0, 4.5)
     """
     above, same = (np.asarray(column, dtype=np.int64) for column in (greater, ties))
-    users = checked_count("users", users, 2)
+    users = checked_whole("users", users, 2)
     wrong = above.shape != same.shape or above.ndim != 1 or len(above) < 2
     if wrong or above.min() < 0 or same.min() < 1 or int((above + same).max()) > users:
         raise DataError(f"ranks must be at least 2, of users among {users}, each tied with herself at least.")

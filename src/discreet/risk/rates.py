@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.core.checks import checked_level, checked_whole
 from discreet.errors import DataError, ParameterError
 from discreet.plots.det import RankLines, rank_chart
 from discreet.privacy.binomial import lower_bound, upper_bound
-from discreet.risk.checks import checked_count, checked_level
 from discreet.risk.samples import as_array
 
 _BELOW_ONE_COUNT = 1e-9
@@ -154,9 +154,9 @@ def rank_curve(
         ks = _spread(int((above + same).max()))
     if not len(ks):
         raise ParameterError("ks must hold at least one length of a list.")
-    chosen = tuple(sorted({checked_count("k", k, 1) for k in ks}))
+    chosen = tuple(sorted({checked_whole("k", k, 1) for k in ks}))
     rates = tuple(rate(float(success(above, same, k).sum()), len(above), level=level) for k in chosen)
-    return RankCurve(chosen, rates, None if users is None else checked_count("users", users, 1))
+    return RankCurve(chosen, rates, None if users is None else checked_whole("users", users, 1))
 
 
 def success(greater: IntArray, ties: IntArray, k: int) -> FloatArray:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.arrays import AnyArray, IntArray, frozen
+from discreet.core.checks import checked_whole
 from discreet.core.columns import unmasked
 from discreet.errors import DataError
 
@@ -173,11 +174,9 @@ class ScoreCounts:
                 "genuine counts must be at least 2 in all and 1 in the first bin, with as many impostor counts, got "
                 f"{len(self.genuine)} and {len(self.impostors)} counts."
             )
-        if isinstance(self.m, bool) or not isinstance(self.m, int | np.integer) or self.m < 1:
-            raise DataError(f"the number of impostor scores must be an integer of at least 1, got m={self.m!r}.")
+        object.__setattr__(self, "m", checked_whole("m", self.m, error=DataError))
         if int(self.impostors.sum()) > self.m:
             raise DataError(f"the bins hold more impostor scores than there are in all, m={self.m}.")
-        object.__setattr__(self, "m", int(self.m))
 
     def __repr__(self) -> str:
         return f"ScoreCounts({len(self.genuine)} bins, n={self.n}, m={self.m})"

@@ -12,8 +12,9 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
 from discreet.core import columns
+from discreet.core.checks import checked_choice, checked_whole
 from discreet.core.random import RandomSource, checked_source, uniform_below
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
 
 Rows = Callable[[int, int], AnyArray]
 """Returns the ``(stop - start, n)`` scores of probes start .. stop - 1."""
@@ -88,8 +89,7 @@ class Scores:
             ParameterError: if k is no integer of at least 1.
             DataError: if there are no ranks, or no probes.
         """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ParameterError(f"k must be an integer >= 1, got k={k!r}.")
+        k = checked_whole("k", k)
         if self.greater is None or self.ties is None:
             raise DataError("these scores were not compared candidate by candidate, so there are no ranks.")
         if not self.probes:
@@ -164,8 +164,7 @@ class _Failures:
     kept: str
 
     def __post_init__(self) -> None:
-        if self.kept not in ("drop", "count"):
-            raise ParameterError(f"failures must be 'drop' or 'count', got {self.kept!r}.")
+        checked_choice("failures", self.kept, ("drop", "count"))
 
     def apply(self, scores: AnyArray, distance: bool) -> FloatArray:
         values = scores.astype(np.float64)
@@ -246,10 +245,9 @@ class _Pairs:
     @classmethod
     def draw(cls, users: IntArray, candidates: int, size: int, random: RandomSource | None) -> Self:
         """Return different pairs, each equally likely; all of them if there are no more."""
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-            raise ParameterError(f"sample must be an integer >= 0, got sample={size!r}.")
+        size = checked_whole("sample", size, 0)
         total = len(users) * (candidates - 1)
-        numbers = np.arange(total) if size >= total else _different(total, int(size), checked_source(random))
+        numbers = np.arange(total) if size >= total else _different(total, size, checked_source(random))
         probes, owners = np.divmod(numbers, max(candidates - 1, 1))
         return cls(probes, owners + (owners >= users[probes]))
 

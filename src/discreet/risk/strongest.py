@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.core.checks import checked_level
 from discreet.errors import ParameterError
 from discreet.risk import models
-from discreet.risk.checks import checked_level
 from discreet.risk.features import Visited
 from discreet.risk.models import Matcher
 from discreet.risk.rates import Rate, rate

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.arrays import AnyArray, IntArray, frozen
+from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
 from discreet.errors import DataError
-from discreet.risk.checks import checked_count
 from discreet.risk.naming import instants, named, numbered
 
 _MOST = (1 << 31) - 1
@@ -156,12 +156,12 @@ class Traces:
     def first(self, events: int) -> Self:
         """Return the first events of each user, up to a number."""
         starts = self.offsets[:-1]
-        return self._cut(starts, np.minimum(starts + checked_count("events", events, 0), self.offsets[1:]))
+        return self._cut(starts, np.minimum(starts + checked_whole("events", events, 0), self.offsets[1:]))
 
     def after(self, events: int) -> Self:
         """Return the events of each user after a number of first ones."""
         stops = self.offsets[1:]
-        return self._cut(np.minimum(self.offsets[:-1] + checked_count("events", events, 0), stops), stops)
+        return self._cut(np.minimum(self.offsets[:-1] + checked_whole("events", events, 0), stops), stops)
 
     def _cut(self, starts: IntArray, stops: IntArray) -> Self:
         from discreet.kernels.traces.events import copy_rows

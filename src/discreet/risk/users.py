@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray, frozen
+from discreet.core.checks import checked_whole
 from discreet.errors import ParameterError
-from discreet.risk.checks import checked_count
 
 _TOLERANCE = 1e-6
 
@@ -36,7 +36,7 @@ class Users:
         Raises:
             ParameterError: if the number is none, or the prior is not n probabilities.
         """
-        count = checked_count("users", count)
+        count = checked_whole("users", count)
         if prior is None:
             return cls(count)
         try:

@@ -17,10 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, FloatArray
+from discreet.core.checks import checked_share
 from discreet.core.reports import Blocks, block_count
 from discreet.core.tally import Tally
 from discreet.engines.fold import Counted, TallyFold
-from discreet.engines.local import Progress, checked_share, surveyed
+from discreet.engines.local import Progress, surveyed
 from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import Source, Task, from_files, from_frame, one_thread
 from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
@@ -57,7 +58,7 @@ def gather(
         ParameterError: if the mechanism has no blocks; and as `tally`.
         DataError, MismatchError, EngineError: as `tally`.
     """
-    checked_share(bad_share)
+    checked_share("bad_share", bad_share)
     fold = TallyFold(with_blocks(mechanism), sift=True)
     found, observed = _kept(frame.sparkSession, from_frame(fold, frame), fold, progress)
     found.refuse_above(bad_share)
@@ -84,7 +85,7 @@ def gather_files(
         ParameterError: if reports and tallies are mixed; and as `gather`.
         DataError, MismatchError, EngineError: as `tally_files`.
     """
-    checked_share(bad_share)
+    checked_share("bad_share", bad_share)
     tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
     if not parts:
         return sum(tallies, start=mechanism.empty_tally()), {}

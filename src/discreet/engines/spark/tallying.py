@@ -10,8 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.core.checks import checked_share
 from discreet.engines.fold import Counted, TallyFold
-from discreet.engines.local import Progress, checked_share, surveyed
+from discreet.engines.local import Progress, surveyed
 from discreet.engines.spark.frames import frame_schema, to_spark
 from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import Source, from_files, from_frame, one_thread
@@ -39,7 +40,7 @@ def tally(frame: Any, mechanism: Mechanism, *, bad_share: float = 0.0, progress:
         ParameterError: if a parameter is out of range.
         EngineError: if Spark gives up.
     """
-    checked_share(bad_share)
+    checked_share("bad_share", bad_share)
     fold = TallyFold(mechanism, sift=True)
     found = _counted(frame.sparkSession, from_frame(fold, frame), fold, progress)
     found.refuse_above(bad_share)
@@ -76,7 +77,7 @@ def tally_files(
         DataError, MismatchError, ParameterError: as for `discreet.engines.tally`.
         EngineError: if Spark gives up.
     """
-    checked_share(bad_share)
+    checked_share("bad_share", bad_share)
     tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
     fold = TallyFold(mechanism, sift=True)
     found = _counted(spark, from_files(spark, fold, parts), fold, progress)

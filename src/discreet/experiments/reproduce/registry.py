@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from discreet.errors import ParameterError
+from discreet.core.checks import checked_choice
 from discreet.experiments.reproduce import claims, personal, risks, sweeps, worst
 from discreet.experiments.reproduce.artefact import Artefact, no_charts, nothing
 from discreet.experiments.reproduce.sweeps import LineUp
@@ -286,9 +286,7 @@ def artefact(name: str) -> Artefact:
     Raises:
         ParameterError: if there is none of that name.
     """
-    if name not in ARTEFACTS:
-        raise ParameterError(f"artefacts are {', '.join(ARTEFACTS)}, got {name!r}.")
-    return ARTEFACTS[name]
+    return ARTEFACTS[checked_choice("artefact", name, ARTEFACTS)]
 
 
 def family(name: str) -> list[Artefact]:

@@ -1,0 +1,205 @@
+"""Arguments, checked at one door: whole numbers, real numbers, shares, yes or no, names from a list.
+
+A refusal says what must hold, what came and what to do. ``True`` is no number and text is none either; NumPy's scalars
+are what they stand for.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from math import inf, nan
+from numbers import Integral, Real
+from typing import TypeGuard
+
+import numpy as np
+
+from discreet.errors import DiscreetError, ParameterError
+
+_LARGEST_EPSILON = 200.0
+_LARGEST = (1 << 63) - 1
+# Characters of a text, and bits of an integer, that a refusal quotes.
+_QUOTED = 64
+# Integers by their classes: NumPy's timedelta64 is a signedinteger.
+_NO_NUMBERS = (bool, np.timedelta64)
+
+
+def shown(given: object) -> str:
+    """Return the form in which a refusal quotes a parameter: numbers and short texts as such, others by type."""
+    if is_whole(given) and int(given).bit_length() > _QUOTED:
+        return f"an integer of {int(given).bit_length()} bits"
+    short = isinstance(given, str) and len(given) <= _QUOTED
+    return repr(given) if short or given is None or isinstance(given, Real) else type(given).__name__
+
+
+def is_whole(given: object) -> TypeGuard[Integral]:
+    """Return whether this is an integer of any size, Python's or NumPy's; a boolean or a length of time is none."""
+    return isinstance(given, Integral) and not isinstance(given, _NO_NUMBERS)
+
+
+def is_real(given: object) -> TypeGuard[Real]:
+    """Return whether this is a real number, nan and inf among them; a boolean or a length of time is none."""
+    return isinstance(given, Real) and not isinstance(given, _NO_NUMBERS)
+
+
+def real_number(given: object) -> float:
+    """Return a number as a float; nan if it is no real number, inf if it is too large for one."""
+    try:
+        return float(given) if is_real(given) else nan
+    except OverflowError:
+        return inf
+
+
+def checked_whole(
+    name: str, given: object, least: int = 1, most: int = _LARGEST, *, error: type[DiscreetError] = ParameterError
+) -> int:
+    """Return an integer in least..most as an ``int``, or refuse it under its name.
+
+    Args:
+        name: what it is called.
+        given: the number.
+        least: what it must be at least.
+        most: what it must be at most.
+        error: what to raise, where the number is data.
+
+    Raises:
+        ParameterError: if it is no integer in least..most.
+    """
+    if is_whole(given) and least <= int(given) <= most:
+        return int(given)
+    room = f"of at least {least} that fits into 64 bits" if most == _LARGEST else f"in {least}..{most}"
+    raise error(f"{name} must be an integer {room}, got {name}={shown(given)}.")
+
+
+def checked_n(n: object) -> int:
+    """Return a number of reports, or refuse it."""
+    return checked_whole("n", n)
+
+
+def checked_positive(name: str, given: object) -> float:
+    """Return a finite number above 0 as a float, or refuse it.
+
+    Raises:
+        ParameterError: if it is none.
+    """
+    number = real_number(given)
+    if not 0 < number < inf:
+        raise ParameterError(f"{name} must be a finite number > 0, got {name}={shown(given)}.")
+    return number
+
+
+def checked_finite(name: str, given: object, least: float = 0) -> float:
+    """Return a finite number of at least another one as a float, or refuse it.
+
+    Raises:
+        ParameterError: if it is none.
+    """
+    number = real_number(given)
+    if not least <= number < inf:
+        raise ParameterError(f"{name} must be a finite number >= {least:g}, got {name}={shown(given)}.")
+    return number
+
+
+def checked_between(name: str, given: object, low: float = 0, high: float = 1) -> float:
+    """Return a number strictly between two others as a float, or refuse it.
+
+    Raises:
+        ParameterError: if it is none.
+    """
+    number = real_number(given)
+    if not low < number < high:
+        raise ParameterError(
+            f"{name} must be a number between {low:g} and {high:g}, both excluded, got {name}={shown(given)}."
+        )
+    return number
+
+
+def checked_share(name: str, given: object) -> float:
+    """Return a number in 0..1 as a float, or refuse it.
+
+    Raises:
+        ParameterError: if it is none.
+    """
+    number = real_number(given)
+    if not 0 <= number <= 1:
+        raise ParameterError(f"{name} must be a number in 0..1, got {name}={shown(given)}.")
+    return number
+
+
+def checked_level(level: object) -> float:
+    """Return a confidence level, in (0, 1), as a float, or refuse it."""
+    return checked_between("level", level)
+
+
+def checked_mass(mass: object, clear_count: int) -> float:
+    """Return a sensitive mass, the share of people whose value is sensitive, as a float, or refuse it.
+
+    Args:
+        mass: the share.
+        clear_count: how many values are not sensitive.
+
+    Raises:
+        ParameterError: if it is not in 0..1, or not 1 where every value is sensitive.
+    """
+    number = checked_share("sensitive_mass", mass)
+    if clear_count == 0 and number != 1:
+        raise ParameterError("sensitive_mass must be 1 where every value is sensitive; leave it out.")
+    return number
+
+
+def checked_flag(name: str, given: object) -> bool:
+    """Return a truth value as a ``bool``, or refuse it.
+
+    Raises:
+        ParameterError: if it is neither True nor False.
+    """
+    if not isinstance(given, bool | np.bool_):
+        raise ParameterError(f"{name} must be True or False, got {shown(given)}.")
+    return bool(given)
+
+
+def checked_epsilon(epsilon: object) -> float:
+    """Return ``epsilon`` as a float, or refuse it.
+
+    Raises:
+        ParameterError: if it is not a finite number above 0, or so large that it protects nothing.
+    """
+    number = checked_positive("epsilon", epsilon)
+    if number > _LARGEST_EPSILON:
+        raise ParameterError(
+            f"epsilon must be at most {_LARGEST_EPSILON:g}, got epsilon={shown(epsilon)}: that protects nothing."
+        )
+    return number
+
+
+def refuse_silence(epsilon: float, threshold: float) -> None:
+    """Refuse an epsilon for which S, or another threshold, is below 1, so that no report tells the truth.
+
+    Raises:
+        ParameterError: if so.
+    """
+    if threshold < 1:
+        raise ParameterError(
+            f"epsilon={epsilon!r} is so small that the truth would never be told; choose a larger one."
+        )
+
+
+def checked_choice(what: str, given: object, known: Iterable[str]) -> str:
+    """Return a name from a list, or refuse it.
+
+    Args:
+        what: what is chosen, as the argument is called.
+        given: the name.
+        known: all names.
+
+    Raises:
+        ParameterError: if it is another one, or no text; with the list, and the likeliest one meant.
+    """
+    names = list(known)
+    if isinstance(given, str) and given in names:
+        return given
+    raise ParameterError(f"{what} must be one of {', '.join(names)}, got {what}={shown(given)}{meant(given, names)}.")
+
+
+def meant(given: object, known: Iterable[str]) -> str:
+    """Return "; perhaps ... was meant", the end of a refusal without its full stop; empty if no name is similar."""
+    near = get_close_matches(given, list(known), 1) if isinstance(given, str) else []
+    return f"; perhaps {near[0]!r} was meant" if near else ""

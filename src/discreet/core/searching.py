@@ -1,0 +1,83 @@
+"""Searches of one number: bisection of real and of whole numbers, and golden section.
+
+Figures and fingerprints depend on where these stop, so each asks at fixed places: the same on every machine that
+computes the same answers. Ends are known and never asked.
+"""
+
+from collections.abc import Callable
+from math import sqrt
+
+import numpy as np
+
+from discreet.arrays import AnyArray, FloatArray
+
+_HALVINGS = 200
+_GOLDEN = (sqrt(5) - 1) / 2
+
+
+def bisected(holds: Callable[[float], bool], low: float, high: float, halvings: int) -> tuple[float, float]:
+    """Return two numbers, next to which a condition stops to hold: the last found to hold, and the first found not to.
+
+    Args:
+        holds: the condition, which holds up to some number and not beyond.
+        low: where the search starts, and what is returned if it holds nowhere.
+        high: where it ends.
+        halvings: how many; fewer where no number is left between the two.
+    """
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        if middle in {low, high}:
+            break
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
+
+
+def bisected_each(
+    holds: Callable[[FloatArray], AnyArray], low: FloatArray, high: FloatArray, halvings: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return what `bisected` does for each entry of arrays of one shape, all of them halved equally often."""
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        held = holds(middle)
+        low, high = np.where(held, middle, low), np.where(held, high, middle)
+    return low, high
+
+
+def last_whole(holds: Callable[[int], bool], low: int, high: int, *, upper: bool = False) -> int:
+    """Return the last integer in low..high - 1 up to which a condition holds.
+
+    Args:
+        holds: the condition, which holds up to some integer and not beyond.
+        low: an integer for which it holds, or what is returned if it holds for no larger one.
+        high: an integer for which it does not.
+        upper: whether the upper one of two middles is asked, which matters only where rounding decides.
+    """
+    while high - low > 1:
+        middle = (low + high + upper) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def last_positive(slope: Callable[[float], float]) -> float:
+    """Return where in 0..1 a falling function crosses 0; an end if it does not.
+
+    The ends themselves are asked only if the crossing is next to them, so that the function may be infinite there.
+    """
+    low, high = bisected(lambda x: slope(x) > 0, 0.0, 1.0, _HALVINGS)
+    return low if low > 0 else high if slope(0.0) > 0 else 0.0
+
+
+def golden_section(function: Callable[[float], float], low: float, high: float, steps: int) -> tuple[float, float]:
+    """Return two numbers with the maximum of a concave function between them; of equal values the lower one is kept.
+
+    Args:
+        function: concave, or rising and then falling.
+        low: where the search starts.
+        high: where it ends.
+        steps: how often what is left shrinks to 0.618 of itself.
+    """
+    for _ in range(steps):
+        step = _GOLDEN * (high - low)
+        left, right = high - step, low + step
+        low, high = (left, high) if function(left) < function(right) else (low, right)
+    return low, high
