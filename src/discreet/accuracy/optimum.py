@@ -15,8 +15,7 @@ from collections.abc import Callable
 from discreet.accuracy.design import Design
 from discreet.accuracy.fisher import Instance, Mixture
 from discreet.core.checks import checked_n
-
-_HALVINGS = 200
+from discreet.core.searching import last_positive, last_whole
 
 
 def optimal_design(size: int, total: int, epsilon: float, *, sensitive_mass: float | None = None) -> Design:
@@ -64,20 +63,6 @@ def lower_bound(size: int, total: int, epsilon: float, n: int) -> float:
     return optimal_design(size, total, epsilon).value / checked_n(n)
 
 
-def last_positive(slope: Callable[[float], float]) -> float:
-    """Return the zero of a falling function in 0..1, or the end where it does not cross 0.
-
-    The ends themselves are asked only if the crossing is next to them, so that the function may be infinite there.
-    """
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if middle in {low, high}:
-            break
-        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
-    return low if low > 0 else high if slope(0.0) > 0 else 0.0
-
-
 def _worst_mass(instance: Instance) -> float:
     def slope(alpha: float) -> float:
         return _best_mixture(instance, alpha).slope(instance, alpha)
@@ -97,14 +82,7 @@ def _best_mixture(instance: Instance, alpha: float) -> Mixture:
 
 def _upper_size(instance: Instance, alpha: float) -> int:
     """Return the smallest size k that k + 1 does not improve on; v if there is none."""
-    low, high = 1, instance.size
-    while low < high:
-        middle = (low + high) // 2
-        if _climb(instance, alpha, middle)(0.0) > 0:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return 1 + last_whole(lambda k: _climb(instance, alpha, k)(0.0) > 0, 0, instance.size, upper=True)
 
 
 def _upper_share(instance: Instance, alpha: float, upper: int) -> float:

@@ -17,8 +17,8 @@ from math import exp, expm1, sqrt
 
 from discreet.accuracy.fisher import Instance
 from discreet.accuracy.linear_decoder import LinearDecoder
-from discreet.accuracy.optimum import last_positive
 from discreet.core.checks import checked_between
+from discreet.core.searching import last_positive
 from discreet.errors import ParameterError
 
 

@@ -8,7 +8,6 @@ import click
 from discreet.cli.lazily import given_options
 from discreet.cli.outputs import OutputFolder, check_output
 from discreet.cli.terminal import console, progress_bar, show_json, show_table
-from discreet.core.checks import checked_whole
 from discreet.errors import ParameterError
 from discreet.experiments.data import sources
 from discreet.experiments.reproduce.artefact import Artefact, Settings
@@ -84,8 +83,8 @@ def reproduce_artefacts(
         raise ParameterError(
             "--all makes every artefact, or every one of a family such as pie; leave out one of the two."
         )
-    if settings.runs is not None:
-        checked_whole("runs", settings.runs)
+    if settings.runs is not None and settings.runs < 1:
+        raise ParameterError(f"runs must be at least 1, got runs={settings.runs}.")
     chosen = list({one.name: one for name in names for one in family(name)}.values())
     if everything or any(name not in ARTEFACTS for name in names):
         wanted = chosen or list(ARTEFACTS.values())

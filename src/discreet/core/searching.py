@@ -1,7 +1,7 @@
 """Searches of one number: bisection of real and of whole numbers, and golden section.
 
 Figures and fingerprints depend on where these stop, so each asks at fixed places: the same on every machine that
-computes the same answers. Ends are known and never asked.
+computes the same answers.
 """
 
 from collections.abc import Callable
@@ -16,26 +16,28 @@ _GOLDEN = (sqrt(5) - 1) / 2
 
 
 def bisected(holds: Callable[[float], bool], low: float, high: float, halvings: int) -> tuple[float, float]:
-    """Return two numbers, next to which a condition stops to hold: the last found to hold, and the first found not to.
+    """Return the ends of an interval in which a condition stops to hold: it holds at the lower one, not at the upper.
 
     Args:
-        holds: the condition, which holds up to some number and not beyond.
-        low: where the search starts, and what is returned if it holds nowhere.
+        holds: the condition, which holds up to some number and not beyond; an end is asked only if nothing is left
+            between it and the place.
+        low: where the search starts.
         high: where it ends.
-        halvings: how many; fewer where no number is left between the two.
+        halvings: how many; fewer once another one changes nothing.
     """
     for _ in range(halvings):
         middle = (low + high) / 2
-        if middle in {low, high}:
+        closer = (middle, high) if holds(middle) else (low, middle)
+        if closer == (low, high):
             break
-        low, high = (middle, high) if holds(middle) else (low, middle)
+        low, high = closer
     return low, high
 
 
 def bisected_each(
     holds: Callable[[FloatArray], AnyArray], low: FloatArray, high: FloatArray, halvings: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what `bisected` does for each entry of arrays of one shape, all of them halved equally often."""
+    """Return the results of `bisected` for each entry of arrays of one shape, all halved equally often."""
     for _ in range(halvings):
         middle = (low + high) / 2
         held = holds(middle)
@@ -59,11 +61,11 @@ def last_whole(holds: Callable[[int], bool], low: int, high: int, *, upper: bool
 
 
 def last_positive(slope: Callable[[float], float]) -> float:
-    """Return where in 0..1 a falling function crosses 0; an end if it does not.
+    """Return the zero of a falling function in 0..1, or the end where it does not cross 0.
 
-    The ends themselves are asked only if the crossing is next to them, so that the function may be infinite there.
+    It is not asked at 1, and at 0 only if the crossing is next to it, so that it may be infinite there.
     """
-    low, high = bisected(lambda x: slope(x) > 0, 0.0, 1.0, _HALVINGS)
+    low, high = bisected(lambda x: x < 1 and slope(x) > 0, 0.0, 1.0, _HALVINGS)
     return low if low > 0 else high if slope(0.0) > 0 else 0.0
 
 

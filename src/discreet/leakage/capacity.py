@@ -22,6 +22,7 @@ from math import exp, expm1, inf, log, log1p
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.core.searching import bisected, golden_section
 from discreet.leakage.entropies import excess, log_odds_gain
 from discreet.leakage.hits import HitDistribution
 
@@ -71,10 +72,7 @@ def capacity(inputs: Inputs, hits: HitDistribution | None) -> float:
     if room <= 0:
         return s * log(b)
     # In ln(1 - w): next to w = 1 the difference would have lost its digits.
-    low, high = -room, 0.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if _gain(inputs, hits, middle) > 0 else (middle, high)
+    low, _ = bisected(lambda rest: not _gain(inputs, hits, rest) > 0, -room, 0.0, _HALVINGS)
     found = s * (log(b) - low) - inputs.noisy * hits.mean(_log_t(inputs, hits, low))
     # Both classes' divergences are then the same; the larger one certifies.
     return found + s * max(_gain(inputs, hits, low), 0.0)
@@ -112,14 +110,12 @@ def order_capacity(inputs: Inputs, hits: HitDistribution | None, order: float) -
         return _of_order(order, inputs.truth * expm1((1 - 1 / order) * log(max(inputs.clear, 1))))
     if inputs.clear == 0:
         return _of_order(order, _order_gain(inputs, hits, order, -inf))
-    low, high = -2 * order * (inputs.epsilon + log(inputs.clear) + 1), 0.0
-    golden = (5**0.5 - 1) / 2
-    for _ in range(_HALVINGS):
-        left, right = high - golden * (high - low), low + golden * (high - low)
-        better = _order_gain(inputs, hits, order, left) > _order_gain(inputs, hits, order, right)
-        low, high = (low, right) if better else (left, high)
-    tried = (low, high, 0.0, -inf)
-    return _of_order(order, max(_order_gain(inputs, hits, order, rest) for rest in tried))
+
+    def gain(away: float) -> float:
+        return _order_gain(inputs, hits, order, -away)
+
+    most = 2 * order * (inputs.epsilon + log(inputs.clear) + 1)
+    return _of_order(order, max(map(gain, (*golden_section(gain, 0.0, most, _HALVINGS), 0.0, inf))))
 
 
 def _of_order(order: float, gain: float) -> float:

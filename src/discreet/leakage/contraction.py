@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.core.searching import bisected_each
 from discreet.leakage.matrices import Interval
 
 _HALVINGS = 60
@@ -65,11 +66,8 @@ def _total_variation(matrix: FloatArray, first: IntArray, second: IntArray) -> F
 def _largest(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return lower and upper bounds on the maximum of f for each pair of rows, by bisection on the slope."""
     both = one * other
-    low, high = np.zeros((len(one), 1)), np.ones((len(one), 1))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        rising = _slope(one, other, both, middle) > 0
-        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+    ends = np.zeros((len(one), 1)), np.ones((len(one), 1))
+    low, high = bisected_each(lambda b: _slope(one, other, both, b) > 0, *ends, _HALVINGS)
     slope = np.maximum(_slope(one, other, both, low), 0.0)
     value = _value(one, other, low[:, 0])
     # A concave function stays below its tangent.

@@ -11,6 +11,7 @@ from math import exp, log, log1p
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.core.searching import bisected, last_whole
 from discreet.leakage.entropies import binary_divergence, excess
 from discreet.leakage.hits import binomial
 
@@ -61,10 +62,7 @@ def _largest(likeliest: float, limit: float, divergence: Callable[[float], float
     top = 1 / likeliest - 1
     if divergence(top) <= limit:
         return 1.0
-    low, high = log(1e-18), log(top)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if divergence(exp(middle)) <= limit else (low, middle)
+    _, high = bisected(lambda u: divergence(exp(u)) <= limit, log(1e-18), log(top), _HALVINGS)
     return min(likeliest * (1 + exp(high)), 1.0)
 
 
@@ -82,19 +80,14 @@ def distortion_rate(information: float, prior: FloatArray) -> float:
     if information <= 0 or len(prior) == 1:
         return float(prior[0])
     positive = prior[prior > 0]
-    first, last = 0, len(positive)
     # How many users may be guessed: the rate at lambda = p_(J+1) grows with J.
-    while last - first > 1:
-        middle = (first + last) // 2
-        first, last = (middle, last) if _rate(positive[:middle], positive[middle]) <= information else (first, middle)
+    last = 1 + last_whole(lambda j: _rate(positive[:j], positive[j]) <= information, 0, len(positive))
     kept = positive[:last]
     floor = float(positive[last]) if last < len(positive) else 0.0
     if floor == 0 and _at_zero(kept) <= information:
         return min(float(kept.sum()), 1.0)
-    low, high = floor, float(kept[-1])
-    for _ in range(_HALVINGS // 2):
-        level = (low + high) / 2
-        low, high = (low, level) if level > 0 and _rate(kept, level) <= information else (level, high)
+    top = float(kept[-1])
+    low, _ = bisected(lambda level: not (level > 0 and _rate(kept, level) <= information), floor, top, _HALVINGS // 2)
     return min(low + float(np.sum(kept - low)), 1.0)
 
 

@@ -26,6 +26,7 @@ from discreet.core.checks import checked_whole
 from discreet.core.epsilons import EpsilonGroups, picked
 from discreet.core.exact import noise_weight
 from discreet.core.random import RandomSource, fresh_words
+from discreet.core.searching import bisected
 from discreet.errors import ParameterError
 from discreet.mechanisms.bits import GREATEST_DEPTH, PIECE_WORDS, PRECISION_BITS, PackedBitCodec
 from discreet.mechanisms.block_law import WeightedLaw, check_groups, group_counts
@@ -169,10 +170,8 @@ def best_odds(promises: EpsilonGroups) -> Fraction:
         steeper = fsum(share * b / (1 - r * b) for share, b in zip(shares, beta, strict=True))
         return 2 / (1 + r) - 1 / r + steeper / fsum(shares)
 
-    low, high = 0.0, min(1.0, 1 / max(beta))
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if middle * max(beta) < 1 and slope(middle) < 0 else (low, middle)
+    most = max(beta)
+    low, _ = bisected(lambda r: r * most < 1 and slope(r) < 0, 0.0, min(1.0, 1 / most), _BISECTIONS)
     step = Fraction(2) ** (_magnitude(Fraction(low)) + _ODDS_BITS)
     return Fraction(int(Fraction(low) * step), step)
 

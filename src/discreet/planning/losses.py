@@ -18,12 +18,12 @@ from discreet.accuracy.fisher import Instance
 from discreet.accuracy.optimum import lower_bound
 from discreet.arrays import FloatArray
 from discreet.core.checks import checked_n, checked_positive
+from discreet.core.searching import bisected, golden_section, last_whole
 from discreet.errors import ParameterError
 from discreet.mechanisms import given
 from discreet.mechanisms.law import BlockMechanism
 from discreet.planning.deviation import mean_absolute_deviation
 
-_GOLDEN = (sqrt(5) - 1) / 2
 _STEPS = 90
 _MOST_REPORTS = 1 << 53
 
@@ -162,11 +162,11 @@ def _equal_slopes(mass: float, constant: FloatArray, slope: FloatArray) -> Float
     Its terms are arcs of circles of radius R around B/2: all have one slope where p = B/2 - sigma R, or p = 0.
     """
     radius = np.sqrt(constant + slope**2 / 4)
-    low, high = -1.0, 1.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        more = float(np.maximum(slope / 2 - middle * radius, 0).sum()) > mass
-        low, high = (middle, high) if more else (low, middle)
+
+    def more(sigma: float) -> bool:
+        return float(np.maximum(slope / 2 - sigma * radius, 0).sum()) > mass
+
+    low, _ = bisected(more, -1.0, 1.0, _STEPS)
     shares: FloatArray = np.maximum(slope / 2 - low * radius, 0)
     return shares
 
@@ -361,18 +361,9 @@ def _first(error: Callable[[int], float], near: float, wanted: float) -> int:
     """
     if near >= _MOST_REPORTS or error(_MOST_REPORTS) > wanted:
         raise ParameterError(f"the error never falls to {wanted!r}: a part of it lasts, however many report.")
-    low, high = ceil(near) // 2 + 1, _MOST_REPORTS
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if error(middle) <= wanted else (middle + 1, high)
-    return low
+    return 1 + last_whole(lambda n: error(n) > wanted, ceil(near) // 2, _MOST_REPORTS, upper=True)
 
 
 def _top(function: Callable[[float], float]) -> float:
     """Return the maximizer of a concave function in 0..1 by golden section; an end if that is no worse."""
-    low, high = 0.0, 1.0
-    for _ in range(_STEPS):
-        step = _GOLDEN * (high - low)
-        left, right = high - step, low + step
-        low, high = (left, high) if function(left) < function(right) else (low, right)
-    return max((0.0, 1.0, (low + high) / 2), key=function)
+    return max((0.0, 1.0, sum(golden_section(function, 0.0, 1.0, _STEPS)) / 2), key=function)

@@ -9,6 +9,8 @@ from differences of lgamma(n), which at n = 10^6 cancel seven of its digits.
 
 from math import exp, expm1, lgamma, log, log1p, pi, sqrt
 
+from discreet.core.searching import bisected
+
 _STEPS = 60
 _SMALL, _TINY, _ENOUGH = 16, 1e-300, 5e-16
 # Of the Stirling series: 1/12, 1/360, ...; after the last term the error is below 1e-18 from 16 on.
@@ -28,13 +30,7 @@ def lower_bound(successes: int, trials: int, error: float) -> float:
     # By bisection on ln p: also where p is tiny the bound is as precise. At p = k/n the tail is about 1/2.
     most = log(successes / trials)
     least = most + log(error) / successes - 1.0
-    for _ in range(_STEPS):
-        middle = (least + most) / 2
-        if upper_tail(successes, trials, middle) <= error:
-            least = middle
-        else:
-            most = middle
-    return exp(least)
+    return exp(bisected(lambda log_p: upper_tail(successes, trials, log_p) <= error, least, most, _STEPS)[0])
 
 
 def upper_bound(successes: int, trials: int, error: float) -> float:
@@ -43,14 +39,8 @@ def upper_bound(successes: int, trials: int, error: float) -> float:
         return 1.0
     if 2 * successes > trials:
         return 1.0 - lower_bound(trials - successes, trials, error)
-    least, most = log(max(successes, 0.5) / trials), 0.0
-    for _ in range(_STEPS):
-        middle = (least + most) / 2
-        if _lower_tail(successes, trials, middle) <= error:
-            most = middle
-        else:
-            least = middle
-    return exp(most)
+    least = log(max(successes, 0.5) / trials)
+    return exp(bisected(lambda log_p: _lower_tail(successes, trials, log_p) > error, least, 0.0, _STEPS)[1])
 
 
 def upper_tail(k: int, n: int, log_p: float) -> float:

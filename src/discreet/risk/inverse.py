@@ -12,6 +12,7 @@ from typing import Any
 
 from discreet.core.checks import checked_between, checked_epsilon, checked_positive, checked_whole
 from discreet.core.domain import Domain
+from discreet.core.searching import bisected, last_whole
 from discreet.errors import ParameterError
 from discreet.mechanisms import LocalHashing, Mechanism
 from discreet.risk.bounds import Bounds, identification_bounds
@@ -23,7 +24,7 @@ LARGEST_EPSILON = 200.0
 _MOST_BUCKETS = (1 << 32) - 5
 _SMALLEST = 1e-6
 # To 9 digits of epsilon.
-_HALVINGS = 32
+_HALVINGS = 31
 _SLACK = 1e-12
 
 
@@ -175,18 +176,21 @@ def largest_epsilon(
     low, high = log(min(_SMALLEST, limit)), log(limit)
     found: Allowed | None = None
     risky = False
-    # The first attempt is at the smallest epsilon, the others halve what lies between.
-    middle = low
-    for _ in range(_HALVINGS):
-        made = _attempt(build, wanted, exp(middle))
+
+    def more(logarithm: float) -> bool:
+        nonlocal found, risky
+        made = _attempt(build, wanted, exp(logarithm))
         # What is too large an epsilon to be built, or too small, says on which side to go on.
-        if made is None:
-            low, high, risky = (middle, high, risky) if found is None else (low, middle, False)
-        elif made[0]:
-            low, found = middle, Allowed(made[1], made[2], limited=True)
-        else:
-            high, risky = middle, True
-        middle = (low + high) / 2
+        if made is not None and made[0]:
+            found = Allowed(made[1], made[2], limited=True)
+        elif made is not None or found is not None:
+            risky = made is not None
+            return False
+        return True
+
+    # The smallest epsilon is tried too.
+    if more(low):
+        bisected(more, low, high, _HALVINGS)
     return None if found is None else replace(found, limited=risky)
 
 
@@ -211,17 +215,14 @@ def largest_buckets(domain: Domain, epsilon: float, wanted: Wanted) -> Allowed |
         >>> largest_buckets(dc.Domain(range(100)), 2.0, Wanted(users=1000, error=0.995)).mechanism.g
         13
     """
-    low, high = 2, max(min(domain.size, wanted.users, _MOST_BUCKETS), 2)
-    found: Allowed | None = None
-    while low <= high:
-        g = (low + high) // 2
+
+    def hashing(g: int) -> Allowed:
         mechanism = LocalHashing(domain, epsilon, g=g)
-        bounds = wanted.bounds(mechanism)
-        if wanted.keeps(bounds):
-            low, found = g + 1, Allowed(mechanism, bounds, limited=True)
-        else:
-            high = g - 1
-    return found
+        return Allowed(mechanism, wanted.bounds(mechanism), limited=True)
+
+    most = max(min(domain.size, wanted.users, _MOST_BUCKETS), 2)
+    g = last_whole(lambda g: wanted.keeps(hashing(g).bounds), 1, most + 1)
+    return hashing(g) if g > 1 else None
 
 
 def _attempt(build: Callable[[float], Mechanism], wanted: Wanted, epsilon: float) -> tuple[bool, Any, Bounds] | None:

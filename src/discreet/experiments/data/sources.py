@@ -6,8 +6,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from discreet.core.checks import checked_choice
-from discreet.errors import DataError
+from discreet.errors import DataError, ParameterError
 from discreet.experiments.data import biometrics, censuses, places, trails
 from discreet.experiments.data.population import VARIABLE, Population, data_folder
 from discreet.experiments.data.shipped import shipped
@@ -73,7 +72,9 @@ def missing_files(name: str, folder: Path | None = None) -> list[str]:
 
 
 def _files(name: str) -> tuple[str, ...]:
-    return _LOADERS[checked_choice("data", name, NAMES)][0]
+    if name not in _LOADERS:
+        raise ParameterError(f"data sets are {', '.join(NAMES)}, got {name!r}.")
+    return _LOADERS[name][0]
 
 
 @lru_cache(maxsize=16)

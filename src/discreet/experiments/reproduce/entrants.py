@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
+from discreet.errors import ParameterError
 from discreet.mechanisms import BlockDesign, BlockMechanism, LocalHashing, RandomizedResponse, UnaryEncoding
 
 PLAIN, OPTIMIZED = ("RR", "RAPPOR"), ("uRR", "uRAP")
@@ -48,5 +48,6 @@ def make_mechanism(name: str, domain: Domain, epsilon: float, mass: float = 0.0)
     Raises:
         ParameterError: if there is no such mechanism.
     """
-    checked_choice("mechanism", name, NAMES)
+    if name not in _MAKERS:
+        raise ParameterError(f"mechanisms are {', '.join(NAMES)}, got {name!r}.")
     return _MAKERS[name](Domain(range(domain.size)) if name in PLAIN else domain, epsilon, mass)

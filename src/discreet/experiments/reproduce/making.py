@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.core.checks import checked_choice
 from discreet.errors import DataError, ParameterError
 from discreet.experiments.data import sources
 from discreet.experiments.data.dataset import Dataset
@@ -68,8 +67,8 @@ def at_hand(artefact: Artefact, workshop: Workshop) -> tuple[dict[str, Dataset],
         ParameterError: if a data set is asked for that the artefact has no use for.
     """
     listed = (*artefact.paper, *artefact.instead)
-    for name in workshop.names:
-        checked_choice("data", name, sources.NAMES)
+    if unknown := [name for name in workshop.names if name not in sources.NAMES]:
+        raise ParameterError(f"data sets are {', '.join(sources.NAMES)}, got {unknown[0]!r}.")
     wanted = [name for name in listed if not workshop.names or name in workshop.names]
     lacking = {name: files for name in wanted if (files := sources.missing_files(name, workshop.data))}
     found = {name: sources.load(name, workshop.data) for name in wanted if name not in lacking}

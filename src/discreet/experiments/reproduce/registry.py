@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from discreet.core.checks import checked_choice
+from discreet.errors import ParameterError
 from discreet.experiments.reproduce import claims, personal, risks, sweeps, worst
 from discreet.experiments.reproduce.artefact import Artefact, no_charts, nothing
 from discreet.experiments.reproduce.sweeps import LineUp
@@ -286,7 +286,9 @@ def artefact(name: str) -> Artefact:
     Raises:
         ParameterError: if there is none of that name.
     """
-    return ARTEFACTS[checked_choice("artefact", name, ARTEFACTS)]
+    if name not in ARTEFACTS:
+        raise ParameterError(f"artefacts are {', '.join(ARTEFACTS)}, got {name!r}.")
+    return ARTEFACTS[name]
 
 
 def family(name: str) -> list[Artefact]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from discreet.core.searching import bisected
 from discreet.experiments.reproduce.artefact import Settings
 from discreet.experiments.reproduce.cells import ATTACKED, BOUNDS, BUCKETS, MATCHERS, REPORTS, UTILITY, Cell
 from discreet.experiments.reproduce.identities import GLH, HALF, MAXIMUM, PARTIAL, RATED, RR, made
@@ -113,13 +114,13 @@ def largest_epsilon(users: int, values: int, *, by_paper: bool) -> float:
         values: |X|.
         by_paper: by Thm 11 and Cor. 8; else exactly.
     """
-    low, high = 1e-3, MOST_EPSILON
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        bounds = identification_bounds(made(RR, values, middle), users)
+
+    def keeps(epsilon: float) -> bool:
+        bounds = identification_bounds(made(RR, values, epsilon), users)
         error = bounds.error if not by_paper else 0.0 if bounds.paper_error is None else bounds.paper_error.value
-        low, high = (middle, high) if error >= BETA else (low, middle)
-    return round(low, 6) - 1e-6
+        return error >= BETA
+
+    return round(bisected(keeps, 1e-3, MOST_EPSILON, _HALVINGS)[0], 6) - 1e-6
 
 
 def plan_buckets(datasets: Mapping[str, Any], settings: Settings) -> list[Cell]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 
-from discreet.core.checks import checked_whole
+from discreet.errors import ParameterError
 from discreet.experiments.reproduce.cells import Cell, Row
 from discreet.experiments.reproduce.measuring import measure
 from discreet.io.replacing import replacing
@@ -39,7 +39,8 @@ def run_cells(
     Raises:
         ParameterError: if ``jobs`` is below 1.
     """
-    checked_whole("jobs", jobs)
+    if jobs < 1:
+        raise ParameterError(f"jobs must be at least 1, got jobs={jobs}.")
     store.mkdir(parents=True, exist_ok=True)
     keys = [cell.key for cell in cells]
     asked = dict(zip(keys, cells, strict=True))

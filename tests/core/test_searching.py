@@ -1,0 +1,129 @@
+"""Searches against readable ones: they find the place, ask at fixed places, and stop."""
+
+from fractions import Fraction
+from math import inf, nextafter, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from discreet.core.searching import bisected, bisected_each, golden_section, last_positive, last_whole
+
+UNIT = st.floats(0, 1)
+FINITE = st.floats(-1e300, 1e300)
+
+
+class Asked:
+    """A function that keeps where it was asked."""
+
+    def __init__(self, function: Any) -> None:
+        self.function, self.places = function, []
+
+    def __call__(self, place: Any) -> Any:
+        self.places.append(place)
+        return self.function(place)
+
+
+@given(low=FINITE, high=FINITE, border=FINITE)
+def test_bisection_ends_at_two_neighbours(low: float, high: float, border: float) -> None:
+    assume(low < border < high)
+    holds = Asked(lambda x: x <= border)
+    assert bisected(holds, low, high, 2100) == (border, nextafter(border, inf))
+    assert len(set(holds.places)) >= len(holds.places) - 1
+
+
+@given(low=UNIT, high=UNIT, border=st.floats(-0.5, 1.5), halvings=st.integers(0, 1100), strictly=st.booleans())
+def test_it_ends_where_all_halvings_end(low: float, high: float, border: float, halvings: int, strictly: bool) -> None:
+    """Stopping early changes nothing, wherever the condition stops to hold, an end included."""
+    assume(low <= high)
+    holds = (lambda x: x < border) if strictly else (lambda x: x <= border)
+    first, last = low, high
+    for _ in range(halvings):
+        middle = (first + last) / 2
+        if holds(middle):
+            first = middle
+        else:
+            last = middle
+    asked = Asked(holds)
+    assert bisected(asked, low, high, halvings) == (first, last)
+    # 53 bits of a number, the exponents above it, and what changes nothing.
+    assert len(asked.places) <= min(halvings, 53 + 1075 + 2)
+
+
+@given(border=UNIT, halvings=st.integers(0, 40))
+def test_each_halving_asks_once_in_the_middle(border: float, halvings: int) -> None:
+    holds = Asked(lambda x: x <= border)
+    low, high = bisected(holds, 0.0, 1.0, halvings)
+    exact = Fraction(0), Fraction(1)
+    for place in holds.places:
+        middle = sum(exact) / 2
+        assert Fraction(place) == middle
+        exact = (middle, exact[1]) if place <= border else (exact[0], middle)
+    assert len(holds.places) == halvings
+    assert (Fraction(low), Fraction(high)) == exact
+    assert exact[1] - exact[0] == Fraction(1, 1 << halvings)
+
+
+@pytest.mark.parametrize(("always", "wanted"), [(True, 1.0), (False, 0.0)])
+def test_bisection_where_nothing_changes(always: bool, wanted: float) -> None:
+    ends = bisected(lambda _: always, 0.0, 1.0, 2000)
+    assert wanted in ends
+    assert bisected(lambda _: always, 2.0, 2.0, 50) == (2.0, 2.0)
+
+
+@given(borders=st.lists(UNIT, min_size=1, max_size=20), halvings=st.integers(0, 50))
+def test_each_entry_is_bisected_like_one(borders: list[float], halvings: int) -> None:
+    border = np.array(borders)
+    found = bisected_each(lambda x: x <= border, np.zeros(len(border)), np.ones(len(border)), halvings)
+    for one, low, high in zip(borders, *found, strict=True):
+        assert (low, high) == bisected(lambda x, one=one: x <= one, 0.0, 1.0, halvings)  # type: ignore[misc]
+
+
+@given(low=st.integers(), size=st.integers(1, 10**30), place=st.integers(0, 10**30), upper=st.booleans())
+def test_the_last_integer_up_to_which_it_holds(low: int, size: int, place: int, upper: bool) -> None:
+    high, border = low + size, low + place
+    holds = Asked(lambda n: n <= border)
+    assert last_whole(holds, low, high, upper=upper) == min(border, high - 1)
+    assert all(low < n < high for n in holds.places)
+    assert len(holds.places) <= size.bit_length()
+
+
+def test_which_of_two_middles() -> None:
+    for upper, wanted in ((False, [1, 2]), (True, [2, 1])):
+        holds = Asked(lambda n, upper=upper: n < 2)
+        last_whole(holds, 0, 3, upper=upper)
+        assert holds.places == wanted[: len(holds.places)]
+        assert holds.places[0] == wanted[0]
+    assert last_whole(lambda _: pytest.fail("there is nothing between"), 4, 5) == 4
+    assert last_whole(lambda _: pytest.fail("there is nothing between"), 4, 3) == 4
+
+
+@given(root=UNIT)
+def test_where_a_falling_function_crosses_zero(root: float) -> None:
+    slope = Asked(lambda x: root - x)
+    found = last_positive(slope)
+    # The last number at which it is positive, or one so close to 0 that 200 halvings tell no difference.
+    assert found == pytest.approx(root, abs=2.0**-199, rel=2.0**-52)
+    assert 1.0 not in slope.places
+
+
+def test_crossings_at_the_ends() -> None:
+    assert last_positive(lambda _: -1.0) == 0.0
+    assert last_positive(lambda x: inf if x == 0 else -1.0) == 2.0**-200
+    # It is infinite where it is not to be asked.
+    assert last_positive(lambda x: 1 / (1 - x)) == nextafter(1, 0)
+
+
+@given(top=st.floats(-5, 5), width=st.floats(0.1, 10), steps=st.integers(0, 60))
+def test_golden_section_keeps_the_maximum_between(top: float, width: float, steps: int) -> None:
+    low, high = golden_section(lambda x: -abs(x - top) / width, -5.0, 5.0, steps)
+    assert low - 1e-12 <= top <= high + 1e-12
+    assert high - low == pytest.approx(10 * ((sqrt(5) - 1) / 2) ** steps, rel=1e-3, abs=1e-11)
+
+
+def test_golden_section_on_a_plain_and_at_an_end() -> None:
+    assert golden_section(lambda _: 0.0, 0.0, 1.0, 60)[0] == 0.0
+    assert golden_section(lambda x: x, 0.0, 1.0, 90)[1] == pytest.approx(1.0, abs=1e-15)
+    assert golden_section(lambda x: -x, 0.0, 1.0, 90)[0] == 0.0
