@@ -1,6 +1,6 @@
 """Mixtures of block sizes: probabilities, decoder and exact errors of the optimal mechanism.
 
-With probability t_k the size is k, whatever the value is *and whether or not its truth will be told*: drawing both from
+With probability t_k the size is k, whatever the value is *and whether the report is truth or noise*: drawing both from
 one random number would leave no finite epsilon. A sensitive value then sends a uniform k-subset that contains it with
 probability k e^eps / (k e^eps + v - k), else a uniform one that does not; another value sends a uniform k-subset with
 probability v / (k e^eps + v - k), else itself in clear.

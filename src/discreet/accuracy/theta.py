@@ -1,6 +1,6 @@
 """The optimal theta of unary encoding, in closed form.
 
-With theta the probability that one's own bit is set, tau = 1/(e^eps - 1) and a the sensitive mass,
+With theta the probability that the bit of the user's value is set, tau = 1/(e^eps - 1) and a the sensitive mass,
 
     n MSE + ||p||^2 = C / theta + B(a) / (1 - theta),   C = (1 + tau)(1 + v tau),
 
@@ -27,7 +27,7 @@ class Theta:
     """An optimal theta with the error that it gives.
 
     Attributes:
-        theta: the probability that one's own bit is set.
+        theta: the probability that the bit of the user's value is set.
         complement: 1 - theta, to its own last digit where theta is rounded to 1.
         sensitive_mass: the mass that it is best for.
         minimax: whether that mass is the worst one, rather than given.

@@ -9,7 +9,7 @@ def worst_distribution(loss: FloatArray) -> FloatArray:
     """Return the ``(|X|,)`` p of the simplex with the largest loss.p - ||p||^2: loss/2, projected onto it.
 
     Args:
-        loss: ``(|X|,)`` the summed mean square worth of a report on each value.
+        loss: ``(|X|,)`` summed mean square contributions of a report on each value.
     """
     ordered = np.sort(loss / 2)[::-1]
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)

@@ -42,8 +42,8 @@ class EpsilonGroups:
     """The groups of sensitive values and the epsilon_x of each group.
 
     Attributes:
-        epsilons: the different ones, ascending, in nats.
-        groups: ``(v,)`` which of them each sensitive value has; for a domain without any, one that stands for nobody.
+        epsilons: of the groups, ascending, in nats.
+        groups: ``(v,)`` the group of each sensitive value; ``(1,)`` zeros for a domain without sensitive values.
     """
 
     epsilons: tuple[float, ...]

@@ -4,9 +4,8 @@ A mechanism is handed a `RandomSource` and turns its words into coins by compari
 is an exact fraction. The secure source takes its key from the operating system; the seeded one, for simulation only,
 runs the very same path and marks what it makes.
 
-A source may be somebody else's, round a hardware generator for one. Words of another type than they should be make a
-device tell the truth, so every draw goes through `fresh_words`, and every source that is handed in through
-`checked_source`.
+Callers may pass sources of their own, such as one round a hardware generator. Words of a wrong type would make devices
+report the truth, so every draw goes through `fresh_words`, and every source from outside through `checked_source`.
 """
 
 import hashlib
@@ -79,9 +78,9 @@ if hasattr(os, "register_at_fork"):
 class SecureRandom:
     """A source of unpredictable words, with keys from the operating system.
 
-    Every thread has a stream of its own, and a process that was forked takes a new key before its first word: two
-    processes never share noise. A key serves 2^16 calls or 2^30 bytes and is then replaced, so that whoever reads the
-    memory later learns of no earlier noise but the last.
+    Every thread has a separate stream, and a forked process takes a new key before its first word, so that two
+    processes never share noise. A key serves 2^16 calls or 2^30 bytes and is then replaced, so that a later copy of the
+    memory reveals no noise but the latest.
 
     Example:
         >>> import discreet as dc

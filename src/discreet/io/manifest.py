@@ -1,7 +1,7 @@
 """Manifests of folders of reports: files, numbers of reports, digests of bytes.
 
-A manifest lies in its folder and is passed over there, as all names are that begin with an underscore. It says what no
-file can say of itself: that no file is missing, and none was cut where a line ends.
+A manifest lies in its folder, where readers of reports ignore it as every name with a leading underscore. It shows what
+files themselves cannot: that no file is missing, and that none was cut at the end of a line.
 """
 
 import json

@@ -35,11 +35,11 @@ class Part:
 
     Attributes:
         path: the file.
-        groups: which of its row groups or batches; empty for a file of lines.
-        rows: how many reports; None if nobody has counted them.
-        state: what the file was when it was looked at.
-        table: what it said of itself; None for a file of lines.
-        form: how it is to be read if another tool rewrote it.
+        groups: row groups or batches of the part; empty for a file of lines.
+        rows: number of reports; None if they are not counted yet.
+        state: identity and time of the file when it was inspected.
+        table: the inspected table; None for a file of lines.
+        form: the form of a file that another tool rewrote; None for discreet's own format.
     """
 
     path: Path

@@ -1,10 +1,10 @@
 """Files of reports that another tool rewrote: their remaining metadata, and what the caller vouches for.
 
-Such a file has lost the stamp that says its plan, or has other types or more columns than ours. Two things can stand
-for the stamp: a column ``plan`` that holds the plan's fingerprint in every row, and the caller's word (``trust_plan``).
-The word never overrules what a file says: a stamp or a row of another plan is refused. Columns that the plan's reports
-do not have are not read, and named. Whether reports are simulated is said by a stamp or by a column ``simulated``;
-where neither is, they count as real.
+Such a file has lost the stamp with the plan's fingerprint, or has other types or more columns than discreet writes. Two
+things can replace the stamp: a column ``plan`` with the fingerprint in every row, or the caller's word
+(``trust_plan``), which never overrules the file: a stamp or a row of another plan is refused. Columns that the plan's
+reports do not have are ignored with a warning that names them. A stamp or a column ``simulated`` marks simulated
+reports; without either, reports count as real.
 """
 
 import warnings
@@ -37,11 +37,11 @@ class Form:
     """The form of a file of reports that another tool rewrote.
 
     Attributes:
-        trusted: it does not say which plan its reports belong to: the caller does.
-        named: every row says it, in a column ``plan``.
-        simulated: whether its stamp says that its reports are simulated; None if it has no stamp.
-        marked: every row says it, in a column ``simulated``.
-        extra: names of what else it holds, which is not read.
+        trusted: whether the plan is the caller's word alone.
+        named: whether a column ``plan`` holds the fingerprint in every row.
+        simulated: whether the stamp marks reports as simulated; None without a stamp.
+        marked: whether a column ``simulated`` marks every row.
+        extra: names of further columns, which are not read.
     """
 
     trusted: bool
@@ -68,9 +68,9 @@ def form_of(mechanism: Mechanism, found: pa.Schema, *, trust_plan: bool = False)
     """Return the form of a rewritten table; None for discreet's own format.
 
     Raises:
-        DataError: if it does not say its plan and the caller does not either, if it is not as its stamp says and the
-            caller has not said that it may be rewritten, or if it cannot hold reports of this plan.
-        MismatchError: if its stamp is of another plan, whatever the caller says.
+        DataError: if neither the file nor the caller states the plan, if the table differs from its stamp without
+            ``trust_plan``, or if it cannot hold reports of this plan.
+        MismatchError: if the stamp is of another plan, also with ``trust_plan``.
     """
     simulated = None
     if is_stamped(found):

@@ -1,11 +1,10 @@
 """Seals: checksums of every stretch of a Parquet or Arrow file, just before its footer.
 
-A stretch is what is read at once: a row group, or a batch. Both formats say at their end where everything lies, so
-that bytes between the last stretch and the footer disturb no reader; and whoever writes the table anew does not carry
-them along, so that a seal never speaks of another file than its own. The seal is, in this order: JSON, filled up with
-spaces; its length and its CRC-32, 32 bits each, the lowest byte first; the 8 letters of `_MAGIC`. All checksums are the
-CRC-32 of zip, gzip and PNG: each single damaged run of up to 32 bits is noticed for sure, any other damage with
-probability 1 - 2^-32.
+A stretch is a unit of reading: a row group, or a batch. In both formats the footer holds all offsets, so that bytes
+between the last stretch and the footer disturb no reader; and a tool that rewrites the table drops them, so that a seal
+never belongs to another file than its own. The seal consists of JSON, filled up with spaces; its length and its CRC-32,
+32 bits each, the lowest byte first; and the 8 letters of `_MAGIC`. All checksums are the CRC-32 of zip, gzip and PNG,
+which detects every single damaged run of up to 32 bits, and any other damage with probability 1 - 2^-32.
 """
 
 import os

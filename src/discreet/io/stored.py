@@ -1,9 +1,9 @@
 """Parquet and Arrow files, read with checks for damage and change.
 
-A file is looked at first and read later, perhaps by another thread. What is read then has to be what was looked at: the
-same file, not written to since, with as many rows in every row group or batch as were promised, and with the bytes that
-its seal promises, if it has one (`discreet.io.seals`). Nothing is mapped into memory: who reads a mapped file that
-somebody else makes shorter is killed by the system.
+A file is inspected first and read later, perhaps by another thread. The read checks that it is the same file, unchanged
+since, with the announced number of rows in every row group or batch, and with the bytes of its seal, if it has one
+(`discreet.io.seals`). Files are not mapped into memory: the system kills a reader of a mapped file that another process
+truncates.
 """
 
 import stat

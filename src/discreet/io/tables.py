@@ -1,6 +1,6 @@
 """Tables of people's values in files: Parquet, Arrow, CSV or JSON lines.
 
-Who asks for columns says what they hold, and CSV is read as that; see `discreet.io.cells`.
+The caller states the types of the columns, and the cells of CSV are read in these types; see `discreet.io.cells`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,10 +1,10 @@
 """The capacity of truth or noise among n users: the exact PIE of one report, over all sources.
 
 I(U;Y) is convex in the law of the report given the user, so the worst users have one value each, and alpha_n is the
-largest Shannon capacity of the mechanism on a set S of at most n values. A value in clear tells more than any other
+largest Shannon capacity of the mechanism on a set S of at most n values. A value in clear leaks more than any other
 (its report can be turned into the report of any sensitive value), so S holds b = min(n, N) values in clear and
-a = min(n - b, v) sensitive ones. Let w be the weight of the latter, spread evenly, z = K/a the share of them in a
-noise block, E = e^eps, and t = 1 + (E - 1) w z. Then
+a = min(n - b, v) sensitive ones. Let w be the total weight of the latter, uniform, z = K/a their share in a noise
+block, E = e^eps, and t = 1 + (E - 1) w z. Then
 
     I(w) = (1 - s)(w pi E eps - E[t ln t]) + (1 - w) s (ln b - ln(1 - w)),
     I'(w)/s = ln(kappa/b) + ln(1 - w) - E*[ln t],   ln(kappa) = eps E/(E - 1),
@@ -61,7 +61,7 @@ def capacity(inputs: Inputs, hits: HitDistribution | None) -> float:
 
     Args:
         inputs: the numbers.
-        hits: the law of z for ``inputs.sensitive`` values; None if there are none of them.
+        hits: the hit distribution of ``inputs.sensitive`` values; None if there are none.
     """
     s, b = inputs.truth, inputs.clear
     if inputs.sensitive == 0 or hits is None:

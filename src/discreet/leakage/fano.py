@@ -108,13 +108,13 @@ def ldp_success(epsilon: float, guessed: float) -> float:
 
 
 def erased_success(told: float, reports: int, guessed: float, values: int) -> float:
-    """Return a bound on V_k after t reports, each of which tells its value with probability ``told``, else nothing.
+    """Return a bound on V_k after t reports, each of which reveals its value with probability ``told``, else nothing.
 
-    V <= E min(1, P d^B), B ~ Bin(t, told): after B told values there are at most d^B things to know. For one report it
-    is at least P + (1 - P) told, Doeblin's bound.
+    V <= E min(1, P d^B), B ~ Bin(t, told), since B values have at most d^B different outcomes. For one report the
+    smaller one of this and Doeblin's bound, P + (1 - P) told, is returned.
 
     Args:
-        told: 1 - delta, where delta is the sum over reports of the least probability that any value gives them; s.
+        told: 1 - delta, with Doeblin's delta, the sum over outputs of their least probability; s for truth or noise.
         reports: t.
         guessed: P_k.
         values: d.
@@ -144,7 +144,7 @@ def erased_information(eta: float, reports: int, users: int, values: int) -> flo
 
 
 def _heard(told: float, reports: int) -> tuple[FloatArray, FloatArray] | None:
-    """Return the distribution of B; None if every report tells its value."""
+    """Return the distribution of B; None if every report reveals its value."""
     if told >= 1:
         return None
     law = binomial(reports, Fraction(max(told, 0.0)))

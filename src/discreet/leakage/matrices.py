@@ -71,7 +71,7 @@ def capacity_of_users(matrix: FloatArray, users: int, eta: float) -> Interval:
     """Return certified bounds on the largest capacity of at most n of the inputs, in nats.
 
     That of all inputs where n reaches the rank of the matrix. Else every set of n is tried, if there are few; if there
-    are many, no more is certain than min(C, eta ln n), and no less than what the inputs tell that are best together.
+    are many, the upper bound is min(C, eta ln n), and the lower bound is the capacity of a greedy choice of inputs.
 
     Args:
         matrix: ``(|X|, |Y|)`` probabilities.

@@ -32,8 +32,8 @@ class People:
     Attributes:
         p: ``(|X|,)`` the distribution of their values.
         mass: p(X_S), the share of them whose value is sensitive.
-        source: ``"assumed"`` if nobody gave anything, ``"mass"`` if only the mass was given; p is then even inside each
-            class. ``"distribution"`` if p was given.
+        source: ``"assumed"`` for the default mass, ``"mass"`` for the caller's; p is then uniform inside each class.
+            ``"distribution"`` for the caller's p.
 
     Example:
         >>> domain = Domain(["clinic", "park", "mall"], sensitive=["clinic"])

@@ -1,14 +1,13 @@
 """Decomposition of one-sided LDP into ULDP and a map of the reports [ULDP, arXiv version, Prop. 13].
 
 Let Q_O be (X_S, eps)-OSLDP, Y_P the outputs that sensitive values can cause, and Q_max(y) the largest Q_O(y|x) over
-the sensitive x. A value that is not sensitive may cause y in Y_P more often than that; it does so as often as Q_max(y)
-allows and tells itself with the rest of its probability,
+the sensitive x. Q_U limits every output in Y_P to Q_max(y), and reports x in clear with the remaining probability a(x),
 
-    Q_U(y|x) = min(Q_O(y|x), Q_max(y)) for y in Y_P,   Q_U(x|x) = a(x), what is left over,
+    Q_U(y|x) = min(Q_O(y|x), Q_max(y)) for y in Y_P,   Q_U(x|x) = a(x),
 
-which is (X_S, Y_P, eps)-ULDP. Q_R then turns a value told in clear into what Q_O would have reported beyond the
-minimum: (Q_O(y|x) - min)/a(x) for y in Y_P, and Q_O(y|x)/a(x) elsewhere. So Q_O = Q_R after Q_U, and nothing is gained
-by giving up ULDP for OSLDP.
+which is (X_S, Y_P, eps)-ULDP. Q_R then maps a value in clear to the outputs beyond the minimum, with probabilities
+(Q_O(y|x) - min)/a(x) for y in Y_P, and Q_O(y|x)/a(x) elsewhere. So Q_O = Q_R after Q_U: OSLDP has no advantage over
+ULDP.
 """
 
 from dataclasses import dataclass

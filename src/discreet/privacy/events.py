@@ -167,8 +167,8 @@ def best_candidate(
     Args:
         chosen_on: samples by the code of their value; of two values at least.
         scored_on: other samples of the same values.
-        sensitive: ``(|X|,)`` booleans. A value that is not sensitive may be told in clear: for it, only what is
-            protected counts.
+        sensitive: ``(|X|,)`` booleans. A value that is not sensitive may go in clear: for it, only protected reports
+            count.
         promised: epsilon of each value, by its code; None if all have the same.
     """
     found = []

@@ -3,13 +3,13 @@
 The three notions [ULDP, Defs. 1 and 2; arXiv version, Def. 5 for the one-sided one], over the outputs that can occur:
 
 - LDP: no output is more than e^eps times likelier from one value than from another;
-- ULDP: that holds for every protected output, and every other output tells a single value, which is not sensitive;
+- ULDP: LDP holds for every protected output, and every other output has a single cause, a value that is not sensitive;
 - OSLDP (one-sided): no output is more than e^eps times likelier from a *sensitive* value than from any value.
 
 The one-sided notion has a finer form, with an epsilon_x for each sensitive value x (`one_sided`).
 
-Which outputs are protected is not a choice: one that a single value can cause has no finite ratio, and one that several
-values can cause does not tell which. So Y_P and Y_I are read off the matrix. An output that never occurs is in neither.
+The matrix determines Y_P and Y_I: an output with a single possible cause has no finite ratio, so it cannot be
+protected, and one with several possible causes is not invertible. An output that never occurs is in neither.
 """
 
 from dataclasses import dataclass
@@ -42,9 +42,9 @@ class Protection:
     Attributes:
         notion: the notion that was asked about.
         epsilon: the smallest epsilon for which it holds, in nats; infinite if there is none.
-        ratio: e^epsilon as an exact fraction; None if the matrix was given in floats, or if there is none.
-        protected: ``(|Y|,)`` Y_P, the outputs that the bound is about.
-        invertible: ``(|Y|,)`` Y_I, the outputs that tell a single value, which is not sensitive.
+        ratio: e^epsilon as an exact fraction; None for a matrix of floats, or if there is none.
+        protected: ``(|Y|,)`` Y_P, the outputs that the notion bounds.
+        invertible: ``(|Y|,)`` Y_I, the outputs with a single possible cause, a value that is not sensitive.
         blocking: the first output for which no epsilon suffices; None if there is none.
 
     Example:

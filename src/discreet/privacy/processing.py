@@ -1,8 +1,8 @@
 """Post-processing of reports.
 
-LDP and OSLDP survive any further map. ULDP says more, that an output is either protected or tells its value, and so
-needs a map that *preserves data types* [ULDP, on post-processing]: nothing invertible reaches what is protected, and
-whatever is invertible afterwards comes from exactly one output, which was invertible before.
+LDP and OSLDP survive any further map. Under ULDP each output is either protected or invertible, so the map must
+*preserve data types* [ULDP, on post-processing]: no invertible output is mapped to a protected one, and each invertible
+output of the map has exactly one origin, which was invertible too.
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class DataTypes:
     Attributes:
         preserved: whether it does.
         reason: why not, as half a sentence; None if it does.
-        protected: ``(|Z|,)`` Z_P, what protected outputs can become.
-        invertible: ``(|Z|,)`` Z_I, what only invertible outputs can become.
+        protected: ``(|Z|,)`` Z_P, the possible images of protected outputs.
+        invertible: ``(|Z|,)`` Z_I, the possible images of invertible outputs only.
 
     Example:
         >>> types = preserves_data_types([[0.5, 0.5], [0.0, 1.0]], np.array([True, False]))
@@ -76,7 +76,7 @@ def post_process(channel: Channel, processing: Any, *, notion: Notion = "ULDP") 
     Args:
         channel: Q0.
         processing: Q1, a `Channel` over the outputs or an ``(|Y|, |Z|)`` stochastic matrix.
-        notion: what is to be kept. LDP and OSLDP survive every map, ULDP those that preserve data types.
+        notion: to be preserved. LDP and OSLDP survive every map, ULDP those that preserve data types.
 
     Returns:
         Q1 after Q0, what is protected afterwards, and the epsilon of ``channel``.

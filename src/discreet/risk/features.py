@@ -1,6 +1,6 @@
 """Features of traces: keys of events and steps with their counts, a part of the users at a time.
 
-The probes come first, and their keys get numbers; of what is known of the users only that is kept which some probe has.
+Keys of probes are numbered first; keys of candidates that no probe has are dropped.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """The largest epsilon that keeps a wanted identification risk.
 
-That epsilon says how much *attribute* risk the wanted *identification* risk leaves room for, nothing more: it may be so
-large that values are told as they are. So a limit on epsilon belongs beside it, and both risks are returned.
+That epsilon is the *attribute* risk that the wanted *identification* risk permits; it may be so large that reports
+state values almost without noise. So a limit on epsilon belongs beside it, and both risks are returned.
 """
 
 from collections.abc import Callable

@@ -135,8 +135,8 @@ def visits(split: Split, *, zero: float = SMALLEST) -> Matcher:
 def smoothed(split: Split, *, share: float | None = None) -> Matcher:
     """Return the matcher by smoothed visits: sum_t ln((1 - lambda) pi(Y_t) / p(Y_t) + lambda), in nats.
 
-    p is how often anybody went there in training. So this is the likelihood of a trace if its user goes where she has
-    been with probability 1 - lambda and otherwise where anybody may go, over its likelihood if it is anybody's: for
+    p is the share of all training events at a place. So this is the likelihood ratio of a trace: its user repeats one
+    of her events with probability 1 - lambda, otherwise any user's, against a trace of random events of all users. For
     each trace the order of the users is that of the likelihood, and traces of rare and of popular places can be
     compared.
 

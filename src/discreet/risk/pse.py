@@ -8,13 +8,13 @@ any function L > 0 of a score,
 
 The first is the variational form of D(f_G || f_mix) [Donsker and Varadhan 1983], with f_mix the law of s_u(Y) for u
 drawn from the prior independently of Y; for a uniform prior f_mix = f_G / N + (1 - 1/N) f_I. The second is InfoNCE
-[van den Oord et al. 2018]: p_u L(s_u) / T is a guess of who it is, and no guess tells more than I(U;S). Both are taken
-with an L that was fitted to other probes (cross-fitting), so that they are at most I(U;S) in expectation however badly
-L fits, and both get an interval from the spread over probes. Users are shared out among the folds at random, so that
-those an L is judged on stand for all.
+[van den Oord et al. 2018]: p_u L(s_u) / T is an estimated posterior of the user, and its expected log-ratio to the
+prior is at most I(U;S). L is fitted to other probes (cross-fitting), so both are at most I(U;S) in expectation however
+badly L fits, and both have an interval from their variance over probes. Users are assigned to folds at random, so that
+those on whom an L is evaluated represent all.
 
 D(f_G || f_I), which [PIE, sec. 3] calls the PSE, is their limit for many users only, and exceeds I(U;S) for few: it is
-stated beside them under its own name.
+stated beside them under that name.
 """
 
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ class PSE:
 
     Attributes:
         certified: D(f_G || f_mix) by a cross-fitted L: a lower bound on the PIE.
-        info_nce: a larger one; None where the scores of a probe cannot be told from those of another.
+        info_nce: a larger lower bound; None where scores do not say which probe they belong to.
         paper: D(f_G || f_I), the figure of [PIE]; no bound. None if there was nothing to compute it from.
         users: N.
 

@@ -1,7 +1,7 @@
 """Samples of genuine and impostor scores: checked, sorted, or counted in bins.
 
-A score says how well a probe (what an adversary sees) matches a user of the gallery (what she knows of everybody); it
-is *genuine* if both are the same user's and an *impostor* score otherwise. Higher means more alike.
+A score measures the similarity of a probe and a candidate; it is *genuine* if the probe is the candidate's, and an
+*impostor* score otherwise. Higher means more alike.
 """
 
 from dataclasses import dataclass

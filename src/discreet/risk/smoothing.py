@@ -1,13 +1,13 @@
 """The choice of the smoothing share lambda, from training alone.
 
-If a user goes where she has been with probability 1 - lambda, and otherwise where anybody may go, each event x of what
-is known of user i can be foretold from all the others,
+A mixture model: with probability 1 - lambda a user repeats one of her events, otherwise any user's. Then the
+probability of event x in the training trace of user i, given all other events, is
 
     (1 - lambda) (c_i(x) - 1) / (N_i - 1)  +  lambda (C(x) - 1) / (N - 1),
 
-with c_i(x) of her N_i events and C(x) of everybody's N events at x. lambda is that of a small grid for which the sum of
-the logarithms of these is largest (leave-one-out likelihood). Events at places where nobody else, and she herself no
-other time, has been say nothing on lambda, and are left out of the sum.
+with c_i(x) of her N_i events and C(x) of all N events at x. lambda maximizes the sum of their logarithms (leave-one-out
+likelihood) over a small grid. An event whose place occurs only once has probability 0 for every lambda, and is left out
+of the sum.
 """
 
 import numpy as np

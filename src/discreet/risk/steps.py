@@ -1,8 +1,7 @@
 """Step functions of a score: estimates of the likelihood ratio of genuine and random pairs.
 
-What such a function L certifies does not rest on L being right, only on L not being fitted to the scores that it is
-then evaluated on. The best L is f_G / f_mix with f_mix = f_G / N + (1 - 1/N) f_I for N users, which is at most N, so no
-score can be worth more than log N.
+A certified bound holds for any L that was not fitted to the scores on which it is evaluated. The best L is f_G / f_mix
+with f_mix = f_G / N + (1 - 1/N) f_I for N users, which is at most N, so ln L is at most ln N.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Traces: the events of users in order of time, and splits into training and target.
 
-Users and events are kept as codes only; who and what they were, only the caller knows.
+Traces hold users and events as codes only; their names stay with the caller.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Traces:
         events: ``(m,)`` codes 0..d - 1, int32 if they were not coded before.
         event_count: d, how many different events there may be.
         times: ``(m,)`` numbers that do not fall within a user, in any unit; None if only the order is known.
-        left_out: how many rows of the table they were read from were left out, since something was missing in them.
+        left_out: number of rows of the source table left out for missing values.
 
     Example:
         >>> users = ["u1", "u2", "u1", "u2", "u1"]
