@@ -40,8 +40,7 @@ class TextNames:
         if not pa.types.is_dictionary(column.type):
             return self._number(column)
         entries, numbers = numbering.number_entries(np.asarray(column.indices), len(column.dictionary))
-        said: AnyArray = self._number(column.dictionary.take(pa.array(entries)).cast(pa.large_string()))[numbers]
-        return said
+        return self._number(column.dictionary.take(pa.array(entries)).cast(pa.large_string()))[numbers]
 
     def _number(self, column: Any) -> AnyArray:
         offsets, letters = _spelled(column)

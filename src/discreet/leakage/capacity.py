@@ -90,8 +90,7 @@ def _without_clear(inputs: Inputs, hits: HitDistribution) -> float:
 
 def _log_t(inputs: Inputs, hits: HitDistribution, rest: float) -> FloatArray:
     """Return ln t for w = 1 - e^rest."""
-    logs: FloatArray = np.log1p(-inputs.contrast * expm1(rest) * hits.shares)
-    return logs
+    return np.log1p(-inputs.contrast * expm1(rest) * hits.shares)
 
 
 def _gain(inputs: Inputs, hits: HitDistribution, rest: float) -> float:

@@ -76,8 +76,7 @@ def _largest(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray
 
 def _mixed(one: FloatArray, other: FloatArray, b: FloatArray) -> FloatArray:
     mixed = b * one + (1 - b) * other
-    found: FloatArray = np.where(mixed > 0, mixed, 1.0)
-    return found
+    return np.where(mixed > 0, mixed, 1.0)
 
 
 def _slope(one: FloatArray, other: FloatArray, both: FloatArray, b: FloatArray) -> FloatArray:

@@ -27,8 +27,7 @@ def excess(u: float | FloatArray) -> FloatArray:
     near = np.where(np.abs(u) < _SMALL, u, 0.0)
     for j in range(_TERMS, 1, -1):
         series = 1 / (j * (j - 1)) - near * series
-    found: FloatArray = np.where(np.abs(u) < _SMALL, near * near * series, direct)
-    return found
+    return np.where(np.abs(u) < _SMALL, near * near * series, direct)
 
 
 def shortfall(x: float) -> float:

@@ -114,8 +114,7 @@ def hits_of_subsets(size: int, count: int, m: FloatArray) -> FloatArray:
     small = _remainder(np.maximum(size - a, 1)) + _remainder(np.array(float(max(size - count, 1))))
     main += small - _remainder(np.array(float(size))) - _remainder(rest)
     main -= np.where(last, np.log(np.maximum(size - m + 1, 1)), 0.0)
-    found: FloatArray = np.where(m == 0, 0.0, np.where(left < 0, 1.0, -np.expm1(np.minimum(main, 0.0))))
-    return found
+    return np.where(m == 0, 0.0, np.where(left < 0, 1.0, -np.expm1(np.minimum(main, 0.0))))
 
 
 def _overlap(shares: FloatArray, probabilities: FloatArray, *, exact: bool = True) -> HitDistribution:
@@ -149,5 +148,4 @@ def _remainder(n: FloatArray) -> FloatArray:
     for coefficient in reversed(_STIRLING):
         series = coefficient + inverse * inverse * series
     table = _SMALL_REMAINDERS[np.minimum(n, _TABLE - 1).astype(np.int64)]
-    found: FloatArray = np.where(n < _TABLE, table, inverse * series)
-    return found
+    return np.where(n < _TABLE, table, inverse * series)

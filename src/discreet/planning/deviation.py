@@ -35,8 +35,7 @@ def mean_absolute_deviation(n: int, chance: Any) -> FloatArray:
     above = np.floor(n * chance) + 1
     possible = (chance > 0) & (above <= n)
     m, k = np.where(possible, chance, 0.5), np.where(possible, above, n)
-    deviation: FloatArray = np.where(possible, 2 * k * (1 - m) * _probability(n, k, m), 0.0)
-    return deviation
+    return np.where(possible, 2 * k * (1 - m) * _probability(n, k, m), 0.0)
 
 
 def _probability(n: int, k: FloatArray, m: FloatArray) -> FloatArray:
@@ -48,8 +47,7 @@ def _probability(n: int, k: FloatArray, m: FloatArray) -> FloatArray:
     lower = some * np.log1p(-np.minimum(beyond / (n * (1 - m)), 0.75)) + beyond
     series = _remainder(np.array(float(n))) - _remainder(k) - _remainder(some)
     inner = np.exp(series - upper - lower) * np.sqrt(n / (2 * pi * k * some))
-    probability: FloatArray = np.where(rest > 0, inner, m**n)
-    return probability
+    return np.where(rest > 0, inner, m**n)
 
 
 def _remainder(k: FloatArray) -> FloatArray:
@@ -57,5 +55,4 @@ def _remainder(k: FloatArray) -> FloatArray:
     large = np.maximum(k, _SMALL)
     inverse = 1 / large**2
     series = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse * (1 / 1680 - inverse / 1188)))) / large
-    remainder: FloatArray = np.where(k < _SMALL, _REMAINDERS[np.minimum(k, _SMALL - 1).astype(np.int64)], series)
-    return remainder
+    return np.where(k < _SMALL, _REMAINDERS[np.minimum(k, _SMALL - 1).astype(np.int64)], series)

@@ -167,8 +167,7 @@ def _equal_slopes(mass: float, constant: FloatArray, slope: FloatArray) -> Float
         return float(np.maximum(slope / 2 - sigma * radius, 0).sum()) > mass
 
     low, _ = bisected(more, -1.0, 1.0, _STEPS)
-    shares: FloatArray = np.maximum(slope / 2 - low * radius, 0)
-    return shares
+    return np.maximum(slope / 2 - low * radius, 0)
 
 
 def paper_worst_l1_rr(size: int, total: int, epsilon: float, n: int) -> WorstLoss:

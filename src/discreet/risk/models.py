@@ -196,8 +196,7 @@ def rule_of_smoothed(visited: Visited, share: float | None = None) -> Rule:
 
     def known(part: Traces, rows: KeyCounts) -> IntArray:
         ratio = _shares(part, rows) / popularity[rows.keys]
-        weights: IntArray = np.rint(np.log1p((1 - chosen) / chosen * ratio) / UNIT).astype(np.int64)
-        return weights
+        return np.rint(np.log1p((1 - chosen) / chosen * ratio) / UNIT).astype(np.int64)
 
     return Rule(_counts, known, int(_rounded_logs(np.array([chosen]))[0]), UNIT)
 
@@ -257,8 +256,7 @@ def _visit_weights(training: Traces, known: KeyCounts, floor: int) -> IntArray:
 
 
 def _shares(training: Traces, known: KeyCounts) -> FloatArray:
-    shares: FloatArray = known.counts / np.repeat(training.lengths, np.diff(known.offsets))
-    return shares
+    return known.counts / np.repeat(training.lengths, np.diff(known.offsets))
 
 
 def _counts(rows: KeyCounts) -> AnyArray:
@@ -279,5 +277,4 @@ def _similarity(weigh: Callable[[KeyCounts], FloatArray]) -> Rule:
 
 
 def _rounded_logs(probabilities: FloatArray) -> IntArray:
-    rounded: IntArray = np.rint(np.log(probabilities) / UNIT).astype(np.int64)
-    return rounded
+    return np.rint(np.log(probabilities) / UNIT).astype(np.int64)

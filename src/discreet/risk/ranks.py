@@ -80,8 +80,7 @@ def _edges(users: int) -> IntArray:
 def _covered(above: IntArray, same: IntArray, edges: IntArray) -> FloatArray:
     """Return ``(n, b)`` probabilities of the cells for a rank that is uniform from above + 1 to above + same."""
     reached = np.clip((edges[None, :] - above[:, None]) / same[:, None], 0.0, 1.0)
-    cells: FloatArray = np.diff(reached, axis=1)
-    return cells
+    return np.diff(reached, axis=1)
 
 
 def _log_ratio(counts: FloatArray, edges: IntArray, users: int) -> FloatArray:

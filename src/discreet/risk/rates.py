@@ -166,8 +166,7 @@ def success(greater: IntArray, ties: IntArray, k: int) -> FloatArray:
         >>> success(np.array([0, 0, 3]), np.array([1, 2, 1]), k=1).tolist()
         [1.0, 0.5, 0.0]
     """
-    found: FloatArray = np.clip((k - greater) / ties, 0.0, 1.0)
-    return found
+    return np.clip((k - greater) / ties, 0.0, 1.0)
 
 
 def _spread(worst: int) -> list[int]:

@@ -94,8 +94,7 @@ class Scores:
             raise DataError("these scores were not compared candidate by candidate, so there are no ranks.")
         if not self.probes:
             raise DataError("there is no probe, so nobody can be found.")
-        hits: FloatArray = np.clip((k - self.greater) / self.ties, 0.0, 1.0)
-        return hits
+        return np.clip((k - self.greater) / self.ties, 0.0, 1.0)
 
     def success(self, k: int = 1) -> float:
         """Return the share of probes whose own user is among the k best, as `hits`; k = 1 is identification."""
@@ -223,8 +222,7 @@ def binned(scores: AnyArray, thresholds: AnyArray) -> IntArray:
 def binned_weights(scores: AnyArray, weights: FloatArray, thresholds: AnyArray) -> FloatArray:
     """Return ``(k + 1,)`` sums of weights of scores below the first threshold, from it on and below the second, ..."""
     places = np.searchsorted(thresholds, scores, "right")
-    sums: FloatArray = np.bincount(places, weights=weights, minlength=len(thresholds) + 1).astype(np.float64)
-    return sums
+    return np.bincount(places, weights=weights, minlength=len(thresholds) + 1).astype(np.float64)
 
 
 def folded(counts: IntArray) -> tuple[IntArray, IntArray]:

@@ -85,8 +85,7 @@ class Traces:
     @property
     def lengths(self) -> IntArray:
         """``(n,)`` numbers of events of the users."""
-        lengths: IntArray = np.diff(self.offsets)
-        return lengths
+        return np.diff(self.offsets)
 
     @classmethod
     def of(cls, users: Any, events: Any, times: Any = None, *, domain: Domain | None = None) -> Self:

@@ -68,8 +68,7 @@ def variational(fold: Fold) -> FloatArray:
 def contrastive(fold: Fold) -> FloatArray:
     """Return values, one per probe, whose mean is InfoNCE, in nats."""
     logs, totals, _ = fold
-    found: FloatArray = logs - np.log(totals)
-    return found
+    return logs - np.log(totals)
 
 
 def _error(values: FloatArray, shares: FloatArray) -> float:

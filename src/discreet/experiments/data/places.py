@@ -141,8 +141,7 @@ def _read_tabs(path: Path, names: list[str], among: Any = None) -> Any:
             batch if among is None else batch.filter(pc.is_in(batch["place"], value_set=among.combine_chunks()))
             for batch in reader
         ]
-        found: Any = pa.Table.from_batches(kept, schema=reader.schema)
-        return found
+        return pa.Table.from_batches(kept, schema=reader.schema)
 
 
 def _numbers(table: Any, name: str, path: Path) -> AnyArray:

@@ -71,8 +71,7 @@ class Population:
     @property
     def truth(self) -> FloatArray:
         """``(|X|,)`` the distribution of all people."""
-        shares: FloatArray = self.counts / self.people
-        return shares
+        return self.counts / self.people
 
     @property
     def facts(self) -> str:

@@ -210,8 +210,7 @@ def hashing_loss(p: FloatArray, n: int, g: int, epsilon: float) -> FloatArray:
     e = exp(epsilon)
     constant = (g + e - 1) ** 2 / (n * (e - 1) ** 2 * (g - 1))
     slope = (g * g - 2 * g - e + 1) / (n * (e - 1) * (g - 1))
-    loss: FloatArray = constant + p * slope
-    return loss
+    return constant + p * slope
 
 
 def _source(cell: Cell, run: int) -> SeededRandom:
