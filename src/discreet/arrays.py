@@ -1,4 +1,4 @@
-"""Names for the array types that the whole package speaks in."""
+"""Array types of the whole package, and read-only arrays."""
 
 from typing import Any, TypeAlias
 
@@ -20,7 +20,7 @@ AnyArray: TypeAlias = NDArray[Any]
 
 
 def sealed(array: AnyArray) -> AnyArray:
-    """Return ``array``, which the caller made and nobody else holds, so that nobody can write to it any more."""
+    """Return an array that nobody else holds, made read-only."""
     owner: AnyArray | None = array
     while owner is not None:
         owner.flags.writeable = False
@@ -29,7 +29,7 @@ def sealed(array: AnyArray) -> AnyArray:
 
 
 def frozen(array: AnyArray) -> AnyArray:
-    """Return a view of ``array`` through which nobody can write."""
+    """Return a read-only view of an array."""
     view = array.view()
     view.setflags(write=False)
     return view

@@ -1,4 +1,4 @@
-"""What can go wrong, by whose doing: every error discreet raises on purpose is one of these.
+"""Errors and warnings that discreet raises on purpose.
 
 Messages quote parameters and positions, never a person's value.
 """
@@ -21,7 +21,7 @@ class MismatchError(DataError):
 
 
 class SecretError(DiscreetError, TypeError):
-    """What must not leave its device was to be copied, changed or written down."""
+    """A secret was to be copied, changed or written down outside its device."""
 
 
 class OutputExistsError(DiscreetError, FileExistsError):
@@ -33,8 +33,8 @@ class MissingExtraError(DiscreetError, ImportError):
 
 
 class RewrittenFileWarning(UserWarning):
-    """What a file of reports no longer says, because another tool rewrote it, is taken on the caller's word."""
+    """A file that another tool rewrote lacks metadata, which the caller vouches for."""
 
 
 class EngineError(DiscreetError, RuntimeError):
-    """What was to go through the reports is not there, or broke down."""
+    """An engine is not available, or broke down."""

@@ -1,1 +1,1 @@
-"""What an estimate draws of itself: columns in, an Altair chart out; no nouns."""
+"""Charts of estimates: columns in, an Altair chart out; no classes of core."""

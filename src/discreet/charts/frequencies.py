@@ -1,4 +1,4 @@
-"""Estimated frequencies with their intervals, and true ones where they are known."""
+"""Charts of estimated frequencies with their intervals, and of true ones where they are known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _ROW_HEIGHT = 15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """What one chart of frequencies shows.
+    """The content of one chart of frequencies.
 
     Attributes:
         title: above the chart.
@@ -71,7 +71,7 @@ class Panel:
 
 @self_contained
 def frequency_chart(panel: Panel, *, width: int = 520, end: float | None = None, names: bool = True) -> Any:
-    """Draw one row per value: estimate, its interval if there is one, and the truth where it is known.
+    """Return a chart with a row per value: estimate, interval, and the truth where it is known.
 
     Args:
         panel: what to draw.

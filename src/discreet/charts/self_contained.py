@@ -1,4 +1,4 @@
-"""How charts are shown and kept: always whole, so that nobody's machine asks another one for a script.
+"""Self-contained charts: shown and saved whole, so that no viewer loads a script from elsewhere.
 
 Altair's own way in a notebook, and in an HTML file, is a script that loads three others from a public host: a picture
 then fails where there is no network, and tells that host who looks at it. Ours are static pictures in a notebook, and
@@ -21,7 +21,7 @@ _Arguments = ParamSpec("_Arguments")
 
 
 def self_contained(draw: Callable[_Arguments, Any]) -> Callable[_Arguments, Any]:
-    """Decorate a function that draws a chart: the chart loads nothing, wherever it is shown or kept."""
+    """Return a decorator of chart functions, whose charts load nothing when they are shown or saved."""
 
     @wraps(draw)
     def drawn(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> Any:

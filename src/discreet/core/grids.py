@@ -38,7 +38,7 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return self.rows * self.cols
 
     def encode(self, values: Any) -> IntArray:

@@ -20,7 +20,7 @@ class Product:
 
     @property
     def size(self) -> int:
-        """How many combinations there are."""
+        """Number of combinations."""
         return prod(space.size for space in self.attributes.values())
 
     def encode(self, values: Any) -> IntArray:

@@ -1,6 +1,6 @@
 """Reports as Arrow tables: schema, stamp and checks.
 
-A column per part of a report: ``clear`` (the code of a value told in clear) and the block law's own; a plain number is
+A column per part of a report: ``clear`` (the code of a value in clear) and the block law's own; a plain number is
 an unsigned integer, a string of bits a fixed-size binary, a list of members a fixed-size list. Absent parts are null.
 The schema's metadata carries, under ``discreet``, the format's version, the plan's fingerprint and whether the reports
 are simulated.

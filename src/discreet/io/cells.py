@@ -25,7 +25,7 @@ from discreet.errors import DataError
 # What the CSV reader of Arrow takes for a missing number, and three more: Python's, pandas' and MySQL's.
 _NUMBERS_AWAY = "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|N/A|NA|NULL|NaN|n/a|nan|null"
 SPELLINGS = frozenset(["", *_NUMBERS_AWAY.split("|"), "None", "<NA>", "\\N"])
-"""What stands for a missing cell of a text file, unless it is a label."""
+"""Spellings of a missing cell in a text file, unless they are labels."""
 
 _SHORT_INTEGER = r"^[+-]?[0-9]{1,18}(\.0*)?$"
 _INTEGER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?", re.ASCII)

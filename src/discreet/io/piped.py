@@ -34,7 +34,7 @@ class Piped:
 
 
 Source: TypeAlias = Path | Piped
-"""Where a table is: in a file, or on standard input."""
+"""A source of a table: a file, or standard input."""
 
 
 def piped_table() -> Piped:

@@ -8,7 +8,7 @@ SAME = 1 + 1e-9
 """Errors whose ratio is below this are the same but for rounding."""
 
 WITHIN = 0.05
-"""How much more error than the least, as a share of it, a smaller report may cost where nothing else is said."""
+"""The default of ``within``: the additional error, as a share of the least, that a smaller report may cost."""
 
 _BETTER = 0.9
 

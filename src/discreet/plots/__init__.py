@@ -1,1 +1,1 @@
-"""Every other picture: curves, bars, maps, comparisons, DET and rank curves."""
+"""Plots: curves, bars, maps, comparisons, DET and rank curves."""

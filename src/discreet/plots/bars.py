@@ -1,4 +1,4 @@
-"""Bars side by side: a few kinds of a number for each of several names."""
+"""Bar charts: several kinds of numbers for each of several names."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _COLOURS = ("#1d4ed8", "#c2410c", "#15803d", "#7c3aed")
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """What one figure shows.
+    """The content of one bar chart.
 
     Attributes:
         title: above the figure.
@@ -33,7 +33,7 @@ class Bars:
 
 @self_contained
 def bar_chart(bars: Bars, *, width: int = 480) -> Any:
-    """Draw a figure.
+    """Return a bar chart.
 
     Returns:
         an Altair chart.

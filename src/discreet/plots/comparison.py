@@ -1,4 +1,4 @@
-"""Estimates of the same values side by side."""
+"""Comparison charts: estimates of the same values side by side."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from discreet.extras import optional
 
 @self_contained
 def comparison_chart(rows: Sequence[Sequence[Panel]], *, title: str, subtitle: Sequence[str] = ()) -> Any:
-    """Draw panels side by side, each row of panels over one and the same values and axis."""
+    """Return panels side by side, each row over the same values and axis."""
     alt = optional("altair")
     drawn = []
     for panels in rows:

@@ -1,4 +1,4 @@
-"""Losses against epsilon, or against a size, on logarithmic axes: panels side by side, one line per mechanism."""
+"""Curves of losses against epsilon, or against a size, on logarithmic axes: a panel per loss, a line per mechanism."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _BASELINE, _BOUND = "#111827", "#6b7280"
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """What one figure shows.
+    """The content of one figure of curves.
 
     Attributes:
         title: above the figure.
@@ -49,14 +49,14 @@ class Curves:
 
     @property
     def scale(self) -> dict[str, Any]:
-        """The scale of the vertical axis."""
+        """Scale of the vertical axis."""
         if self.even:
             return {"domain": [0.0, 1.0], "nice": False}
         return {"type": "log", "domain": list(self.span), "clamp": True, "nice": False}
 
     @property
     def span(self) -> tuple[float, float]:
-        """Lowest and highest number on the vertical axis."""
+        """Least and largest number on the vertical axis."""
         drawn = [value for point in self.points for value in (point["y"], point["high"]) if value > 0]
         drawn += [value for value in self.baselines.values() if value]
         return min(drawn) / 1.3, max(drawn) * 1.3
@@ -64,7 +64,7 @@ class Curves:
 
 @self_contained
 def curve_chart(curves: Curves, *, width: int = 250, height: int = 230) -> Any:
-    """Draw a figure.
+    """Return a figure of curves.
 
     Returns:
         an Altair chart.

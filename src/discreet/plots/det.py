@@ -22,7 +22,7 @@ _CHANCE = "guessing"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DetLine:
-    """One curve.
+    """The line of one DET curve.
 
     Attributes:
         name: in the legend.
@@ -39,7 +39,7 @@ class DetLine:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankLines:
-    """One curve with its interval.
+    """The line of one rank curve, with its interval.
 
     Attributes:
         name: in the legend.
@@ -57,7 +57,7 @@ def deviate(rate: float) -> float:
 
 @self_contained
 def det_chart(lines: Sequence[DetLine], *, title: str = "Detection error trade-off") -> Any:
-    """Draw false rejection against false acceptance.
+    """Return a chart of false rejection against false acceptance.
 
     Args:
         lines: at least one; of each is drawn what lies strictly between the rates 0 and 1, which have no deviate.
@@ -91,7 +91,7 @@ def det_chart(lines: Sequence[DetLine], *, title: str = "Detection error trade-o
 
 
 def _records(line: DetLine) -> list[dict[str, Any]]:
-    """Return the curve's corners, thinned to what can be told apart."""
+    """Return the corners of a curve, thinned to visible distances."""
     inside = np.flatnonzero((line.far > 0) & (line.far < 1) & (line.frr > 0) & (line.frr < 1))
     if not len(inside):
         # Nothing but corners, which lie at the ends of the axes.
@@ -112,7 +112,7 @@ def _records(line: DetLine) -> list[dict[str, Any]]:
 
 
 def _domain(drawn: Sequence[float]) -> list[float]:
-    """Return the ends of an axis: ticks around what is drawn, at least from 1% to 60%."""
+    """Return the ends of an axis: ticks around the lines, at least from 1% to 60%."""
     low, high = min([*drawn, deviate(0.01)]), max([*drawn, deviate(0.6)])
     below = [deviate(tick) for tick in _TICKS if deviate(tick) <= low]
     above = [deviate(tick) for tick in _TICKS if deviate(tick) >= high]
@@ -140,7 +140,7 @@ def _colour(alt: Any, names: Sequence[str]) -> Any:
 
 @self_contained
 def rank_chart(lines: Sequence[RankLines], *, users: int | None = None, title: str = "Among the k best") -> Any:
-    """Draw the probability that the right user is among the k best, against k.
+    """Return a chart of the probability that the right user is among the k best, against k.
 
     Args:
         lines: at least one.

@@ -1,4 +1,4 @@
-"""Errors against what one chooses: a line per mechanism and the bound that none can pass, both axes logarithmic."""
+"""Curves of errors against a choice, with the lower bound, both axes logarithmic."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LossPanel:
-    """What one chart of errors shows.
+    """The content of one chart of errors.
 
     Attributes:
         title: above the chart.
@@ -40,7 +40,7 @@ class LossPanel:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What stands above all charts.
+    """The heading above all charts.
 
     Attributes:
         title: in large letters.
@@ -53,7 +53,7 @@ class Heading:
 
 @self_contained
 def loss_chart(panels: Sequence[tuple[LossPanel, str]], *, y_title: str, bound: str, heading: Heading) -> Any:
-    """Draw panels side by side with one legend.
+    """Return panels side by side with one legend.
 
     Args:
         panels: what to draw, each with the title of its x axis: what is chosen, with its unit.
@@ -76,7 +76,7 @@ def loss_chart(panels: Sequence[tuple[LossPanel, str]], *, y_title: str, bound: 
 
 @dataclass(frozen=True, slots=True)
 class _Styles:
-    """What tells the lines apart: where some lie on each other, the wider one is seen on both sides.
+    """The styles of lines: where some coincide, the wider one shows on both sides.
 
     Attributes:
         channels: colour and dash, with one legend.

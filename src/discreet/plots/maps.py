@@ -13,7 +13,7 @@ _SIDE = 300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Map:
-    """What one map shows.
+    """The content of one map.
 
     Attributes:
         title: above it.
@@ -34,7 +34,7 @@ class Map:
 
 @self_contained
 def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
-    """Draw maps, so many in a row, all in one scale of colours; north is up.
+    """Return maps in rows, with one scale of colours; north is up.
 
     Returns:
         an Altair chart.

@@ -1,4 +1,4 @@
-"""How a chart is written to a file, and whether one can be drawn at all."""
+"""Pictures: files of charts, and whether charts can be drawn here."""
 
 from pathlib import Path
 from typing import Any
@@ -7,14 +7,14 @@ from discreet.extras import optional
 
 
 def picture_options(path: Path) -> dict[str, Any]:
-    """Return what saving a chart to a file of this kind needs."""
+    """Return the options for saving a chart to a file of this kind."""
     kind = path.suffix.lower().removeprefix(".")
     options: dict[str, dict[str, Any]] = {"html": {"inline": True}, "png": {"ppi": 144}}
     return {"format": kind, **options.get(kind, {})}
 
 
 def check_drawing() -> None:
-    """Refuse to draw where that cannot be done.
+    """Refuse to draw without the extra ``plot``.
 
     Raises:
         MissingExtraError: if the ``plot`` extra is not installed.

@@ -19,7 +19,7 @@ from discreet.risk.bounds import Bounds, identification_bounds
 from discreet.risk.users import Users
 
 LARGEST_EPSILON = 200.0
-"""What stands for no limit on epsilon, in nats: no mechanism takes more."""
+"""The limit on epsilon in place of none, in nats: no mechanism accepts more."""
 
 _MOST_BUCKETS = (1 << 32) - 5
 _SMALLEST = 1e-6

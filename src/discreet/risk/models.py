@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.kernels.traces.matching import Problem
 
 SMALLEST = 1e-8
-"""What a probability of 0 becomes [PIE, section 5]."""
+"""The replacement of probabilities of 0 [PIE, section 5]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

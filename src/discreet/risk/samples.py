@@ -235,7 +235,7 @@ class ScoreCounts:
 
     @property
     def overlap(self) -> Overlap:
-        """Where the genuine scores lie among the impostor scores, as far as the bins tell: at the upper end."""
+        """The position of the genuine scores among the impostor scores, by the bins at the upper end."""
         seen = np.flatnonzero(self.impostors)
         last = int(seen[-1]) if len(seen) else -1
         return Overlap(not len(seen), float(self.genuine[last + 1 :].sum()) / self.n)

@@ -1,4 +1,4 @@
-"""The same tallies and estimates on a Spark cluster, to the last digit; needs the extra ``spark`` and Java.
+"""The Spark engine: the same tallies and estimates on a cluster, to the last digit; needs the extra ``spark`` and Java.
 
 Executors need discreet installed, of the same version.
 """

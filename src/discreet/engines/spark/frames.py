@@ -21,7 +21,7 @@ _OURS = "belongs"
 
 
 def spark_type(column: Column) -> pa.DataType:
-    """Return the type of a column in Spark, which knows no unsigned numbers and no bytes of one length."""
+    """Return the type of a column in Spark, which has no unsigned integers and no bytes of fixed length."""
     if is_bits(column):
         return pa.binary()
     number = pa.int32() if np.dtype(column.dtype).itemsize < np.dtype(np.int32).itemsize else pa.int64()
@@ -29,7 +29,7 @@ def spark_type(column: Column) -> pa.DataType:
 
 
 def prepared(frame: Any, mechanism: Mechanism) -> Any:
-    """Return what tasks have to see of a frame of reports; whose plan a row belongs to is asked before they see it.
+    """Return the columns of a frame of reports that tasks read; the plan of every row is checked before.
 
     Raises:
         DataError: if a column is missing or of another kind.
@@ -50,7 +50,7 @@ def prepared(frame: Any, mechanism: Mechanism) -> Any:
 
 
 def reports_in(batch: pa.RecordBatch, mechanism: Mechanism) -> tuple[Reports, dict[str, int]]:
-    """Return the reports of a batch of a `prepared` frame, and how many rows are left out for each reason.
+    """Return the reports of a batch of a `prepared` frame, and the number of rows left out by reason.
 
     Raises:
         MismatchError: if a row belongs to another plan.

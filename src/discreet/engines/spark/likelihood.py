@@ -1,4 +1,4 @@
-"""What a likelihood reads of reports on a cluster: blocks that executors keep, and sums over them.
+"""Evidence on a cluster: blocks that executors hold, and sums over their rows.
 
 The blocks of some thousand reports, laid out as the law's matrix reads them, are a row of a frame that Spark keeps.
 Nothing as long as the reports ever leaves the executors, and nothing is kept of a report between jobs: every job starts
@@ -42,7 +42,7 @@ _SUMS = 2
 def gather(
     frame: Any, mechanism: Mechanism, *, bad_share: float = 0.0, progress: Progress | None = None
 ) -> tuple[Observed, Mapping[str, int]]:
-    """Go through a frame of reports once, and let the executors keep what a likelihood reads of them.
+    """Return the evidence in a frame of reports, in one pass; executors hold the blocks.
 
     Args:
         frame: the reports; see `discreet.engines.spark.tally`.
@@ -76,7 +76,7 @@ def gather_files(
     manifest: bool = False,
     progress: Progress | None = None,
 ) -> tuple[Tally | Observed, Mapping[str, int]]:
-    """Go through files of reports once; as `gather`, from files as for `tally_files`.
+    """Return the evidence in files of reports, in one pass; as `gather`, from files as for `tally_files`.
 
     Returns:
         As `gather`; if there are tallies alone, their sum.
@@ -98,7 +98,7 @@ def gather_files(
 
 
 def _kept(spark: Any, source: Source, fold: TallyFold, progress: Progress | None) -> tuple[Counted, Observed]:
-    """Work the source out once: rows of the tally, and rows of blocks, which Spark keeps."""
+    """Return the rows of the tally, and the rows of blocks that Spark holds, both computed once."""
     from pyspark.sql import functions as sql
 
     mechanism: Any = fold.mechanism
@@ -132,19 +132,19 @@ _BLOCKS = "blocks"
 
 @dataclass(frozen=True, slots=True)
 class RemoteExtent:
-    """How large the matrix is whose rows executors keep; see `Extent`."""
+    """The size of the matrix whose rows executors hold; see `Extent`."""
 
     rows: int
     size: int
 
     @property
     def multiplicity(self) -> FloatArray | None:
-        """Return None: there is a row for every report, whatever the executors make of them."""
+        """None: every report has a row of its own."""
         return None
 
 
 class _Layout:
-    """Lays blocks out in rows of a frame, each of which is a matrix of its own."""
+    """A layout of blocks in rows of a frame, each row a matrix."""
 
     def __init__(self, mechanism: BlockMechanism) -> None:
         self._law: Any = mechanism.law
@@ -154,7 +154,7 @@ class _Layout:
         self._waiting = 0
 
     def add(self, blocks: Blocks) -> Iterator[pa.RecordBatch]:
-        """Take blocks, and yield a row for as many as are laid out together."""
+        """Yield a row for every full group of blocks, after adding some."""
         for start in range(0, block_count(blocks), self._most):
             some = {name: column[start : start + self._most] for name, column in blocks.items()}
             if self._waiting + block_count(some) > self._most:
@@ -163,7 +163,7 @@ class _Layout:
             self._waiting += block_count(some)
 
     def rest(self) -> Iterator[pa.RecordBatch]:
-        """Yield a row of what is waiting, if anything is."""
+        """Yield a row of the blocks that remain, if there are any."""
         if self._waiting:
             names = self._pending[0].keys()
             blocks = {name: np.concatenate([one[name] for one in self._pending]) for name in names}
@@ -172,7 +172,7 @@ class _Layout:
 
 
 def _packed(rows: int, arrays: Mapping[str, AnyArray]) -> pa.RecordBatch:
-    """Return a row that holds how many blocks there are, and arrays by name."""
+    """Return a row with the number of blocks, and arrays by name."""
     file, named = io.BytesIO(), {f"_{name}": array for name, array in arrays.items()}
     np.savez(file, allow_pickle=False, rows=np.array(rows), **named)
     entries = pa.array([file.getvalue()], pa.binary())
@@ -193,7 +193,7 @@ def _unpacked(law: Any, entries: bytes) -> Membership:
 
 
 class RowsOnSpark:
-    """Sums over the rows of a matrix whose blocks executors keep; see `discreet.estimators.likelihood.Rows`.
+    """Sums over the rows of a matrix whose blocks executors hold; see `discreet.estimators.likelihood.Rows`.
 
     In double precision throughout. A length that is tried costs a pass, but it brings the sums there with it: where the
     first one will do, a step of the ascent is one job.
@@ -219,31 +219,31 @@ class RowsOnSpark:
 
     @property
     def passes(self) -> float:
-        """The jobs so far."""
+        """Number of jobs up to now."""
         return float(self._jobs)
 
     def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
-        """Go to a point, and sum z."""
+        """Move to a point, and return the sum of z."""
         del keep
         self._point = members.copy()
         return self._sums(self._point)[0]
 
     def curvature(self) -> tuple[RowSums, float]:
-        """Sum z^2; in double precision it need not be divided by anything."""
+        """Return the sum of z^2; in double precision it needs no scaling."""
         return self._sums(self._point, squared=True)[0], 1.0
 
     def set_direction(self, step: FloatArray) -> None:
-        """Take a direction."""
+        """Set the direction of steps."""
         self._step, self._tried = step.copy(), {}
 
     def slope(self, length: float) -> tuple[float, float]:
-        """Sum the first derivative at a step of this length, and minus the second; keep the sums of z there."""
+        """Return the sums of the first derivative at a step of this length, and of minus the second."""
         sums, bend = self._sums(self._point + length * self._step, self._step)
         self._tried[length] = sums
         return float(np.einsum("i,i->", sums.inside, self._step)), bend
 
     def advance(self, length: float, *, whole: bool) -> RowSums:
-        """Move by a step of this length, and sum z."""
+        """Move by a step of this length, and return the sum of z."""
         if not whole:
             raise ParameterError("rows that are elsewhere are summed as a whole.")
         self._point = self._point + length * self._step
@@ -265,7 +265,7 @@ class RowsOnSpark:
 
 
 def _task(law: Any, values: Sequence[FloatArray], least: float, *, squared: bool) -> Task:
-    """Return what sums over the blocks of a partition: z (or z^2), (z B d)^2, and z (or z^2) by value."""
+    """Return the function that sums over the blocks of a partition: z (or z^2), (z B d)^2, and z (or z^2) by value."""
     point, *steps = values
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""Values of a Spark column, obfuscated: for simulations, and for gateways that are trusted with the values."""
+"""Obfuscation of a Spark column, for simulations and for gateways that are trusted with the values."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ def obfuscate(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Any:
-    """Obfuscate a column, once: one report per row.
+    """Return a frame with a column obfuscated, once: one report per row.
 
     Spark works a frame out anew each time that it is used, and two reports of one value tell more than one of them. So
     the reports are drawn now, and kept by the executors (in the session's checkpoint folder, if it has one) until

@@ -1,4 +1,4 @@
-"""A Spark session: where the work is done, how far it is, and what went wrong in the words of discreet."""
+"""Spark sessions: their start, progress, and errors as discreet's own."""
 
 import os
 import re
@@ -30,7 +30,7 @@ _SAID = re.compile(r"discreet\.errors\.(\w+): (.+)")
 
 
 def session(master: str | None = None, **settings: str) -> Any:
-    """Return a Spark session; the one that there is, if there is one.
+    """Return a Spark session, the current one if there is one.
 
     Args:
         master: where Spark runs: ``local[*]``, ``spark://host:7077``, ``yarn``, ``sc://host``; None for what Spark is
@@ -73,7 +73,7 @@ def _check_java() -> None:
 
 @contextmanager
 def working(spark: Any, progress: Progress | None = None) -> Iterator[None]:
-    """While work is done, tell how far it is, in tasks; what executors refuse is raised as if it were refused here.
+    """Show the progress of tasks during work, and raise what executors refuse as if it were refused here.
 
     Raises:
         DataError, MismatchError: what an executor raised.
@@ -113,7 +113,7 @@ def _cancel(spark: Any) -> None:
 
 
 def _told(error: Exception) -> DiscreetError:
-    """Return what an error of Spark says, without its traces: they may hold what was in the rows."""
+    """Return the message of a Spark error without its traces, which may hold values."""
     module = type(error).__module__
     if not module.startswith(("pyspark", "py4j")):
         raise error

@@ -1,4 +1,4 @@
-"""Where tasks find reports: in the rows of a frame, or in files that every executor sees under the same names."""
+"""Sources of tasks on a cluster: rows of a frame, or files that every executor sees under the same names."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,14 +14,14 @@ from discreet.engines.spark.frames import prepared, reports_in
 from discreet.io.parts import Part, part_elsewhere
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""What an executor does with the batches of a partition."""
+"""The function of an executor over the batches of a partition."""
 
 _THREADS = "DISCREET_THREADS"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Reports on a cluster.
+    """The reports of a source on a cluster.
 
     Attributes:
         frame: what is cut into partitions.
@@ -34,7 +34,7 @@ class Source:
 
 
 def from_frame(fold: TallyFold, frame: Any) -> Source:
-    """Return the reports of a frame; bad rows are left out.
+    """Return the source of a frame; bad rows are left out.
 
     Raises:
         DataError: if a column is missing or of another kind.
@@ -48,7 +48,7 @@ def from_frame(fold: TallyFold, frame: Any) -> Source:
 
 
 def from_files(spark: Any, fold: TallyFold, parts: Sequence[Part]) -> Source:
-    """Return the reports in parts of files, a task for each part; bad rows are left out if the fold sifts."""
+    """Return the source of parts of files, a task for each; bad rows are left out if the fold sifts."""
     # What the driver let through on the caller's word is let through again.
     places = [(part.path, tuple(part.groups), part.rows, part.content, part.form is not None) for part in parts]
 
@@ -64,5 +64,5 @@ def from_files(spark: Any, fold: TallyFold, parts: Sequence[Part]) -> Source:
 
 
 def one_thread() -> None:
-    """Keep a task to the one core that Spark gives it, unless somebody said otherwise."""
+    """Limit a task to the one core that Spark assigns, unless the environment says otherwise."""
     os.environ.setdefault(_THREADS, "1")

@@ -1,4 +1,4 @@
-"""Tallies on a cluster: every task has a state of the local engine's fold, and states are summed block by block.
+"""Tallies on a cluster: a state of the local engine's fold per task, summed block by block.
 
 A task that is run again, because its executor was lost or was slow, starts anew from an empty state, and Spark counts
 the rows of one run only.
@@ -22,7 +22,7 @@ from discreet.mechanisms import Mechanism
 
 
 def tally(frame: Any, mechanism: Mechanism, *, bad_share: float = 0.0, progress: Progress | None = None) -> Counted:
-    """Tally a Spark frame of reports.
+    """Return the tally of a Spark frame of reports.
 
     Args:
         frame: the reports; see `discreet.engines.spark.frames`. Other columns are not read.
@@ -58,7 +58,7 @@ def tally_files(
     manifest: bool = False,
     progress: Progress | None = None,
 ) -> Counted:
-    """Tally files of reports, and folders of them, that every executor sees under the same names.
+    """Return the tally of files of reports, and of folders, that every executor sees under the same names.
 
     Args:
         spark: the session.

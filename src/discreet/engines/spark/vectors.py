@@ -1,4 +1,4 @@
-"""Long vectors summed over a cluster: every task cuts its own into blocks, and each block is summed by itself.
+"""Sums of long vectors over a cluster: tasks cut theirs into blocks, and each block is summed separately.
 
 No machine ever holds more than a few blocks beside one whole vector, however many tasks there are. Whole numbers are
 written in as few bytes as they need. A task that cannot go on yields why instead of its vector: raised, the reason
@@ -23,7 +23,7 @@ SCHEMA = "block int, kind string, entries binary"
 _ARROW = pa.schema({"block": pa.int32(), "kind": pa.string(), "entries": pa.binary()})
 _FAILED = -1
 REFUSALS: dict[str, type[DiscreetError]] = {kind.__name__: kind for kind in (DataError, MismatchError)}
-"""What an executor may refuse, by name; everything else that goes wrong there is Spark's."""
+"""Errors by name with which an executor refuses reports; all others are Spark's."""
 
 # A result that is larger than this is fetched piece by piece.
 _AT_ONCE = 1 << 26
@@ -41,7 +41,7 @@ def blocks_of(vector: AnyArray) -> Iterator[pa.RecordBatch]:
 
 
 def refused(error: DiscreetError) -> pa.RecordBatch:
-    """Return the row of a task that cannot go on."""
+    """Return the row of a task that refuses its reports."""
     kind = type(error).__name__
     return _row(_FAILED, kind if kind in REFUSALS else DataError.__name__, str(error).encode())
 
@@ -52,7 +52,7 @@ def _row(block: int, kind: str, entries: bytes) -> pa.RecordBatch:
 
 
 def sum_block(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Sum the rows of one block."""
+    """Return the sum of the rows of one block."""
     total: Any = None
     for batch in batches:
         for row in batch.to_pylist():
@@ -66,7 +66,7 @@ def sum_block(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 class _Sum:
-    """A sum of vectors that does not depend on their order: exact for whole numbers, to rounding for floats."""
+    """A sum of vectors in any order: exact for integers, to rounding for floats."""
 
     def __init__(self, kind: np.dtype[Any], length: int) -> None:
         self._exact = kind.kind != "f"
@@ -85,7 +85,7 @@ class _Sum:
         self._total = total
 
     def rows(self, block: int) -> Iterator[pa.RecordBatch]:
-        """Yield the sum, as a row."""
+        """Yield the sum as a row."""
         entries = self._total if self._exact else self._total + self._lost
         entries = entries.astype(entries.dtype.newbyteorder("<"), copy=False)
         yield _row(block, entries.dtype.str, entries.tobytes())
