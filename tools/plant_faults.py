@@ -111,6 +111,20 @@ FAULTS = [
         (*PROPERTY, *STATISTICAL),
     ),
     Fault(
+        "True is a number",
+        "core/checks.py",
+        "_NO_NUMBERS = (bool, np.timedelta64)",
+        "_NO_NUMBERS = (np.timedelta64,)",
+        ("tests/core/test_checks.py",),
+    ),
+    Fault(
+        "a bisection asks once less",
+        "core/searching.py",
+        "for _ in range(halvings):\n        middle = (low + high) / 2\n        closer",
+        "for _ in range(halvings - 1):\n        middle = (low + high) / 2\n        closer",
+        ("tests/core/test_searching.py",),
+    ),
+    Fault(
         "epsilon is 10% more than promised",
         "core/exact.py",
         "value = Decimal(epsilon).exp()",
