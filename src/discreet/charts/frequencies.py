@@ -46,7 +46,7 @@ class Panel:
 
     @property
     def legend(self) -> str:
-        """What the marks mean."""
+        """Legend of the marks."""
         known = "" if self.truth is None else "; black tick: true share"
         kind = "simultaneous " if self.simultaneous else ""
         bars = f"bar: {self.level * 100:g}% {kind}interval" if self.has_intervals else "this method states no intervals"

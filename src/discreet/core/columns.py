@@ -92,7 +92,7 @@ def listed(values: Any, wanted: str = "values") -> list[Any] | None:
 
 
 def places_of_other(plain: list[Any], rows: Iterable[int], wanted: str = "values") -> list[int]:
-    """Return which of some rows of a list of texts are missing.
+    """Return those of some rows that are missing, where all others are text.
 
     Raises:
         DataError: if one is neither; it says how many and where.

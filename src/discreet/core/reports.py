@@ -203,7 +203,7 @@ def check_header(fingerprint: object, n: object, simulated: object) -> None:
 
 
 def block_count(blocks: Blocks) -> int:
-    """Return how many blocks the columns hold."""
+    """Return the number of blocks in the columns."""
     return len(next(iter(blocks.values())))
 
 

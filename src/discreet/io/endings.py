@@ -19,7 +19,7 @@ BROKEN = (EOFError, zlib.error)
 
 
 def ending(path: Path) -> str:
-    """Return how a file's name ends, in lower case: ``.parquet``, or with what is compressed, ``.jsonl.gz``.
+    """Return the ending of a file's name, in lower case: ``.parquet``, or ``.jsonl.gz`` for compressed text.
 
     Example:
         >>> ending(Path("a.b.PARQUET")), ending(Path("a.b.JSONL.gz")), ending(Path("a.gz"))

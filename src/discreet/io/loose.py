@@ -148,7 +148,7 @@ def _numbers(present: BoolArray, dense: pa.Array) -> Nullable:
 
 
 def _whole(numbers: AnyArray) -> BoolArray:
-    """Return which floats are 64-bit integers."""
+    """Return ``(n,)`` booleans: the floats that are 64-bit integers."""
     found: BoolArray = (np.trunc(numbers) == numbers) & (np.abs(numbers.astype(np.float64)) < 2.0**63)
     return found
 

@@ -143,7 +143,7 @@ class SealingFile:
         return size
 
     def tell(self) -> int:
-        """Return how many bytes were written."""
+        """Return the number of bytes written."""
         return self._place
 
     def flush(self) -> None:

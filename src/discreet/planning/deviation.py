@@ -51,7 +51,7 @@ def _probability(n: int, k: FloatArray, m: FloatArray) -> FloatArray:
 
 
 def _remainder(k: FloatArray) -> FloatArray:
-    """Return what Stirling's formula leaves over of ln k!, for k of at least 1."""
+    """Return ln k! minus Stirling's formula, for k of at least 1."""
     large = np.maximum(k, _SMALL)
     inverse = 1 / large**2
     series = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse * (1 / 1680 - inverse / 1188)))) / large

@@ -124,11 +124,11 @@ class Event:
     cells: frozenset[Cell] = frozenset()
 
     def table(self, sample: Sample) -> Counter[Cell]:
-        """Return how many reports of a sample are in each cell."""
+        """Return the number of reports of a sample in each cell."""
         return sample.by_output if self.whole else sample.by_membership(self.first, self.second)
 
     def count(self, sample: Sample) -> int:
-        """Return how many reports of a sample are in the event."""
+        """Return the number of reports of a sample in the event."""
         table = self.table(sample)
         return sum(table[cell] for cell in self.cells)
 

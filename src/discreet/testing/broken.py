@@ -1,4 +1,4 @@
-"""How a check fails."""
+"""Failures of checks."""
 
 
 def hold(promise: bool, broken: str) -> None:

@@ -1,4 +1,4 @@
-"""Every report that a mechanism can make, with its probability in whole numbers: what the checks are about.
+"""Every output of a mechanism with its probability as an integer: the subject of the checks.
 
 Nothing here asks the mechanism how it combines truth and noise; that is written out anew, from the law's alphabet and
 from the integer that the sampler compares its words with.
@@ -49,7 +49,7 @@ class Outputs:
 
     @cached_property
     def counts(self) -> tuple[IntArray, IntArray]:
-        """What a report of each output adds to the counts of a tally: of blocks, and in clear."""
+        """The counts that a report of each output adds to a tally: of blocks, and in clear."""
         tallies = [self.mechanism.tally(self.reports.part(row, row + 1)) for row in range(self.reports.n)]
         return np.array([tally.support for tally in tallies]), np.array([tally.clear for tally in tallies])
 
