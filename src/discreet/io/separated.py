@@ -189,7 +189,7 @@ class Separated:
                 yield pa.RecordBatch.from_arrays(columns, list(self.asked))
 
     def _options(self, ragged: list[int]) -> tuple[csv.ReadOptions, csv.ParseOptions, csv.ConvertOptions]:
-        """Return Arrow's options of reading; ``ragged`` collects numbers of lines that do not fit, if this is careful."""
+        """Return Arrow's options of reading; ``ragged`` collects numbers of lines that do not fit, if careful."""
 
         def note(row: Any) -> str:
             ragged.append(row.number or 0)
