@@ -1,7 +1,7 @@
 """Bots: sensitive values that stand for the secrets of single users [ULDP, section 5].
 
-A personalized mechanism works over an extended domain: the values, and then one bot per tag. Everybody may see the
-bots; which value of which user became which bot stays on her device.
+A personalized mechanism works over an extended domain: the values, and then one bot per tag. Bots are public; the
+values that a user's device replaces by them stay on the device.
 """
 
 from collections.abc import Sequence

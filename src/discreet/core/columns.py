@@ -1,8 +1,8 @@
 """Columns of values from any holder: NumPy, pandas, polars, Arrow or a plain sequence.
 
-Numbers come out as a NumPy array; text as a list where it came in Python's or NumPy's own hands, so that a device needs
-no more than these, and as an Arrow array where a library of tables holds it. What libraries say of values they cannot
-take is swallowed, not chained: it may quote them.
+Numbers become a NumPy array. Text from Python or NumPy becomes a list, so that a device needs no other library, and
+text from a library of tables an Arrow array. Error messages of libraries about values are suppressed, not chained: they
+may quote a value.
 """
 
 from collections.abc import Iterable, Mapping, Set, Sized

@@ -1,8 +1,8 @@
 """Exact arithmetic of promises: from epsilon to the integers of the sampler, and back.
 
 The truth-or-noise law meets epsilon with equality when s / (1 - s) = pi (e^eps - 1) [ULDP; DESIGN section 1]. A sampler
-works with integers over 2^64, so s is rounded *down*: what is realised is at most what was promised, and it is the
-logarithm of an exact fraction.
+works with integers over 2^64, so s is rounded *down*: the realised epsilon is the logarithm of an exact fraction, and
+at most the promise.
 """
 
 from decimal import ROUND_FLOOR, Decimal, localcontext

@@ -1,8 +1,8 @@
 """Random sources: 64-bit words of AES-256 in counter mode.
 
-A mechanism is handed a `RandomSource` and turns its words into coins by comparing integers, so that every probability
-is an exact fraction. The secure source takes its key from the operating system; the seeded one, for simulation only,
-runs the very same path and marks what it makes.
+A mechanism compares the words of a `RandomSource` with integers, so that every probability is an exact fraction. The
+secure source takes its key from the operating system; the seeded one, for simulation only, runs the same path, and its
+reports are marked as simulated.
 
 Callers may pass sources of their own, such as one round a hardware generator. Words of a wrong type would make devices
 report the truth, so every draw goes through `fresh_words`, and every source from outside through `checked_source`.

@@ -1,6 +1,6 @@
 """Engines: tallies, evidence and traces from files, by one `Fold` on one machine or on a cluster.
 
-And traces, built from files of events without the files in memory.
+Files of reports and of events are streamed, never held in memory whole.
 """
 
 from discreet.engines.fold import Counted, Fold, TallyFold

@@ -1,8 +1,8 @@
 """Folds: computations over batches of reports whose states add up.
 
-The state of a fold is one array of integers, and states of different reports add up entry by entry. So it does not
-matter who adds which batch and in which order states are merged; and a state may be cut anywhere, sent as int64, and
-summed piece by piece.
+The state of a fold is one array of integers, and states of different reports add up entry by entry. So batches may be
+added to any state and states merged in any order; and a state may be cut anywhere, sent as int64, and summed piece by
+piece.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Traces from files of tables, in little more memory than the traces take.
 
-Where the rows of each user lie together, in order, they are read once. Otherwise they are read twice: first it is
-counted how many events each user has, then every event goes to its place.
+Files with the rows of each user together, in order, are read once. Others are read twice: first for the number of
+events of each user, then to put every event in its place.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Cells of text columns: their types, and the spellings of a missing cell.
 
-A text file does not say whether 01 is a label or a number; who asks for a column does.
+In a text file 01 may be a label or a number; the reader of a column states which.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Reports in Arrow batches with looser types than the wire format, from other systems.
 
-Any integer type stands for a number, and so do floats that are whole (pandas makes floats of integers with gaps; NaN is
-nothing there); bytes of any kind stand for bits, and lists of any kind for lists of members. So a row may be wrong in
-more ways, and all of them are counted. The batch says nothing of the plan: who reads it has to know.
+Integers may have any integer type, or be floats with whole values (pandas turns integers with gaps into floats; NaN is
+a null); bits may be bytes of any type, and members lists of any type. So a row may have further flaws, which are
+counted too. The batch carries no fingerprint: its reader has to know the plan.
 """
 
 from collections import Counter

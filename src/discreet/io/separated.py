@@ -1,7 +1,7 @@
 """Tables of text with cells separated by commas, semicolons, tabs or bars: CSV.
 
-The separator is told from the first line and from the columns that are asked for, never from the rows; so is which
-column is which. Cells become what they are asked for as (`Cells`), and an empty line is a row whose cells are missing.
+The first line and the requested columns determine the separator and the order of columns; rows have no influence.
+Cells are converted to the requested types (`Cells`), and an empty line is a row with missing cells.
 """
 
 import codecs

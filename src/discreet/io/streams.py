@@ -1,7 +1,7 @@
 """Columns of tables in files, batch by batch.
 
-Parquet and Arrow files say themselves what they hold. A CSV file is gone through once, to see whether its cells are
-what they are asked for as; JSON lines are read at once.
+Parquet and Arrow files carry their types. A CSV file is read once beforehand, to check that its cells have the
+requested types; JSON lines are read whole.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

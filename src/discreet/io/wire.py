@@ -1,7 +1,7 @@
 """The wire format of reports: checks of batches from outside, before anything is counted.
 
 Whatever the format, a batch arrives as nullable columns: ``clear`` with a value's code, and the columns of the block
-law. A report has either a value in clear or a whole block (both, where the plan sends noise blocks along).
+law. A report has either a value in clear or a whole block (both, where reports in clear carry noise blocks too).
 """
 
 from collections import Counter

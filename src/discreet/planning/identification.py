@@ -1,8 +1,8 @@
 """Planning for a wanted identification risk: the largest epsilon of each mechanism, both risks, and the error.
 
 The two risks are shown side by side and never traded: a mechanism that hides users in the crowd may report their values
-without noise. [PIE, Thm 17] prefers more buckets at the same theta; at the same *exact* identification risk the
-least error of all has hashing to few buckets without any noise, which has no attribute privacy at all.
+without noise. [PIE, Thm 17] prefers more buckets at the same theta; at the same *exact* identification risk, hashing to
+few buckets without any noise has the least error of all, and no attribute privacy.
 """
 
 from collections.abc import Callable

@@ -7,8 +7,8 @@ revealing; and draw afresh from these two values alone. One set is tested, on dr
 a Clopper-Pearson bound for each of its two probabilities and half of the error for each (Bonferroni): the bound on
 epsilon is above the true one with a probability of at most 1 - confidence.
 
-An audit can refute a promise and never prove one; that is what `discreet.privacy.verify` does from the numbers. But
-verification reads what the mechanism says of itself, and this looks at what it sends.
+An audit can refute a promise and never prove one; `discreet.privacy.verify` proves it from the mechanism's numbers. But
+verification trusts these numbers, while an audit tests the reports.
 """
 
 from collections.abc import Callable

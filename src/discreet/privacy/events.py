@@ -1,9 +1,9 @@
 """Events for an audit: sets of reports that one value makes much likelier than another, chosen from a sample.
 
-Reports are sorted into cells in two ways, and an event is a set of cells of one of them. By *membership*: whether the
-block contains the one value and the other, which is where the likelihood ratio of every block law is attained, however
-large its alphabet; or the value in clear. By *output*: the report as it is, where there are few different ones. Nothing
-is assumed of the mechanism: whatever the cells are, each is a set of reports.
+Reports are partitioned into cells in two ways, and an event is a set of cells of one partition. By *membership*:
+whether the block contains each of the two values (such events attain the likelihood ratio of every block law, however
+large its alphabet), or the value in clear. By *output*: the whole report, where few different ones occur. The test
+assumes nothing about the mechanism: any cell is a set of reports.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Verification: the realised epsilon, recomputed by code that shares nothing with the claim.
 
-Twice, by strangers to the claim: from the integers that the sampler compares its words with, as an exact fraction under
-one logarithm; and, where the mechanism is small enough to be spelled out, from its matrix, output by output (see
+Two computations, independent of the claim: from the integers that the sampler compares its words with, as the logarithm
+of an exact fraction; and, where the mechanism is small enough, from its matrix, output by output (see
 `discreet.privacy.notions`).
 """
 

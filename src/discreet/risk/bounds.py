@@ -1,9 +1,9 @@
 """Bounds on the identification risk of a mechanism for any adversary, beside its attribute risk.
 
-Two risks, which neither bound each other nor may be traded silently: the *attribute* risk, what a report says of the
-value (epsilon), and the *identification* risk, what it says of the user (PIE in bits, and the probability of guessing
-right). The bounds on the latter hold for every source, that is whatever users' values have to do with who they are, and
-for every adversary, whatever she knows of the users beforehand.
+Two risks, which neither bound each other nor may be traded silently: the *attribute* risk of the value (epsilon), and
+the *identification* risk of the user (PIE in bits, and the probability of a right guess). The bounds on the latter hold
+for every source, that is every joint distribution of users and values, and for every adversary with any prior
+knowledge of the users.
 """
 
 from collections.abc import Iterable

@@ -7,14 +7,14 @@ other genuine and among the impostor scores,
     generalized:  the neighbours within one radius, the larger of rho_k and nu_k, for both samples:
                   mean of ln(nu / rho) + psi(l) - psi(k), plus ln(m / (n - 1))                      [sec. III there].
 
-Scores have *atoms*: everybody who shares nothing with a probe has one and the same score, and a neighbour at distance 0
-has no logarithm. By the chain rule the divergence is that of the atoms and of "anywhere else", counted, plus
-P_G(anywhere else) times that of the rest, by neighbours. Counted means
+Scores have *atoms*: all candidates without a common feature have the same score, and distance 0 has no logarithm. By
+the chain rule the divergence is that of the distribution over the atoms and their complement, from counts, plus
+P_G(complement) times that of the other scores, by neighbours. The estimate from counts is
 
     sum of X/n (psi(X) - psi(n) + psi(m + 1) - psi(Y + 1))        [Zhang and Grabchak 2014, in closed form]
 
-with X and Y the counts of an atom: unlike the plug-in its bias vanishes exponentially, and where no impostor was seen
-it stays finite and small rather than infinite.
+with X and Y the counts of an atom: unlike that of the plug-in estimate its bias vanishes exponentially, and it stays
+finite where Y = 0.
 
 Scores on a *lattice* (rounded, or in fixed point) collide by chance, and taking every collision for an atom biases the
 answer upwards, by 0.6 nats and more. So where many light atoms are found, the line is cut into intervals with about

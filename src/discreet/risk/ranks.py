@@ -1,13 +1,13 @@
 """A lower bound on the PSE from the ranks of the right users.
 
-The rank R of the right user among N, ties broken at random, is a function of the scores S and of who it is. For any
+The rank R of the right user among N, ties broken at random, is a function of the scores S and of the user. For any
 g > 0 with sum_r g(r) = N,
 
     E[ln g(R)]  <=  I(U;S)  <=  I(U;Y),
 
 which is InfoNCE [van den Oord et al. 2018] with L a function of the rank: its sum over the gallery is the same for
-every probe. Scores of probes of different lengths are on different scales, and their ranks are not; so this certifies
-where the scores themselves tell little. The best g is N times the law of the rank; here it is fitted to other probes.
+every probe. Scores of probes of different lengths are on different scales, but their ranks are not, so this bound can
+exceed those from scores. The best g is N times the distribution of the rank; here it is fitted to other probes.
 """
 
 from dataclasses import replace
