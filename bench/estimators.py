@@ -11,9 +11,9 @@ from bench import numpy_reference as reference
 from bench.companions import Peers, peers
 from bench.measure import Cell, Group, Row, interleaved, median_seconds, one_core, progress, seconds
 from discreet import Domain, HadamardResponse, RandomizedResponse, Reports, SeededRandom, UnaryEncoding, estimate
-from discreet.estimators.evidence import Evidence
 from discreet.estimators.expectation import expectation_maximization, passes_to_gap
-from discreet.estimators.likelihood import BlockLikelihood
+from discreet.estimators.likelihood import RowLikelihood
+from discreet.estimators.linear_start import LinearStart
 from discreet.leakage.capacity import Inputs, capacity
 from discreet.leakage.matrices import channel_capacity
 from discreet.mechanisms import BlockMechanism
@@ -138,9 +138,9 @@ def _plain_em(problem: Problem) -> dict[str, Cell]:
     size, most = problem.mechanism.domain.size, MOST_PASSES
     start = np.full(size, 1 / size)
 
-    def likelihood() -> BlockLikelihood:
-        evidence = Evidence.of(problem.mechanism, problem.reports)
-        return BlockLikelihood(evidence.membership("em"), problem.mechanism.contrast, None)
+    def likelihood() -> RowLikelihood:
+        evidence = LinearStart.of(problem.mechanism, problem.reports)
+        return RowLikelihood(evidence.membership("em"), problem.mechanism.contrast, None)
 
     passes = passes_to_gap(likelihood(), start, gap=problem.gap, most_passes=most) or most
     found: list[np.ndarray] = []
@@ -178,7 +178,7 @@ def _capacities(problem: Problem, others: Peers) -> Iterator[Row]:
 
 
 def _formula(mechanism: BlockMechanism) -> float:
-    moments, size = mechanism.moments, mechanism.domain.size
+    moments, size = mechanism.numbers, mechanism.domain.size
     epsilon = mechanism.guarantee.realised
     inputs = Inputs(moments.truth, moments.noisy, float(moments.inclusion), epsilon, size, 0)
     return capacity(inputs, mechanism.law.hit_distribution(size))
@@ -199,8 +199,8 @@ def _from_tally(size: int) -> Iterator[Row]:
     codes = np.random.default_rng(1).integers(0, size, N)
     tally = mechanism.tally(mechanism.obfuscate_codes(codes, random=SeededRandom(1)))
     numpy: dict[str, Callable[[], object]] = {
-        "linear": lambda: reference.linear(tally.support, N, EPSILON),
-        "norm-sub": lambda: reference.norm_sub(reference.linear(tally.support, N, EPSILON)[0]),
+        "linear": lambda: reference.decoder.estimate(tally.support, N, EPSILON),
+        "norm-sub": lambda: reference.norm_sub(reference.decoder.estimate(tally.support, N, EPSILON)[0]),
     }
     for method in ("linear", "norm-sub", "threshold", "projected", "mle"):
         works = {"ours": lambda method=method: seconds(lambda: estimate(mechanism, tally, method=method)) * 1e3}

@@ -15,9 +15,9 @@ from bench.machine import cores
 from bench.measure import Group, Row, median_seconds, progress, seconds
 from discreet import Domain, Estimate, RandomizedResponse, Reports, SeededRandom, UnaryEncoding, estimate
 from discreet.estimators.closed_form import singleton_gap, singleton_maximum
-from discreet.estimators.evidence import Evidence
 from discreet.estimators.expectation import passes_to_gap
-from discreet.estimators.likelihood import BlockLikelihood
+from discreet.estimators.likelihood import RowLikelihood
+from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.methods import thresholded
 from discreet.mechanisms import BlockMechanism
 
@@ -78,7 +78,7 @@ def _marginal(values: int, rng: np.random.Generator) -> np.ndarray:
 
 def _singletons_row(mechanism: BlockMechanism, codes: np.ndarray) -> Row:
     tally = mechanism.tally(mechanism.obfuscate_codes(codes, random=SeededRandom(1)))
-    moments, size = mechanism.moments, mechanism.domain.size
+    moments, size = mechanism.numbers, mechanism.domain.size
     floors = np.full(size, (1 - moments.truth) * moments.inclusion)
     found = singleton_maximum(tally.support, floors, slope=moments.truth)
     spent = median_seconds(lambda: singleton_maximum(tally.support, floors, slope=moments.truth))
@@ -91,7 +91,7 @@ def _blocks_row(name: str, mechanism: BlockMechanism, codes: np.ndarray, most: f
     progress(name)
     reports = mechanism.obfuscate_codes(codes, random=SeededRandom(1))
     spent, found = _timed(mechanism, reports)
-    em = em_passes(Evidence.of(mechanism, reports))
+    em = em_passes(LinearStart.of(mechanism, reports))
     equal = _same_for_any_threads(mechanism, reports)
     cells = {
         "seconds": spent,
@@ -135,16 +135,17 @@ def gap_by_numpy(mechanism: BlockMechanism, reports: Reports, p: np.ndarray) -> 
     return (everywhere + float(max(inside.max(), clear.max(initial=0.0)))) / reports.n - 1
 
 
-def em_passes(evidence: Evidence) -> int | None:
+def em_passes(start: LinearStart) -> int | None:
     """Count the passes of plain EM to the same gap; None if MOST_EM_PASSES were not enough."""
-    mechanism, tally = evidence.mechanism, evidence.tally
-    mixed = bool(mechanism.domain.clear_count)
-    likelihood = BlockLikelihood(evidence.membership("em"), mechanism.contrast, tally.clear_total if mixed else None)
-    p, _ = thresholded(evidence, 0.05, uniform=True)
-    start = np.concatenate([p[mechanism.domain.sensitive], p[~mechanism.domain.sensitive]])
+    evidence, tally = start.evidence, start.tally
+    assert evidence.membership is not None
+    mixed = not evidence.covered.all()
+    likelihood = RowLikelihood(evidence.membership, evidence.contrast, tally.clear_total if mixed else None)
+    p, _ = thresholded(start, 0.05, uniform=True)
+    first = np.concatenate([p[evidence.covered], p[~evidence.covered]])
     counts = tally.clear if mixed else None
     return passes_to_gap(
-        likelihood, start / start.sum(), clear_counts=counts, gap=TOLERANCE, most_passes=MOST_EM_PASSES
+        likelihood, first / first.sum(), clear_counts=counts, gap=TOLERANCE, most_passes=MOST_EM_PASSES
     )
 
 

@@ -285,7 +285,7 @@ def _tagged_server(codes: np.ndarray, some: np.ndarray, rng: np.random.Generator
         mechanism,
         codes,
         (lambda: reference.urap_counts(reports, len(SENSITIVE), SIZE), len(some)),
-        (mechanism.moments.truth * float((tagged.slots[codes] < 0).mean()), SIZE),
+        (mechanism.numbers.truth * float((tagged.slots[codes] < 0).mean()), SIZE),
     )
 
 

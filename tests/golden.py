@@ -68,9 +68,9 @@ def facts(mechanism: Mechanism | Personalized, *, exact: bool = False) -> dict[s
 
 def _expected(mechanism: Any, exact: bool) -> list[Any]:
     uneven = np.arange(1, mechanism.domain.size + 1) / np.arange(1, mechanism.domain.size + 1).sum()
-    errors = mechanism.expected_standard_errors(50, uneven)
+    errors = mechanism.decoder.standard_errors(50, uneven)
     return [
-        _sum(np.array([mechanism.worst_case_mse(50), mechanism.expected_mse(50, uneven)]), exact),
+        _sum(np.array([mechanism.decoder.worst_case_mse(50), mechanism.decoder.mse(50, uneven)]), exact),
         _sum(errors, exact),
     ]
 

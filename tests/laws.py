@@ -30,7 +30,7 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from discreet.mechanisms.block_law import CountedBlocks
+from discreet.mechanisms.counting import BlockCounts
 from discreet.mechanisms.designs import MixedSubsets
 
 EPSILONS = (0.1, 1.0, 3.0, 8.0)
@@ -155,7 +155,7 @@ class Spelled:
 
     def counted(self, mechanism: BlockMechanism) -> Any:
         """Return ``(|Y|, support_size)`` what a report of each output adds to the counts of blocks in a tally."""
-        if isinstance(mechanism.law, CountedBlocks):
+        if isinstance(mechanism.counts, BlockCounts):
             # The alphabet's blocks come first, each with a count of its own.
             return np.eye(len(self.clear), mechanism.law.alphabet_size, dtype=np.int64)
         contained, sizes = self.contained.astype(np.int64), sizes_told_apart(mechanism)
@@ -217,7 +217,7 @@ def by_kind(mechanism: BlockMechanism, contained: Any) -> list[int]:
 def counted(mechanism: BlockMechanism, blocks: Any) -> list[int]:
     """Return what a tally says of blocks, by a loop over the alphabet where they are counted one by one."""
     law = mechanism.law
-    if not isinstance(law, CountedBlocks):
+    if not isinstance(law.counts, BlockCounts):
         return by_kind(mechanism, law.contains(blocks))
     seen = Counter(zip(*(blocks[column.name].tolist() for column in law.columns), strict=True))
     written = law.alphabet()[0]

@@ -112,7 +112,7 @@ def compared(make: Callable[..., BlockMechanism], v: int, w: int, epsilon: float
     """The loss over the least one, in the worst case and at 5%."""
     mechanism = make(discreet.Domain(range(w), sensitive=range(v)), epsilon)
     p = np.where(np.arange(w) < v, 0.05 / v, 0.95 / (w - v))
-    assumed = mechanism.expected_mse(1, p) / optimal_design(v, w, epsilon, sensitive_mass=0.05).value
+    assumed = mechanism.decoder.mse(1, p) / optimal_design(v, w, epsilon, sensitive_mass=0.05).value
     return " / ".join(f"{ratio:#.3g}" for ratio in (excess(mechanism), assumed))
 
 

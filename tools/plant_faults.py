@@ -162,8 +162,8 @@ FAULTS = [
     Fault(
         "contrast is e^eps instead of e^eps - 1",
         "mechanisms/law.py",
-        "return spread(tuple(odds / pi for pi in self.law.inclusions), self.law.groups)",
-        "return spread(tuple(1 + odds / pi for pi in self.law.inclusions), self.law.groups)",
+        "return by_group(tuple(odds / pi for pi in self.law.inclusions), self.law.groups)",
+        "return by_group(tuple(1 + odds / pi for pi in self.law.inclusions), self.law.groups)",
         CONTRACT,
     ),
     Fault(
@@ -422,7 +422,7 @@ FAULTS = [
     ),
     Fault(
         "a value that nobody told is known without error",
-        "estimators/evidence.py",
+        "estimators/linear_start.py",
         "variance = np.where(self.unseen, np.maximum(plausible, variance), variance)",
         "variance = np.maximum(variance, 0)",
         ("tests/estimators/test_uncertainty.py",),
@@ -436,7 +436,7 @@ FAULTS = [
     ),
     Fault(
         "the truth is told as the mean of the values' promises allows",
-        "mechanisms/law.py",
+        "mechanisms/numbers.py",
         "return min(truth_threshold(epsilon, pi) for epsilon, pi in zip(promises, law.inclusions, strict=True))",
         "each = [truth_threshold(epsilon, pi) for epsilon, pi in zip(promises, law.inclusions, strict=True)]\n"
         "    return sum(each) // len(each)",
@@ -465,9 +465,9 @@ FAULTS = [
     ),
     Fault(
         "the likelihood takes the largest contrast for every value",
-        "estimators/likelihood_methods.py",
-        "shares = own / largest if isinstance(own, np.ndarray) else None",
-        "shares = None",
+        "mechanisms/evidence.py",
+        "own / largest if isinstance(own, np.ndarray) else None,",
+        "None,",
         CONTRACT,
     ),
     Fault(

@@ -340,12 +340,12 @@ def test_no_mechanism_here_is_below_the_bound(v: int, w: int, epsilon: float) ->
     design = optimal_design(v, w, epsilon)
     for made in BLOCK_MECHANISMS.values():
         if not made.needs_options():
-            found = made(domain, epsilon).worst_case_mse(10)  # type: ignore[call-arg]
+            found = made(domain, epsilon).decoder.worst_case_mse(10)  # type: ignore[call-arg]
             assert found >= lower_bound(v, w, epsilon, 10) * (1 - 1e-9)
     if design.regime == "randomized response":
-        assert RandomizedResponse(domain, epsilon).worst_case_mse(1) == pytest.approx(design.value, rel=1e-9)
+        assert RandomizedResponse(domain, epsilon).decoder.worst_case_mse(1) == pytest.approx(design.value, rel=1e-9)
     if design.regime == "subsets":
-        assert SubsetSelection(domain, epsilon).worst_case_mse(1) == pytest.approx(design.value, rel=1e-9)
+        assert SubsetSelection(domain, epsilon).decoder.worst_case_mse(1) == pytest.approx(design.value, rel=1e-9)
 
 
 # What is unclear

@@ -116,10 +116,10 @@ def test_all_sensitive_is_the_known_optimum_of_the_printed_formula(v: int) -> No
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
 def test_the_mechanism_takes_the_optimum_by_name(epsilon: float, clear_bits: bool) -> None:
     domain = Domain(range(400), sensitive=range(76))
-    best = UnaryEncoding(domain, epsilon, "optimal", clear_bits=clear_bits).worst_case_mse(1)
+    best = UnaryEncoding(domain, epsilon, theta="optimal", clear_bits=clear_bits).decoder.worst_case_mse(1)
     assert best == pytest.approx(optimal_theta(76, 400, epsilon, clear_bits=clear_bits).value, rel=1e-5)
     for theta in (None, 0.5, 0.3, 0.8):
-        assert best <= UnaryEncoding(domain, epsilon, theta, clear_bits=clear_bits).worst_case_mse(1)
+        assert best <= UnaryEncoding(domain, epsilon, theta=theta, clear_bits=clear_bits).decoder.worst_case_mse(1)
 
 
 def test_moments_are_those_of_the_mechanism() -> None:
@@ -128,7 +128,9 @@ def test_moments_are_those_of_the_mechanism() -> None:
         theta = noise * exp(epsilon) / (1 - noise + noise * exp(epsilon))
         for clear_bits in (False, True) if v < w else (False,):
             found = unary_moments(v, w, epsilon, theta, clear_bits=clear_bits)
-            made = UnaryEncoding(Domain(range(w), sensitive=range(v)), epsilon, theta, clear_bits=clear_bits).moments
+            made = UnaryEncoding(
+                Domain(range(w), sensitive=range(v)), epsilon, theta=theta, clear_bits=clear_bits
+            ).numbers
             for mass in (0.2, 1.0) if v < w else (1.0,):
                 expected = made.mse(1, mass, 0.0)
                 assert found.mse(1, mass, 0.0) == pytest.approx(expected, rel=1e-12)
@@ -136,8 +138,8 @@ def test_moments_are_those_of_the_mechanism() -> None:
 
 def test_mechanism_with_the_best_theta_is_better() -> None:
     domain = Domain(range(400), sensitive=range(76))
-    best = UnaryEncoding(domain, 4.0, optimal_theta(76, 400, 4.0).theta)
-    assert best.worst_case_mse(1) < 0.53 * UnaryEncoding(domain, 4.0).worst_case_mse(1)
+    best = UnaryEncoding(domain, 4.0, theta=optimal_theta(76, 400, 4.0).theta)
+    assert best.decoder.worst_case_mse(1) < 0.53 * UnaryEncoding(domain, 4.0).decoder.worst_case_mse(1)
 
 
 @pytest.mark.parametrize(

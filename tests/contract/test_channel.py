@@ -156,11 +156,11 @@ def test_without_sensitive_values_everything_goes_in_clear(build: type) -> None:
     tally = mechanism.tally(mechanism.obfuscate_codes(codes))
     assert tally.clear.tolist() == [1, 1, 0, 2]
     assert tally.support.tolist() == []
-    assert mechanism.linear(tally).tolist() == [0.25, 0.25, 0, 0.5]
+    assert mechanism.decoder.estimate(tally).tolist() == [0.25, 0.25, 0, 0.5]
     assert mechanism.guarantee.notion == "none"
     assert mechanism.guarantee.realised == float("inf")
     assert mechanism.guarantee.promised is None
     p = np.array([0.1, 0.2, 0.3, 0.4])
-    assert mechanism.expected_mse(10, p) == pytest.approx((1 - p @ p) / 10, rel=1e-12)
-    assert mechanism.worst_case_mse(10) == pytest.approx(0.75 / 10, rel=1e-12)
+    assert mechanism.decoder.mse(10, p) == pytest.approx((1 - p @ p) / 10, rel=1e-12)
+    assert mechanism.decoder.worst_case_mse(10) == pytest.approx(0.75 / 10, rel=1e-12)
     assert (mechanism.channel().matrix[:, -4:] == np.eye(4)).all()

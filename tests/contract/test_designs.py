@@ -26,7 +26,11 @@ def test_the_bound_is_attained() -> None:
         w = int(random.integers(2, 300))
         v, epsilon = int(random.integers(1, w + 1)), float(np.exp(random.uniform(np.log(0.02), np.log(9))))
         mechanism = BlockDesign(Domain(range(w), sensitive=range(v)), epsilon)
-        assert mechanism.worst_case_mse(7) == pytest.approx(lower_bound(v, w, epsilon, 7), rel=1e-9), (w, v, epsilon)
+        assert mechanism.decoder.worst_case_mse(7) == pytest.approx(lower_bound(v, w, epsilon, 7), rel=1e-9), (
+            w,
+            v,
+            epsilon,
+        )
         assert mechanism.design is not None
         assert abs(mechanism.design.gap) < 1e-10
         assert mechanism.guarantee.realised <= epsilon
@@ -38,9 +42,9 @@ def test_knowing_the_mass_never_costs() -> None:
     p = np.concatenate([np.full(30, 0.05 / 30), np.full(270, 0.95 / 270)])
     domain = Domain(range(300), sensitive=range(30))
     for epsilon in (0.3, 1.0, 3.0):
-        known = BlockDesign(domain, epsilon, sensitive_mass=0.05).expected_mse(1, p)
-        assert known <= BlockDesign(domain, epsilon).expected_mse(1, p) * (1 + 1e-12)
-        assert known <= min(SubsetSelection(domain, epsilon, k).expected_mse(1, p) for k in range(1, 30)) * (1 + 1e-12)
+        known = BlockDesign(domain, epsilon, sensitive_mass=0.05).decoder.mse(1, p)
+        assert known <= BlockDesign(domain, epsilon).decoder.mse(1, p) * (1 + 1e-12)
+        assert known <= min(SubsetSelection(domain, epsilon, k=k).decoder.mse(1, p) for k in range(1, 30)) * (1 + 1e-12)
 
 
 def test_sizes_follow_the_law_with_and_without_a_member() -> None:

@@ -30,7 +30,7 @@ def test_linear_estimate_is_unbiased_on_expected_counts(case: Case) -> None:
     """Under what was drawn once for all reports its mean is `aim`; see test_pools for the mean over such draws."""
     for name, p in distributions(case.domain.size, case.domain.sensitive).items():
         tally = spelled(case).expected(case.mechanism, p, MANY)
-        error = case.mechanism.linear(tally) - aim(case, p / p.sum())
+        error = case.mechanism.decoder.estimate(tally) - aim(case, p / p.sum())
         assert abs(error).max() < 1e-12, name
 
 
@@ -53,7 +53,7 @@ def test_linear_estimate_is_unbiased_by_the_law(case: Case) -> None:
         ]
         clear = [truth * p[code] for code in domain.clear_codes]
         counts = _counts(support).astype(np.float64), _counts(clear).astype(np.float64)
-        found = mechanism.arrange(*mechanism.decoder.estimate(*counts, MANY))
+        found = mechanism.domain.arrange(*mechanism.decoder.numbers.estimate(*counts, MANY))
         assert abs(found - np.array(p, dtype=np.float64)).max() < 1e-12, name
 
 
@@ -69,7 +69,9 @@ def worth(case: Case) -> Any:
     nothing = np.zeros(case.domain.clear_count, dtype=np.int64)
     found = []
     for support, rank in zip(channel.counted(mechanism), channel.clear, strict=True):
-        found.append(mechanism.linear(Tally(mechanism.fingerprint, 1, support, nothing if rank < 0 else told[rank])))
+        found.append(
+            mechanism.decoder.estimate(Tally(mechanism.fingerprint, 1, support, nothing if rank < 0 else told[rank]))
+        )
     return np.array(found)
 
 
@@ -79,15 +81,15 @@ def test_expected_errors_equal_enumeration(case: Case) -> None:
     for name, weights in distributions(case.domain.size, case.domain.sensitive).items():
         p = weights / weights.sum()
         second = p @ matrix @ phi**2
-        constant, slope = case.mechanism.variance_of(p[case.domain.sensitive].sum())
+        constant, slope = case.mechanism.decoder.variance_of(p[case.domain.sensitive].sum())
         expected = constant + slope * aim(case, p)
         np.testing.assert_allclose(second, expected, rtol=1e-9, atol=1e-12, err_msg=name)
         if case.builder in POOLS:
             continue
         variances = second - p * p
         n = 57
-        assert case.mechanism.expected_mse(n, p) == pytest.approx(variances.sum() / n, rel=1e-9), name
-        errors = case.mechanism.expected_standard_errors(n, p)
+        assert case.mechanism.decoder.mse(n, p) == pytest.approx(variances.sum() / n, rel=1e-9), name
+        errors = case.mechanism.decoder.standard_errors(n, p)
         np.testing.assert_allclose(errors**2 * n, variances, rtol=1e-9, atol=1e-11 * second.max(), err_msg=name)
 
 
@@ -100,12 +102,12 @@ def test_variance_of_several_reports_equals_enumeration_of_pairs(case: Case) -> 
     outputs = p @ matrix
     mean = (phi[:, None, :] + phi[None, :, :]) / 2
     squared = ((mean - p) ** 2).sum(axis=2)
-    constant, slope = case.mechanism.variance_of(p[case.domain.sensitive].sum())
+    constant, slope = case.mechanism.decoder.variance_of(p[case.domain.sensitive].sum())
     q = aim(case, p)
     expected = (constant + slope * q - q * q).sum() / 2 + ((q - p) ** 2).sum()
     assert expected == pytest.approx(outputs @ squared @ outputs, rel=1e-9)
     if case.builder not in POOLS:
-        assert case.mechanism.expected_mse(2, p) == pytest.approx(expected, rel=1e-9)
+        assert case.mechanism.decoder.mse(2, p) == pytest.approx(expected, rel=1e-9)
 
 
 @small_exact
@@ -118,33 +120,33 @@ def test_worst_case_equals_numerical_maximum(case: Case) -> None:
         low, high = (middle, high) if np.maximum(loss / 2 - middle, 0).sum() > 1 else (low, middle)
     p = np.maximum(loss / 2 - low, 0)
     p /= p.sum()
-    assert case.mechanism.worst_case_mse(9) == pytest.approx((loss @ p - p @ p) / 9, rel=1e-9)
+    assert case.mechanism.decoder.worst_case_mse(9) == pytest.approx((loss @ p - p @ p) / 9, rel=1e-9)
 
 
 @every
 def test_worst_case_is_reached_and_never_passed(case: Case) -> None:
     mechanism, domain = case.mechanism, case.domain
-    worst = mechanism.worst_case_mse(100)
-    a = mechanism.decoder.worst_mass
+    worst = mechanism.decoder.worst_case_mse(100)
+    a = mechanism.decoder.numbers.worst_mass
     inside = np.full(domain.sensitive_count, a / domain.sensitive_count)
     if case.builder in PER_VALUE:
         # Equal slopes: what each value adds to the loss, less twice its frequency.
-        loss = np.array([mechanism.expected_mse(1, p) + 1 for p in np.eye(domain.size)])[domain.sensitive]
+        loss = np.array([mechanism.decoder.mse(1, p) + 1 for p in np.eye(domain.size)])[domain.sensitive]
         low, high = loss.min() / 2 - 1, loss.max() / 2
         for _ in range(200):
             middle = (low + high) / 2
             low, high = (middle, high) if np.maximum(loss / 2 - middle, 0).sum() > a else (low, middle)
         inside = np.maximum(loss / 2 - low, 0)
         inside *= a / max(inside.sum(), 1e-300)
-    p = mechanism.arrange(inside, np.full(domain.clear_count, (1 - a) / max(domain.clear_count, 1)))
+    p = mechanism.domain.arrange(inside, np.full(domain.clear_count, (1 - a) / max(domain.clear_count, 1)))
     if case.builder in POOLS:
-        assert max(mechanism.expected_mse(100, p) for p in with_one_value(case)) == pytest.approx(worst, rel=1e-4)
+        assert max(mechanism.decoder.mse(100, p) for p in with_one_value(case)) == pytest.approx(worst, rel=1e-4)
     else:
-        assert mechanism.expected_mse(100, p) == pytest.approx(worst, rel=1e-12)
+        assert mechanism.decoder.mse(100, p) == pytest.approx(worst, rel=1e-12)
     random = np.random.default_rng(5)
     for concentration in (0.05, 0.5, 50.0):
         for p in random.dirichlet(np.full(domain.size, concentration), 20):
-            assert mechanism.expected_mse(100, p) <= worst * (1 + 1e-12)
+            assert mechanism.decoder.mse(100, p) <= worst * (1 + 1e-12)
 
 
 def with_one_value(case: Case) -> list[Any]:
@@ -159,8 +161,8 @@ def with_one_value(case: Case) -> list[Any]:
 @every
 def test_squared_standard_errors_add_up_to_the_mean_squared_error(case: Case) -> None:
     p = np.random.default_rng(6).dirichlet(np.ones(case.domain.size))
-    total = (case.mechanism.expected_standard_errors(30, p) ** 2).sum()
-    assert case.mechanism.expected_mse(30, p) == pytest.approx(total, rel=1e-9)
+    total = (case.mechanism.decoder.standard_errors(30, p) ** 2).sum()
+    assert case.mechanism.decoder.mse(30, p) == pytest.approx(total, rel=1e-9)
 
 
 @small
@@ -177,4 +179,4 @@ def test_likelihood_is_one_plus_contrast_times_mass(case: Case) -> None:
         np.testing.assert_allclose(constant, constant[0], rtol=1e-11, err_msg=name)
         for rank, code in enumerate(domain.clear_codes):
             told = outputs[channel.clear == rank].sum()
-            assert told == pytest.approx(mechanism.moments.truth * p[code], rel=1e-12, abs=1e-300), name
+            assert told == pytest.approx(mechanism.numbers.truth * p[code], rel=1e-12, abs=1e-300), name

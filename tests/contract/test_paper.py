@@ -37,7 +37,7 @@ def agrees(mechanism: BlockMechanism, loss: Callable[[float, float], float], rel
     domain = mechanism.domain
     for p in (skewed(domain.size), np.full(domain.size, 1 / domain.size), np.eye(domain.size)[0]):
         a = p[domain.sensitive].sum()
-        assert mechanism.expected_mse(N, p) == pytest.approx(loss(a, p @ p) / N, rel=rel)
+        assert mechanism.decoder.mse(N, p) == pytest.approx(loss(a, p @ p) / N, rel=rel)
 
 
 # Probabilities
@@ -64,7 +64,7 @@ def test_urr_tells_the_truth_as_printed(size: int, k: int, epsilon: float) -> No
 def test_urap_probabilities_as_printed(size: int, k: int, epsilon: float) -> None:
     """[ULDP, Def. 4]: d1 and d2 from theta, with theta = e^(eps/2)/(e^(eps/2)+1) within the sampler's 12 digits."""
     mechanism = UnaryEncoding(domain_of(size, k), epsilon)
-    s, d1 = mechanism.moments.truth, float(mechanism.law.inclusion)
+    s, d1 = mechanism.numbers.truth, float(mechanism.law.inclusion)
     theta = s + (1 - s) * d1
     e = exp(epsilon)
     assert theta == pytest.approx(exp(epsilon / 2) / (exp(epsilon / 2) + 1), rel=2**-12)
@@ -77,7 +77,7 @@ def test_urap_probabilities_as_printed(size: int, k: int, epsilon: float) -> Non
 @pytest.mark.parametrize("theta", [0.01, 0.3, 0.5, 0.9, 0.999])
 def test_theta_is_the_probability_of_the_own_bit(theta: float, epsilon: float) -> None:
     mechanism = UnaryEncoding(domain_of(9, 4), epsilon, theta=theta)
-    s, d1 = mechanism.moments.truth, float(mechanism.law.inclusion)
+    s, d1 = mechanism.numbers.truth, float(mechanism.law.inclusion)
     d2 = 1 - theta + theta * exp(-epsilon)
     assert s + (1 - s) * d1 == pytest.approx(theta, rel=2**-11)
     assert d1 == pytest.approx(theta * exp(-epsilon) / d2, rel=2**-12)
@@ -89,13 +89,13 @@ def test_theta_is_the_probability_of_the_own_bit(theta: float, epsilon: float) -
 def test_truth_of_subsets_and_hadamard_as_printed(size: int, k: int, epsilon: float) -> None:
     domain, tau = domain_of(size, k), 1 / expm1(epsilon)
     for count in {1, 2, k // 2} & set(range(1, k)):
-        s = SubsetSelection(domain, epsilon, k=count).moments.truth
+        s = SubsetSelection(domain, epsilon, k=count).numbers.truth
         assert s == pytest.approx(count / (count + k * tau), rel=1e-12)
-    assert HadamardResponse(domain, epsilon).moments.truth == pytest.approx(tanh(epsilon / 2), rel=1e-12)
-    assert RandomizedResponse(domain, epsilon).moments.truth == pytest.approx(1 / (1 + k * tau), rel=1e-12)
+    assert HadamardResponse(domain, epsilon).numbers.truth == pytest.approx(tanh(epsilon / 2), rel=1e-12)
+    assert RandomizedResponse(domain, epsilon).numbers.truth == pytest.approx(1 / (1 + k * tau), rel=1e-12)
     for g in (2, 5, 17):
         keep = exp(epsilon) / (exp(epsilon) + g - 1)  # [Wang 2017]: the reported bucket is the value's own
-        s = LocalHashing(domain, epsilon, g=g).moments.truth
+        s = LocalHashing(domain, epsilon, g=g).numbers.truth
         assert s + (1 - s) / g == pytest.approx(keep, rel=1e-12)
 
 
@@ -193,7 +193,7 @@ def test_loss_of_block_designs(size: int, k: int, epsilon: float, count: int) ->
     g_s = (count + (k - 1) * tau) ** 2 / count + (count - 1 + (k - 1) * tau) ** 2 / (k - count)
     g_n = (1 - q) * g_s + 1 / q + q * k * tau**2 / count**2
     agrees(mechanism, lambda a, squares: g_s * a + g_n * (1 - a) - squares)
-    assert mechanism.moments.worth == pytest.approx(
+    assert mechanism.numbers.worth == pytest.approx(
         (1 + (k - 1) * tau / count, -((count - 1) + (k - 1) * tau) / (k - count), -tau / count), rel=1e-10
     )
 
@@ -204,7 +204,7 @@ def test_loss_of_hadamard_response(size: int, k: int, epsilon: float) -> None:
     c = 1 / tanh(epsilon / 2)
     mechanism = HadamardResponse(domain_of(size, k), epsilon)
     agrees(mechanism, lambda a, squares: k * c**2 * a + (k * c * (c - 1) + c) * (1 - a) - squares)
-    assert mechanism.moments.worth == pytest.approx((c, -c, 0), rel=1e-12)
+    assert mechanism.numbers.worth == pytest.approx((c, -c, 0), rel=1e-12)
 
 
 @epsilons
@@ -214,8 +214,8 @@ def test_loss_of_local_hashing_when_the_prime_is_the_number_of_buckets(epsilon: 
         hashing = LocalHashing(domain_of(size, k), epsilon, g=7)
         assert hashing.law.conditional_inclusion == 0
         p = skewed(size)
-        assert hashing.expected_mse(N, p) == pytest.approx(
-            RandomizedResponse(domain_of(size, k), epsilon).expected_mse(N, p), rel=1e-12
+        assert hashing.decoder.mse(N, p) == pytest.approx(
+            RandomizedResponse(domain_of(size, k), epsilon).decoder.mse(N, p), rel=1e-12
         )
 
 
@@ -226,14 +226,18 @@ def test_default_subsets_reach_the_optimum_in_the_high_privacy_regime(size: int,
     e = exp(epsilon)
     assert e**2 <= (k - 1) * (k - 2) / 2
     best = min((k - 1) ** 2 * (c * e + k - c) ** 2 / (k * c * (k - c) * (e - 1) ** 2) for c in range(1, k))
-    assert SubsetSelection(domain_of(size, k), epsilon).worst_case_mse(1) == pytest.approx(best, rel=1e-9)
+    assert SubsetSelection(domain_of(size, k), epsilon).decoder.worst_case_mse(1) == pytest.approx(best, rel=1e-9)
 
 
 @pytest.mark.parametrize("k", [3, 20, 76])
 @epsilons
 def test_default_choices_beat_every_other_choice(k: int, epsilon: float) -> None:
     domain = domain_of(k + 30, k)
-    chosen = SubsetSelection(domain, epsilon).worst_case_mse(1)
-    assert chosen <= min(SubsetSelection(domain, epsilon, k=c).worst_case_mse(1) for c in range(1, k)) * (1 + 1e-12)
-    hashing = LocalHashing(domain, epsilon).worst_case_mse(1)
-    assert hashing <= 1.02 * min(LocalHashing(domain, epsilon, g=g).worst_case_mse(1) for g in range(2, 4 * k + 16))
+    chosen = SubsetSelection(domain, epsilon).decoder.worst_case_mse(1)
+    assert chosen <= min(SubsetSelection(domain, epsilon, k=c).decoder.worst_case_mse(1) for c in range(1, k)) * (
+        1 + 1e-12
+    )
+    hashing = LocalHashing(domain, epsilon).decoder.worst_case_mse(1)
+    assert hashing <= 1.02 * min(
+        LocalHashing(domain, epsilon, g=g).decoder.worst_case_mse(1) for g in range(2, 4 * k + 16)
+    )

@@ -16,8 +16,9 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
-from discreet.estimators.evidence import Evidence
-from discreet.mechanisms import BlockMechanism, HadamardResponse, LocalHashing, PooledHashing
+from discreet.estimators.linear_start import LinearStart
+from discreet.mechanisms import HadamardResponse, LocalHashing, PooledHashing
+from discreet.mechanisms.law_mechanism import LawMechanism
 from discreet.mechanisms.pooled_hashing import PooledHashBlocks, hash_function
 from evidence import LEVEL
 
@@ -81,10 +82,10 @@ def every_pool(buckets: int) -> list[tuple[Any, Any, Any]]:
     domain, found = Domain(range(4), sensitive=[0, 1, 3]), []
     for row in product(range(3), repeat=4):
         law = Given(3, buckets, 1, prime=3, rows=(row,))
-        mechanism = BlockMechanism(domain, 1.0, law)
+        mechanism = LawMechanism(domain, 1.0, law)
         counts = np.eye(buckets + 1, dtype=np.int64)
         tallies = [Tally(mechanism.fingerprint, 1, one[:buckets], one[buckets:]) for one in counts]
-        worth = np.array([mechanism.linear(tally) for tally in tallies])
+        worth = np.array([mechanism.decoder.estimate(tally) for tally in tallies])
         found.append((mechanism, mechanism.channel().matrix, worth))
     return found
 
@@ -102,8 +103,8 @@ def test_over_all_pools_the_estimate_is_unbiased_and_its_errors_are_exact(bucket
         np.testing.assert_allclose(np.mean(means, axis=0), p, atol=1e-12)
         for n, found in errors.items():
             over_pools = np.mean(found, axis=0)
-            np.testing.assert_allclose(mechanism.expected_standard_errors(n, p) ** 2, over_pools, rtol=1e-9, atol=1e-15)
-            assert mechanism.expected_mse(n, p) == pytest.approx(over_pools.sum(), rel=1e-9)
+            np.testing.assert_allclose(mechanism.decoder.standard_errors(n, p) ** 2, over_pools, rtol=1e-9, atol=1e-15)
+            assert mechanism.decoder.mse(n, p) == pytest.approx(over_pools.sum(), rel=1e-9)
         assert np.ptp(np.array(means)[:, mechanism.domain.sensitive], axis=0).max() > 0 or p[1] == 0
 
 
@@ -117,11 +118,11 @@ def test_stated_variances_are_those_over_all_pools(buckets: int) -> None:
         for drawn in product(range(len(chances)), repeat=n):
             counts = np.bincount(drawn, minlength=len(chances))
             tally = Tally(mechanism.fingerprint, n, counts[:buckets], counts[buckets:])
-            evidence = Evidence.of(mechanism, tally)
+            evidence = LinearStart.of(mechanism, tally)
             # Without what is stated more where all reports agree.
             stated += np.prod(chances[list(drawn)]) * evidence.variance(evidence.linear) * n / (n - 1)
     stated /= len(every_pool(buckets))
-    true = mechanism.expected_standard_errors(n, p) ** 2
+    true = mechanism.decoder.standard_errors(n, p) ** 2
     chosen = mechanism.domain.sensitive
     assert (stated[chosen] / true[chosen]).min() > 0.9
     assert (stated[chosen] / true[chosen]).max() < 1.25
@@ -171,7 +172,7 @@ def test_what_pools_share_is_what_is_stated_and_lines_share_more() -> None:
     """
     size, buckets, many = 40, 50, 40_000
     law = PooledHashBlocks(size, buckets, many)
-    stated = PooledHashing(Domain(range(size)), 1.0, g=buckets, functions=1).moments.pool_bias.each(
+    stated = PooledHashing(Domain(range(size)), 1.0, g=buckets, functions=1).numbers.pool_bias.each(
         np.full(size, 1 / size)
     )
 
@@ -216,10 +217,10 @@ def simulated(runs: int = 1000, n: int = 2000) -> Many:
 def test_squared_errors_over_pools_are_as_stated() -> None:
     many = simulated()
     losses = np.array([((one.frequencies - many.p) ** 2).sum() for one in many.estimates])
-    stated, reach = many.mechanism.expected_mse(2000, many.p), norm.isf(LEVEL / 2) / np.sqrt(len(losses))
+    stated, reach = many.mechanism.decoder.mse(2000, many.p), norm.isf(LEVEL / 2) / np.sqrt(len(losses))
     assert abs(losses.mean() - stated) < reach * losses.std()
     # Rival: without what the pool adds, a third of it.
-    pool_bias = many.mechanism.moments.pool_bias_error(2000, many.p[:18])
+    pool_bias = many.mechanism.numbers.pool_bias_error(2000, many.p[:18])
     assert pool_bias > 0.3 * stated
     assert losses.mean() - (stated - pool_bias) > 3 * reach * losses.std()
 
@@ -236,7 +237,9 @@ def test_standard_errors_and_intervals_hold_over_pools() -> None:
     # Two percent: shares of 24 functions are not quite normal.
     assert binom.ppf(LEVEL, runs, 0.88) <= covered.min() <= covered.max() <= binom.isf(LEVEL, runs, 0.92)
     # Rival: intervals of the reports' own noise.
-    blind = [replace(one, second_moments=many.mechanism.variance_of(0.7)).interval(0.9) for one in many.estimates]
+    blind = [
+        replace(one, second_moments=many.mechanism.decoder.variance_of(0.7)).interval(0.9) for one in many.estimates
+    ]
     assert np.sum([(low <= p) & (p <= high) for low, high in blind], axis=0)[1:18].max() < binom.ppf(LEVEL, runs, 0.88)
 
 
@@ -252,7 +255,7 @@ def test_linear_keeps_its_error_where_maximum_likelihood_loses_it() -> None:
             for method, found in squared.items():
                 found[n].append(((estimate(mechanism, tally, method=method).frequencies - p) ** 2).sum())
     linear, best = ({n: np.mean(each) for n, each in squared[method].items()} for method in ("linear", "mle"))
-    floor = mechanism.moments.pool_bias_error(10**9, p)
+    floor = mechanism.numbers.pool_bias_error(10**9, p)
     assert 0.4 * floor < linear[10**9] < 2.5 * floor
     assert linear[10**9] > 0.9 * linear[10**7]
     assert best[10**7] < 0.03 * best[10**5]
@@ -271,19 +274,19 @@ def test_errors_of_maximum_likelihood_know_of_the_collisions() -> None:
         lost.append(((found.frequencies - p) ** 2).sum())
         stated.append((found.standard_errors**2).sum())
     assert 0.6 < np.mean(stated) / np.mean(lost) < 1.6
-    assert mechanism.moments.pool_bias.left(20) == pytest.approx(1 - 19 / 48, rel=1e-6)
-    assert mechanism.moments.pool_bias.left(200) == 0
+    assert mechanism.numbers.pool_bias.left(20) == pytest.approx(1 - 19 / 48, rel=1e-6)
+    assert mechanism.numbers.pool_bias.left(200) == 0
 
 
 def test_no_error_lasts_in_one_report_or_where_one_value_is_sensitive() -> None:
     mechanism = PooledHashing(Domain(range(30)), 1.0, functions=10)
     p = np.full(30, 1 / 30)
-    assert mechanism.moments.pool_bias_error(1, p) == 0
+    assert mechanism.numbers.pool_bias_error(1, p) == 0
     tally = mechanism.tally(mechanism.obfuscate_codes([3], random=SeededRandom(1)))
-    assert not mechanism.pool_bias_variance(tally, mechanism.linear(tally)).any()
+    assert not mechanism.decoder.pool_bias_variance(tally, mechanism.decoder.estimate(tally)).any()
     alone = PooledHashing(Domain(range(30), sensitive=[4]), 1.0, functions=10)
-    assert alone.worst_case_mse(10**6) == pytest.approx(alone.worst_case_mse(1) / 10**6, rel=1e-9)
-    assert alone.expected_mse(10**6, p) == pytest.approx(alone.expected_mse(1, p) / 10**6, rel=1e-9)
+    assert alone.decoder.worst_case_mse(10**6) == pytest.approx(alone.decoder.worst_case_mse(1) / 10**6, rel=1e-9)
+    assert alone.decoder.mse(10**6, p) == pytest.approx(alone.decoder.mse(1, p) / 10**6, rel=1e-9)
 
 
 # A tally says everything
@@ -358,9 +361,9 @@ def test_one_report_is_worth_what_one_of_plain_hashing_is() -> None:
     """Where functions of both families collide alike: many values, few buckets."""
     domain = Domain(range(5000))
     pooled, plain = PooledHashing(domain, 1.0, g=4), LocalHashing(domain, 1.0, g=4)
-    assert pooled.expected_mse(1, np.full(5000, 1 / 5000)) == pytest.approx(
-        plain.expected_mse(1, np.full(5000, 1 / 5000)), rel=1e-3
+    assert pooled.decoder.mse(1, np.full(5000, 1 / 5000)) == pytest.approx(
+        plain.decoder.mse(1, np.full(5000, 1 / 5000)), rel=1e-3
     )
     assert pooled.bytes_per_report(1.0) == 3
     assert plain.bytes_per_report(1.0) == 12
-    assert HadamardResponse(domain, 1.0).moments.pool_bias.most == 0
+    assert HadamardResponse(domain, 1.0).numbers.pool_bias.most == 0

@@ -12,7 +12,8 @@ from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
+from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding
+from discreet.mechanisms.law_mechanism import LawMechanism
 from discreet.mechanisms.singletons import Singletons
 from laws import BUILDERS, Case, counted, one_epsilon, sampled
 
@@ -57,7 +58,7 @@ def test_split_and_merged_tallies_agree(case: Case) -> None:
     assert (parts[0] + parts[3]) + parts[5] == parts[5] + (parts[3] + parts[0])
     assert parts[3] != whole
     assert parts[0].n == 1
-    np.testing.assert_array_equal(mechanism.linear(sum(parts)), mechanism.linear(whole))
+    np.testing.assert_array_equal(mechanism.decoder.estimate(sum(parts)), mechanism.decoder.estimate(whole))
 
 
 @one_epsilon
@@ -97,7 +98,7 @@ def test_the_empty_tally_is_a_zero(case: Case) -> None:
     nobody = mechanism.tally(mechanism.obfuscate_codes(np.array([], dtype=np.int64)))
     assert nobody == zero
     with pytest.raises(DataError, match="got none"):
-        mechanism.linear(zero)
+        mechanism.decoder.estimate(zero)
 
 
 @one_epsilon
@@ -162,7 +163,7 @@ def test_strangers_do_not_mix(case: Case) -> None:
         alien = other.obfuscate_codes([0, 1])
         for attempt in (
             lambda other=other: other.tally(reports),
-            lambda other=other: other.linear(tally),
+            lambda other=other: other.decoder.estimate(tally),
             lambda other=other: tally + other.empty_tally(),
             lambda other=other: sum([other.empty_tally(), tally]),
             lambda alien=alien: Reports.concatenate([reports, alien]),
@@ -232,7 +233,7 @@ def test_a_law_cannot_speak_for_the_plan() -> None:
             return {"format": 0, "domain": "", "epsilon": "", "truth": 0, "clear_blocks": False, "epsilons": []}
 
     domains = [Domain(range(3)), Domain(list("abc"))]
-    plans = [BlockMechanism(domain, epsilon, Loud(3)) for domain in domains for epsilon in (1.0, 2.0)]
+    plans = [LawMechanism(domain, epsilon, Loud(3)) for domain in domains for epsilon in (1.0, 2.0)]
     assert len({plan.fingerprint for plan in plans}) == 4
 
 
@@ -247,7 +248,7 @@ def test_channels_tally_merge_and_refuse_strangers() -> None:
     with pytest.raises(MismatchError, match="one plan"):
         other.tally(reports)
     with pytest.raises(MismatchError, match="one plan"):
-        other.linear(tally)
+        other.decoder.estimate(tally)
 
 
 def test_tallies_differ_in_every_part() -> None:
@@ -279,12 +280,12 @@ def test_channel_decoder_is_unbiased_and_its_errors_exact() -> None:
     # Of output 4, which never comes, nothing is decoded.
     for output in (0, 1, 2, 3, 5):
         row = np.eye(6, dtype=int)[output]
-        decoder[output] = channel.linear(Tally(channel.fingerprint, 1, row, row[:0]))
+        decoder[output] = channel.decoder.estimate(Tally(channel.fingerprint, 1, row, row[:0]))
     np.testing.assert_allclose(matrix @ decoder, np.eye(4), atol=1e-12)
     for p in random.dirichlet(np.ones(4), 5):
         variances = p @ matrix @ decoder**2 - p**2
-        assert channel.expected_mse(7, p) == pytest.approx(variances.sum() / 7, rel=1e-10)
-        np.testing.assert_allclose(channel.expected_standard_errors(7, p) ** 2 * 7, variances, rtol=1e-9)
-        assert channel.expected_mse(7, p) <= channel.worst_case_mse(7) * (1 + 1e-12)
+        assert channel.decoder.mse(7, p) == pytest.approx(variances.sum() / 7, rel=1e-10)
+        np.testing.assert_allclose(channel.decoder.standard_errors(7, p) ** 2 * 7, variances, rtol=1e-9)
+        assert channel.decoder.mse(7, p) <= channel.decoder.worst_case_mse(7) * (1 + 1e-12)
     with pytest.raises(ParameterError, match="linearly independent"):
-        Channel([[0.5, 0.5], [0.5, 0.5]]).decoder  # noqa: B018
+        Channel([[0.5, 0.5], [0.5, 0.5]]).decoder.worst_case_mse(1)

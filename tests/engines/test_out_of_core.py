@@ -20,10 +20,10 @@ from discreet.engines import storage as stored
 from discreet.engines.ahead import ahead
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate
-from discreet.estimators.evidence import Observed
 from discreet.io.files import write_reports, write_tally
 from discreet.kernels.mapped import forget
 from discreet.mechanisms import Channel, LocalHashing, SubsetSelection, UnaryEncoding
+from discreet.mechanisms.evidence import StoredBlocks
 from laws import MEDIUM, Case, cases, sampled
 
 MECHANISM = UnaryEncoding(Domain(range(70), sensitive=list(range(45))), 2.0)
@@ -69,7 +69,7 @@ def mapped_from(folder: Path) -> int:
 def test_estimates_are_those_in_memory(case: Case, spread: Any, temporary: Path) -> None:
     reports = sampled(case, 2000)
     found, left_out = observe(case.mechanism, spread(case.mechanism, reports), folder=temporary)
-    assert isinstance(found, Observed)
+    assert isinstance(found, StoredBlocks)
     assert not left_out
     assert found.tally == case.mechanism.tally(reports)
     for method in ("mle", "em", "linear"):
@@ -111,7 +111,7 @@ def test_nothing_as_long_as_all_rows_is_in_memory(
     write_reports(tmp_path / "a.parquet", MECHANISM, reports_of(n))
     data, _ = observe(MECHANISM, tmp_path / "a.parquet", folder=temporary)
     if not on_disk:
-        data = Observed(data.tally, data.membership)
+        data = StoredBlocks(data.tally, data.membership)
     estimate(MECHANISM, data, method=method)
     tracemalloc.start()
     try:
@@ -198,7 +198,7 @@ def test_what_is_read_ahead_keeps_its_order(threads: str, monkeypatch: pytest.Mo
 def test_memory_decides(spread: Any, temporary: Path) -> None:
     reports = reports_of(3000)
     folder = spread(MECHANISM, reports)
-    assert isinstance(gather(MECHANISM, folder, memory=0, folder=temporary)[0], Observed)
+    assert isinstance(gather(MECHANISM, folder, memory=0, folder=temporary)[0], StoredBlocks)
     within, _ = gather(MECHANISM, folder, memory=1 << 20)
     assert isinstance(within, Reports)
     assert isinstance(gather(MECHANISM, folder)[0], Reports)

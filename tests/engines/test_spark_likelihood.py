@@ -12,11 +12,12 @@ from discreet.engines import spark as engine
 from discreet.engines.spark import likelihood
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate, likelihood_methods
-from discreet.estimators.evidence import Evidence, Observed
 from discreet.estimators.likelihood import LocalRows, RowSums
 from discreet.estimators.likelihood_methods import _likelihood
+from discreet.estimators.linear_start import LinearStart
 from discreet.io.files import write_reports, write_tally
 from discreet.mechanisms import Channel, HadamardResponse, UnaryEncoding
+from discreet.mechanisms.evidence import StoredBlocks
 from laws import MEDIUM, cases, sampled
 from refusals import refused
 
@@ -37,9 +38,9 @@ def test_sums_over_rows_are_those_of_one_machine(spark: Any, tmp_path: Path, bui
     case = next(case for case in cases(MEDIUM, (2.0,)) if case.sizes == "12of40" and case.builder == builder)
     mechanism, reports = case.mechanism, sampled(case)
     data, left_out = engine.gather_files(spark, mechanism, spread(tmp_path / "reports", mechanism, reports))
-    assert isinstance(data, Observed)
+    assert isinstance(data, StoredBlocks)
     assert (data.tally.n, left_out) == (3001, {})
-    here, there = (_likelihood(Evidence.of(mechanism, some), mechanism, "mle") for some in (reports, data))
+    here, there = (_likelihood(LinearStart.of(mechanism, some), mechanism, "mle") for some in (reports, data))
     assert here.reports == there.reports
     ours, theirs = here.rows_of(here), there.rows_of(there)
     rng = np.random.default_rng(3)
@@ -131,7 +132,7 @@ def test_where_a_tally_says_all_nobody_is_asked_again(spark: Any) -> None:
     mechanism = HadamardResponse(Domain(range(60)), 1.5)
     reports = mechanism.obfuscate_codes(np.arange(600) % 60, random=SeededRandom(2))
     data, _ = engine.gather(_frame(spark, mechanism, reports), mechanism)
-    evidence = Evidence.of(mechanism, data)
+    evidence = LinearStart.of(mechanism, data)
     assert evidence.blocks is None
     assert evidence.rows_of is LocalRows
     # Blocks that came more than once are counted as often, wherever they are summed.

@@ -234,7 +234,7 @@ def test_columns_are_obfuscated_once(spark: Any) -> None:
     assert max(Counter(first.values()).values()) == 1
     counted = engine.tally(drawn, mechanism).tally
     assert (counted.n, counted.simulated) == (4000, False)
-    assert mechanism.linear(counted)[7] == pytest.approx(1.0, abs=0.25)
+    assert mechanism.decoder.estimate(counted)[7] == pytest.approx(1.0, abs=0.25)
 
 
 def test_a_seed_repeats_itself_and_is_marked(spark: Any) -> None:

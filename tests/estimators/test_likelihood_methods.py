@@ -92,7 +92,7 @@ def test_a_distribution_that_is_not_the_best_is_not_certified() -> None:
     """The certificate of the tests can fail."""
     mechanism = UnaryEncoding(Domain(range(7), sensitive=[0, 4, 6]), 3.0)
     reports = made(mechanism)
-    linear = np.maximum(mechanism.linear(mechanism.tally(reports)), 1e-9)
+    linear = np.maximum(mechanism.decoder.estimate(mechanism.tally(reports)), 1e-9)
     assert certificate(dense(mechanism, reports), linear / linear.sum()) > 1e-4
 
 
@@ -203,7 +203,9 @@ def test_the_explicit_channel_gives_the_same_maximum(case: Case) -> None:
     same = estimate(channel, tally, method="threshold").frequencies
     if case.builder == "rr":
         # As many outputs as values: one decoder only.
-        np.testing.assert_allclose(channel.linear(tally), mechanism.linear(mechanism.tally(reports)), atol=1e-9)
+        np.testing.assert_allclose(
+            channel.decoder.estimate(tally), mechanism.decoder.estimate(mechanism.tally(reports)), atol=1e-9
+        )
     if np.allclose(start, same, atol=1e-12):
         em = [estimate(*pair, method="em").frequencies for pair in ((mechanism, reports), (channel, tally))]
         np.testing.assert_allclose(em[0], em[1], atol=2 * EM_CHANGE)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import DataError, ParameterError
 from discreet.estimators.expectation import expectation_maximization, passes_to_gap
-from discreet.estimators.likelihood import BlockLikelihood
+from discreet.estimators.likelihood import RowLikelihood
 from discreet.estimators.maximum import Start, maximize
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -35,7 +35,7 @@ def _bits(seed=0, rows=3000, size=40, epsilon=3.0):
 @given(seed=st.integers(0, 10**9))
 def test_any_problem_is_certified(seed):
     membership, contrast, clear, start = random_problem(seed)
-    solution = maximize(BlockLikelihood(membership, contrast, clear), Start(start), tolerance=1e-6)
+    solution = maximize(RowLikelihood(membership, contrast, clear), Start(start), tolerance=1e-6)
     point = _point(solution, clear)
     assert solution.converged
     assert point.min() >= 0
@@ -48,7 +48,7 @@ def test_any_problem_is_certified(seed):
 @pytest.mark.parametrize("clear", [None, 700])
 def test_it_agrees_with_long_em(clear):
     membership, contrast, start = _bits()
-    likelihood = BlockLikelihood(membership, contrast, clear)
+    likelihood = RowLikelihood(membership, contrast, clear)
     start = start if clear is None else np.append(start, 0.2)
     solution = maximize(likelihood, Start(start), tolerance=1e-10)
     counts = None if clear is None else [clear]
@@ -64,7 +64,7 @@ def test_it_agrees_with_long_em(clear):
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-4])
 def test_the_gap_bounds_what_is_missing(tolerance):
     membership, contrast, start = _bits(seed=1)
-    likelihood = BlockLikelihood(membership, contrast)
+    likelihood = RowLikelihood(membership, contrast)
     best = maximize(likelihood, Start(start), tolerance=1e-11).frequencies
     rough = maximize(likelihood, Start(start), tolerance=tolerance)
     missing = log_likelihood(membership, contrast, None, best) - log_likelihood(
@@ -75,7 +75,7 @@ def test_the_gap_bounds_what_is_missing(tolerance):
 
 def test_it_needs_far_fewer_passes_than_em():
     membership, contrast, start = _bits(seed=2)
-    likelihood = BlockLikelihood(membership, contrast)
+    likelihood = RowLikelihood(membership, contrast)
     solution = maximize(likelihood, Start(start), tolerance=1e-6)
     em = passes_to_gap(likelihood, np.full(40, 1 / 40), gap=1e-6, most_passes=5000)
     assert em is None or em > 10 * solution.passes
@@ -86,7 +86,7 @@ def test_single_precision_runs_but_does_not_certify():
     membership, contrast, start = _bits(seed=3, rows=60_000, size=80)
     steps = []
     solution = maximize(
-        BlockLikelihood(membership, contrast),
+        RowLikelihood(membership, contrast),
         Start(start),
         tolerance=1e-7,
         progress=lambda passes, gap: steps.append(passes),
@@ -99,7 +99,7 @@ def test_single_precision_runs_but_does_not_certify():
 
 def test_information_is_the_curvature_of_independent_bits():
     membership, contrast, start = _bits(seed=4, rows=20_000)
-    solution = maximize(BlockLikelihood(membership, contrast), Start(start), tolerance=1e-8)
+    solution = maximize(RowLikelihood(membership, contrast), Start(start), tolerance=1e-8)
     z = contrast / (1 + contrast * membership.matrix @ solution.frequencies)
     columns = membership.matrix - (z**2 @ membership.matrix / (z**2).sum())
     curvature = np.mean(z[:, None] ** 2 * columns**2, axis=0)
@@ -107,7 +107,7 @@ def test_information_is_the_curvature_of_independent_bits():
 
 
 def test_without_blocks_everything_is_the_rest():
-    likelihood = BlockLikelihood(DenseMembership(np.zeros((0, 3))), 2.0, 10)
+    likelihood = RowLikelihood(DenseMembership(np.zeros((0, 3))), 2.0, 10)
     solution = maximize(likelihood, Start(np.zeros(4)))
     assert solution.rest == 1
     assert not solution.frequencies.any()
@@ -115,7 +115,7 @@ def test_without_blocks_everything_is_the_rest():
 
 def test_it_gives_up_honestly():
     membership, contrast, start = _bits(seed=5)
-    solution = maximize(BlockLikelihood(membership, contrast), Start(start), most_passes=2, tolerance=1e-9)
+    solution = maximize(RowLikelihood(membership, contrast), Start(start), most_passes=2, tolerance=1e-9)
     assert not solution.converged
     gap = channel_gap(membership, contrast, None, solution.frequencies)
     assert solution.gap == pytest.approx(gap, rel=1e-6)
@@ -124,19 +124,19 @@ def test_it_gives_up_honestly():
 def test_refusals():
     membership = DenseMembership(np.ones((2, 2)))
     with pytest.raises(ParameterError):
-        BlockLikelihood(membership, 0.0)
+        RowLikelihood(membership, 0.0)
     with pytest.raises(DataError):
-        BlockLikelihood(DenseMembership(np.zeros((0, 2))), 1.0, 0)
+        RowLikelihood(DenseMembership(np.zeros((0, 2))), 1.0, 0)
     with pytest.raises(DataError):
-        maximize(BlockLikelihood(membership, 1.0), Start(np.zeros(3)))
+        maximize(RowLikelihood(membership, 1.0), Start(np.zeros(3)))
     with pytest.raises(ParameterError):
-        maximize(BlockLikelihood(membership, 1.0), Start(np.zeros(2)), tolerance=0)
+        maximize(RowLikelihood(membership, 1.0), Start(np.zeros(2)), tolerance=0)
 
 
 def test_em_is_multiplicative_and_keeps_the_clear_counts():
     membership, contrast, _ = _bits(seed=6)
     start = np.r_[0.0, np.full(41, 1 / 41)]
-    likelihood = BlockLikelihood(membership, contrast, 300)
+    likelihood = RowLikelihood(membership, contrast, 300)
     found = expectation_maximization(likelihood, start, clear_counts=[100, 200], change=1e-7)
     assert found.frequencies[0] == 0
     assert found.clear_frequencies[1] == pytest.approx(2 * found.clear_frequencies[0], rel=1e-3)

@@ -57,7 +57,7 @@ def worths(case: Case) -> Any:
         clear = np.zeros(case.domain.clear_count, dtype=np.int64)
         if rank >= 0:
             clear[rank] = 1
-        rows.append(mechanism.linear(Tally(mechanism.fingerprint, 1, support, clear)))
+        rows.append(mechanism.decoder.estimate(Tally(mechanism.fingerprint, 1, support, clear)))
     return np.array(rows)
 
 
@@ -66,7 +66,7 @@ def cuts(case: Case, tally: Tally, significance: float) -> list[float]:
     domain, s = case.domain, case.mechanism.threshold / 2**64
     mass = min(max(1 - tally.clear_total / (tally.n * s), 0), 1) if domain.clear_count else 1.0
     phi, matrix = worths(case), spelled(case).matrix
-    pool_bias = case.mechanism.pool_bias_variance(tally, case.mechanism.linear(tally))
+    pool_bias = case.mechanism.decoder.pool_bias_variance(tally, case.mechanism.decoder.estimate(tally))
     found = []
     for x in range(domain.size):
         p = np.zeros(domain.size)
@@ -74,7 +74,7 @@ def cuts(case: Case, tally: Tally, significance: float) -> list[float]:
             rest = [y for y in others if y != x]
             p[rest] = share / max(len(rest), 1)
         pooled = case.builder in POOLS
-        second = case.mechanism.variance_of(mass)[0][x] if pooled else p @ matrix @ phi[:, x] ** 2
+        second = case.mechanism.decoder.variance_of(mass)[0][x] if pooled else p @ matrix @ phi[:, x] ** 2
         deviation = np.sqrt(second / tally.n + pool_bias[x])
         found.append(norm.isf(significance / domain.size) * deviation)
     return found
@@ -88,7 +88,7 @@ def test_threshold_is_the_loop(case: Case, significance: float, remainder: str) 
     for _ in range(3):
         codes = random.choice(case.domain.size, 3000, p=random.dirichlet(np.full(case.domain.size, 0.3)))
         tally = case.mechanism.tally(case.mechanism.obfuscate_codes(codes, random=SeededRandom(4)))
-        linear = case.mechanism.linear(tally)
+        linear = case.mechanism.decoder.estimate(tally)
         wanted = [
             value if value > cut else 0.0 for value, cut in zip(linear, cuts(case, tally, significance), strict=True)
         ]
@@ -137,7 +137,7 @@ def test_more_than_everything_is_scaled_to_one(remainder: str) -> None:
     """Linear estimates of RR sum to one, so what is left when a negative one is dropped is more."""
     mechanism = RandomizedResponse(Domain(range(3)), 1.0)
     tally = Tally(mechanism.fingerprint, 30_000, np.array([14_000, 12_000, 4_000]), np.zeros(0, int))
-    linear = mechanism.linear(tally)
+    linear = mechanism.decoder.estimate(tally)
     assert linear[2] < -0.2
     found = estimate(mechanism, tally, method="threshold", remainder=remainder).frequencies
     np.testing.assert_allclose(found, [*(linear[:2] / linear[:2].sum()), 0], rtol=1e-12)
@@ -172,10 +172,10 @@ def variances(mechanism: BlockMechanism, tally: Tally) -> Any:
     """Of the linear estimates, as if every value had been seen at least once."""
     s = mechanism.threshold / 2**64
     told = tally.clear_total / (tally.n * s) if mechanism.domain.clear_count else 0
-    constant, slope = mechanism.variance_of(min(max(1 - told, 0), 1))
-    linear = mechanism.linear(tally)
+    constant, slope = mechanism.decoder.variance_of(min(max(1 - told, 0), 1))
+    linear = mechanism.decoder.estimate(tally)
     at = np.clip(linear, 1 / tally.n, 1)
-    pool_bias = mechanism.pool_bias_variance(tally, linear)
+    pool_bias = mechanism.decoder.pool_bias_variance(tally, linear)
     return np.maximum((constant + slope * at - at**2) / tally.n + pool_bias, 1 / tally.n**2)
 
 
@@ -183,7 +183,7 @@ def variances(mechanism: BlockMechanism, tally: Tally) -> Any:
 def test_norm_sub_is_the_nearest_distribution(case: Case) -> None:
     cut = 0
     for tally in tallies(case):
-        linear = case.mechanism.linear(tally)
+        linear = case.mechanism.decoder.estimate(tally)
         found = estimate(case.mechanism, tally, method="norm-sub").frequencies
         np.testing.assert_allclose(found, nearest(linear, np.ones(len(linear))), rtol=1e-9, atol=1e-12)
         cut += np.count_nonzero(found == 0)
@@ -194,7 +194,7 @@ def test_norm_sub_is_the_nearest_distribution(case: Case) -> None:
 def test_projected_is_the_nearest_distribution_in_the_metric_of_the_errors(case: Case) -> None:
     cut = 0
     for tally in tallies(case):
-        linear, weights = case.mechanism.linear(tally), 1 / variances(case.mechanism, tally)
+        linear, weights = case.mechanism.decoder.estimate(tally), 1 / variances(case.mechanism, tally)
         found = estimate(case.mechanism, tally, method="projected").frequencies
         np.testing.assert_allclose(found, nearest(linear, weights), rtol=1e-7, atol=1e-10)
         cut += np.count_nonzero(found == 0)
@@ -204,7 +204,7 @@ def test_projected_is_the_nearest_distribution_in_the_metric_of_the_errors(case:
 @several
 def test_projected_beats_a_general_optimiser(case: Case) -> None:
     for tally in tallies(case)[:3]:
-        linear, weights = case.mechanism.linear(tally), 1 / variances(case.mechanism, tally)
+        linear, weights = case.mechanism.decoder.estimate(tally), 1 / variances(case.mechanism, tally)
         weights = weights / weights.max()
         found = estimate(case.mechanism, tally, method="projected").frequencies
 

@@ -43,7 +43,7 @@ def expected(plan: Personalized, r: Any) -> Tally:
     outputs[0] += N - outputs.sum()
     blocks, _ = common.law.alphabet()
     contained = common.law.contains(blocks)
-    counted = np.eye(len(contained)) if common.support_size == len(contained) else contained
+    counted = np.eye(len(contained)) if common.counts.size == len(contained) else contained
     support = outputs[: len(contained)] @ counted.astype(np.int64)
     return Tally(common.fingerprint, N, support, outputs[len(contained) :])
 

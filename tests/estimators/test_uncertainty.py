@@ -11,7 +11,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.estimators import METHODS, estimate
-from discreet.estimators.evidence import Evidence
+from discreet.estimators.linear_start import LinearStart
 from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from evidence import LEVEL
 from laws import POOLS, SMALL, Case, cases, spelled
@@ -51,11 +51,11 @@ def test_linear_variances_are_unbiased_over_every_pair_of_reports(case: Case) ->
     for first, one in outputs.items():
         for second, other in outputs.items():
             tally = Tally(mechanism.fingerprint, 2, np.array(first) + second, np.zeros(0, int))
-            evidence = Evidence.of(mechanism, tally)
+            evidence = LinearStart.of(mechanism, tally)
             variance, errors = evidence.variance(evidence.linear) * 2, estimate(mechanism, tally).standard_errors
             np.testing.assert_allclose(errors[~evidence.unseen] ** 2, variance[~evidence.unseen], rtol=1e-12)
             mean, stated = mean + one * other * variance, stated + one * other * errors**2
-    np.testing.assert_allclose(mean, mechanism.expected_standard_errors(2, p) ** 2, rtol=1e-9)
+    np.testing.assert_allclose(mean, mechanism.decoder.standard_errors(2, p) ** 2, rtol=1e-9)
     # Where both reports say the same of a value, what is stated is more than that: they may agree by chance.
     assert (stated > mean).all()
 
@@ -98,7 +98,7 @@ def test_an_unseen_sensitive_value_has_the_error_of_noise() -> None:
     """No symbol where noise alone would send hundreds: what is stated is what noise makes, not 0."""
     mechanism = RandomizedResponse(Domain(range(40)), 0.5)
     counts = np.array([0] + [1000] * 39)
-    noise = mechanism.expected_standard_errors(39_000, np.array([0.0] + [1 / 39] * 39))[0]
+    noise = mechanism.decoder.standard_errors(39_000, np.array([0.0] + [1 / 39] * 39))[0]
     for method in METHODS:
         tally = Tally(mechanism.fingerprint, 39_000, counts, np.zeros(0, int))
         assert estimate(mechanism, tally, method=method).standard_errors[0] >= noise * (1 - 1e-9)

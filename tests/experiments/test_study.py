@@ -122,7 +122,7 @@ def shares(mechanism: BlockMechanism, counts: Any) -> Any:
     random = np.random.default_rng(77)
     codes = random.choice(len(counts), 3000, p=counts / counts.sum())
     reports = mechanism.obfuscate_codes(codes, random=SeededRandom(77))
-    inside, outside, in_clear = mechanism.moments.worth
+    inside, outside, in_clear = mechanism.numbers.worth
     told = np.zeros(reports.n, dtype=bool) if reports.in_clear is None else reports.in_clear
     worth = np.zeros((reports.n, len(counts)))
     worth[np.ix_(told, mechanism.domain.sensitive)] = in_clear
@@ -154,7 +154,7 @@ def test_people_are_not_sampled_so_their_sampling_is_not_counted(many: Findings)
     study = many.study
     p, n = study.truth, int(study.counts.sum())
     for run in many.outcomes:
-        whole = run.mechanism.expected_mse(n, p)
+        whole = run.mechanism.decoder.mse(n, p)
         assert run.expected_squared_error(p) == pytest.approx(whole - (1 - p @ p) / n, rel=1e-9)
         assert 0 < run.expected_squared_error(p) < whole
 

@@ -140,7 +140,7 @@ def test_numpy_counts_what_we_count() -> None:
     pool = PooledHashing(everything, 1.0, g=4, functions=60)
     told = pool.obfuscate_codes(CODES, random=SeededRandom(1)).blocks
     counted = reference.pooled_counts(told["cohort"], told["bucket"], pool.law.pool, SIZE, 4)
-    np.testing.assert_array_equal(counted, pool.law.support(told))
+    np.testing.assert_array_equal(counted, pool.law.counts.support(told))
     subset = SubsetSelection(everything, 1.0)
     members = subset.obfuscate_codes(CODES, random=SeededRandom(1))
     counted = reference.subset_counts(members.blocks["members"], SIZE)
@@ -165,7 +165,7 @@ def test_numpy_estimates_what_we_estimate() -> None:
     mechanism = RandomizedResponse(Domain(range(SIZE)), 1.0)
     tally = mechanism.tally(mechanism.obfuscate_codes(CODES, random=SeededRandom(1)))
     ours = estimate(mechanism, tally)
-    frequencies, errors = reference.linear(tally.support, N, 1.0)
+    frequencies, errors = reference.decoder.estimate(tally.support, N, 1.0)
     np.testing.assert_allclose(frequencies, ours.frequencies, atol=1e-9)
     np.testing.assert_allclose(errors, ours.standard_errors, rtol=0.05)
     found = estimate(mechanism, tally, method="norm-sub").frequencies

@@ -51,14 +51,14 @@ def test_numbers_are_those_of_the_mechanisms(domain: Domain, epsilon: float) -> 
             mechanism = one.mechanism
             assert mechanism.domain == domain
             assert mechanism.epsilon == epsilon
-            assert one.worst_mse == mechanism.worst_case_mse(n)
-            assert one.assumed_mse == pytest.approx(mechanism.expected_mse(n, even), rel=1e-12)
+            assert one.worst_mse == mechanism.decoder.worst_case_mse(n)
+            assert one.assumed_mse == pytest.approx(mechanism.decoder.mse(n, even), rel=1e-12)
             assert one.bytes == mechanism.bytes_per_report(mass)
             if others:
-                errors = mechanism.expected_standard_errors(n, rare)
+                errors = mechanism.decoder.standard_errors(n, rare)
                 assert one.sensitive_error == pytest.approx(errors[lost], rel=1e-12)
             if domain.clear_count:
-                errors = mechanism.expected_standard_errors(n, even)
+                errors = mechanism.decoder.standard_errors(n, even)
                 assert one.clear_error == pytest.approx(errors[domain.clear_codes[0]], rel=1e-12, abs=1e-12)
             else:
                 assert one.clear_error is None
@@ -171,7 +171,7 @@ def test_a_mechanism_that_is_nearly_best_and_better_elsewhere_is_named() -> None
     assert found.alternative is not None
     assert found.alternative.name == "hashing"
     uniform = np.full(400, 1 / 400)
-    ratio = found.alternative.mechanism.expected_mse(9, uniform) / found.best.mechanism.expected_mse(9, uniform)
+    ratio = found.alternative.mechanism.decoder.mse(9, uniform) / found.best.mechanism.decoder.mse(9, uniform)
     assert ratio == pytest.approx(0.789, abs=5e-4)
     assert found.alternative.worst_mse < 1.05 * found.least.worst_mse
     assert found.recommendation.endswith(
@@ -277,23 +277,23 @@ def test_losses_are_those_of_the_planning_functions(domain: Domain, epsilon: flo
     n, p = 700, given(domain)
     for one in compare(domain, epsilon, n, target="distribution", p=p).prospects:
         mechanism = one.mechanism
-        assert one.assumed.mse == pytest.approx(mechanism.expected_mse(n, p), rel=1e-9)
+        assert one.assumed.mse == pytest.approx(mechanism.decoder.mse(n, p), rel=1e-9)
         assert one.assumed.l1 == pytest.approx(normal_l1(mechanism, n, p), rel=1e-9)
-        assert one.assumed.standard_error == pytest.approx(mechanism.expected_standard_errors(n, p).max(), rel=1e-9)
+        assert one.assumed.standard_error == pytest.approx(mechanism.decoder.standard_errors(n, p).max(), rel=1e-9)
         assert one.assumed.excess is None
         worst = worst_normal_l1(mechanism, n)
-        assert (one.worst.mse, one.worst.l1) == (mechanism.worst_case_mse(n), worst.value)
+        assert (one.worst.mse, one.worst.l1) == (mechanism.decoder.worst_case_mse(n), worst.value)
         assert one.worst.standard_error == sqrt(worst_variance(mechanism, n) / n)
         best_of_all = optimal_design(domain.sensitive_count, domain.size, epsilon)
-        assert one.worst.excess == pytest.approx(mechanism.worst_case_mse(n) * n / best_of_all.value, rel=1e-12)
+        assert one.worst.excess == pytest.approx(mechanism.decoder.worst_case_mse(n) * n / best_of_all.value, rel=1e-12)
         assert one.assumed.mse <= one.worst.mse
         assert one.assumed.l1 <= one.worst.l1
         assert one.assumed.standard_error <= one.worst.standard_error * (1 + 1e-12)
-        if (domain.clear_count == 0 or one.name == "rr") and not mechanism.moments.pool_bias:
+        if (domain.clear_count == 0 or one.name == "rr") and not mechanism.numbers.pool_bias:
             assert one.assumed.exact_l1 == pytest.approx(exact_l1(mechanism, n, p / p.sum()), rel=1e-12)
             assert one.worst.exact_l1 == pytest.approx(one.worst.l1, rel=0.05)
         else:
-            assert one.assumed.exact_l1 is None or mechanism.moments.conditional_inclusion == 0
+            assert one.assumed.exact_l1 is None or mechanism.numbers.conditional_inclusion == 0
 
 
 def test_exact_l1_tells_few_reports_from_many() -> None:
@@ -454,9 +454,9 @@ def test_users_needed(domain: Domain) -> None:
     found = compare(domain, 1.0, 10, target="distribution", p=p, standard_error=0.01)
     for one in found.prospects:
         if one.users_needed is None:
-            assert one.mechanism.expected_standard_errors(1 << 53, p).max() > 0.01
+            assert one.mechanism.decoder.standard_errors(1 << 53, p).max() > 0.01
             continue
-        again = one.mechanism.expected_standard_errors(one.users_needed, p).max()
+        again = one.mechanism.decoder.standard_errors(one.users_needed, p).max()
         assert again <= 0.01 * (1 + 1e-9)
     assert f"{found.best.users_needed:,} users give every value a standard error" in found.recommendation
 

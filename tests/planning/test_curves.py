@@ -46,18 +46,20 @@ def test_numbers_are_those_of_the_mechanism() -> None:
     first, *_, bound = against_epsilon(asked)
     for epsilon, error in first.points:
         each = RandomizedResponse(DOMAIN, epsilon / 2)
-        assert error == pytest.approx(sqrt(each.worst_case_mse(10_000)), rel=1e-9)
+        assert error == pytest.approx(sqrt(each.decoder.worst_case_mse(10_000)), rel=1e-9)
     assert (first.points[0][0], first.points[-1][0]) == pytest.approx((0.1, 10))
     for epsilon, error in bound.points:
         assert error == pytest.approx(sqrt(lower_bound(12, 40, epsilon / 2, 10_000)), rel=1e-9)
     first, *_ = against_users(asked)
     assert 5000 in dict(first.points)
     for users, error in first.points:
-        assert error == pytest.approx(sqrt(RandomizedResponse(DOMAIN, 0.5).worst_case_mse(2 * int(users))), rel=1e-9)
+        assert error == pytest.approx(
+            sqrt(RandomizedResponse(DOMAIN, 0.5).decoder.worst_case_mse(2 * int(users))), rel=1e-9
+        )
     first, *_ = against_users(question("distribution"))
     for users, error in first.points:
         mechanism = RandomizedResponse(DOMAIN, 1.0)
-        assert error == pytest.approx(sqrt(mechanism.expected_mse(int(users), GIVEN)), rel=1e-9)
+        assert error == pytest.approx(sqrt(mechanism.decoder.mse(int(users), GIVEN)), rel=1e-9)
 
 
 def test_lines_end_where_reports_become_too_large() -> None:

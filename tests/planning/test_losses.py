@@ -16,6 +16,7 @@ from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.bits import IndependentBits
+from discreet.mechanisms.law_mechanism import LawMechanism
 from discreet.planning.deviation import mean_absolute_deviation
 from discreet.planning.losses import (
     exact_l1,
@@ -37,7 +38,7 @@ PER_REPORT = sqrt(2 / pi)
 def paper_rappor(v: int, w: int, epsilon: float) -> BlockMechanism:
     """The paper's uRAP with d1 = 1 / (e^(eps/2) + 1) to 60 binary digits, where the library's own keeps 12."""
     law = IndependentBits(v, round(2.0**60 / (exp(epsilon / 2) + 1)) | 1, 60)
-    return BlockMechanism(Domain(range(w), sensitive=range(v)), epsilon, law, clear_blocks=v < w)
+    return LawMechanism(Domain(range(w), sensitive=range(v)), epsilon, law, clear_blocks=v < w)
 
 
 def even(v: int, w: int, mass: float) -> Any:
@@ -92,7 +93,7 @@ def single_worths(case: Case) -> Any:
     told, nothing = np.eye(case.domain.clear_count, dtype=np.int64), np.zeros(case.domain.clear_count, dtype=np.int64)
     rows = zip(channel.counted(mechanism), channel.clear, strict=True)
     return np.array(
-        [mechanism.linear(Tally(mechanism.fingerprint, 1, a, nothing if c < 0 else told[c])) for a, c in rows]
+        [mechanism.decoder.estimate(Tally(mechanism.fingerprint, 1, a, nothing if c < 0 else told[c])) for a, c in rows]
     )
 
 
@@ -294,9 +295,9 @@ def test_printed_table() -> None:
         assert rap / PER_REPORT == pytest.approx(2 * v / small, rel=1e-3)
         for total in (v, 5 * v):
             domain = Domain(range(total), sensitive=range(v))
-            found = RandomizedResponse(domain, small).worst_case_mse(1)
+            found = RandomizedResponse(domain, small).decoder.worst_case_mse(1)
             assert found == pytest.approx(v * (v - 1) / small**2, rel=1e-3)
-            assert paper_rappor(v, total, small).worst_case_mse(1) == pytest.approx(4 * v / small**2, rel=1e-3)
+            assert paper_rappor(v, total, small).decoder.worst_case_mse(1) == pytest.approx(4 * v / small**2, rel=1e-3)
     assert paper_worst_l1_rr(w, w, large, 1).value / PER_REPORT == pytest.approx(2 * sqrt(w - 1), rel=1e-3)
     assert paper_worst_l1_rappor(w, w, large, 1).value / PER_REPORT == pytest.approx(w**0.25 * sqrt(w - 1), rel=2e-3)
     for v in (1, 30, 1000):
@@ -304,13 +305,15 @@ def test_printed_table() -> None:
         assert rr / PER_REPORT == pytest.approx(sqrt(w - 1), rel=1.1e-3)
         assert rap / PER_REPORT == pytest.approx(sqrt(w - 1) * (1 + v / w**0.75), rel=2e-3)
     w, large, root = 10_000, log(10_000), 100.0
-    assert RandomizedResponse(Domain(range(w)), large).worst_case_mse(1) == pytest.approx(4 * (1 - 1 / w), rel=1e-3)
-    assert paper_rappor(w, w, large).worst_case_mse(1) == pytest.approx(root * (1 - 1 / w), rel=0.05)
+    assert RandomizedResponse(Domain(range(w)), large).decoder.worst_case_mse(1) == pytest.approx(
+        4 * (1 - 1 / w), rel=1e-3
+    )
+    assert paper_rappor(w, w, large).decoder.worst_case_mse(1) == pytest.approx(root * (1 - 1 / w), rel=0.05)
     for v in (1, 20):
-        found = RandomizedResponse(Domain(range(w), sensitive=range(v)), large).worst_case_mse(1)
+        found = RandomizedResponse(Domain(range(w), sensitive=range(v)), large).decoder.worst_case_mse(1)
         assert found == pytest.approx((1 + v / (w - 1)) ** 2 * (1 - 1 / w), rel=1e-9)
         assert found == pytest.approx(1, rel=5e-3)
-        assert paper_rappor(v, w, large).worst_case_mse(1) == pytest.approx(1 + (v + 1) / root, rel=0.01)
+        assert paper_rappor(v, w, large).decoder.worst_case_mse(1) == pytest.approx(1 + (v + 1) / root, rel=0.01)
 
 
 @pytest.mark.parametrize("w", [2, 40, 1000])
@@ -318,7 +321,7 @@ def test_printed_table_without_privacy(w: int) -> None:
     """Its last row: what sampling alone costs, at the uniform distribution."""
     nobody = RandomizedResponse(Domain(range(w), sensitive=[], allow_unprotected=True), 1.0)
     assert worst_normal_l1(nobody, 1).value / PER_REPORT == pytest.approx(sqrt(w - 1), rel=1e-12)
-    assert nobody.worst_case_mse(1) == pytest.approx(1 - 1 / w, rel=1e-12)
+    assert nobody.decoder.worst_case_mse(1) == pytest.approx(1 - 1 / w, rel=1e-12)
 
 
 # How many reports
@@ -337,7 +340,7 @@ def check_worst_variance(case: Case, n: int) -> None:
     corners = [np.eye(domain.size)[code] for code in kinds]
     mixed = [s * a + (1 - s) * b for a in corners for b in corners for s in np.linspace(0, 1, 101)]
     for p in [*mixed, *np.random.default_rng(3).dirichlet(np.full(domain.size, 0.1), 20)]:
-        found = n * float((mechanism.expected_standard_errors(n, p / p.sum()) ** 2).max())
+        found = n * float((mechanism.decoder.standard_errors(n, p / p.sum()) ** 2).max())
         assert found <= worst * (1 + 1e-9)
         most = max(most, found)
     assert most == pytest.approx(worst, rel=0.01)
@@ -349,14 +352,14 @@ def test_least_number_of_reports_is_enough_and_one_less_is_not(case: Case) -> No
     given = np.random.default_rng(9).dirichlet(np.ones(case.domain.size))
     for wanted in (0.5, 1e-2, 1.23e-5) if case.builder not in POOLS else ():
         n = reports_for_mse(mechanism, wanted)
-        assert mechanism.worst_case_mse(n) <= wanted * (1 + 1e-12)
-        assert n == 1 or mechanism.worst_case_mse(n - 1) > wanted * (1 - 1e-12)
+        assert mechanism.decoder.worst_case_mse(n) <= wanted * (1 + 1e-12)
+        assert n == 1 or mechanism.decoder.worst_case_mse(n - 1) > wanted * (1 - 1e-12)
         n = reports_for_mse(mechanism, wanted, p=given)
-        assert mechanism.expected_mse(n, given) <= wanted * (1 + 1e-12)
-        assert n == 1 or mechanism.expected_mse(n - 1, given) > wanted * (1 - 1e-12)
+        assert mechanism.decoder.mse(n, given) <= wanted * (1 + 1e-12)
+        assert n == 1 or mechanism.decoder.mse(n - 1, given) > wanted * (1 - 1e-12)
         n = reports_for_standard_error(mechanism, wanted, p=given)
-        assert mechanism.expected_standard_errors(n, given).max() <= wanted * (1 + 1e-12)
-        assert n == 1 or mechanism.expected_standard_errors(n - 1, given).max() > wanted * (1 - 1e-12)
+        assert mechanism.decoder.standard_errors(n, given).max() <= wanted * (1 + 1e-12)
+        assert n == 1 or mechanism.decoder.standard_errors(n - 1, given).max() > wanted * (1 - 1e-12)
         n = reports_for_standard_error(mechanism, wanted)
         assert sqrt(worst_variance(mechanism, n) / n) <= wanted
         assert n == 1 or sqrt(worst_variance(mechanism, n - 1) / (n - 1)) > wanted
@@ -366,12 +369,12 @@ def test_least_number_of_reports_is_enough_and_one_less_is_not(case: Case) -> No
 def test_least_number_of_reports_where_a_part_of_the_error_lasts(case: Case) -> None:
     mechanism, given = case.mechanism, np.random.default_rng(9).dirichlet(np.ones(case.domain.size))
     ways = [
-        (partial(reports_for_mse, mechanism), mechanism.worst_case_mse),
-        (partial(reports_for_mse, mechanism, p=given), lambda n: mechanism.expected_mse(n, given)),
+        (partial(reports_for_mse, mechanism), mechanism.decoder.worst_case_mse),
+        (partial(reports_for_mse, mechanism, p=given), lambda n: mechanism.decoder.mse(n, given)),
         (partial(reports_for_standard_error, mechanism), lambda n: sqrt(worst_variance(mechanism, n) / n)),
         (
             partial(reports_for_standard_error, mechanism, p=given),
-            lambda n: mechanism.expected_standard_errors(n, given).max(),
+            lambda n: mechanism.decoder.standard_errors(n, given).max(),
         ),
     ]
     for reports, error in ways:
@@ -400,7 +403,7 @@ def test_least_number_of_reports_is_exact_where_it_is_whole() -> None:
 def test_excess_is_never_below_one(case: Case) -> None:
     mechanism, domain = case.mechanism, case.domain
     best = optimal_design(domain.sensitive_count, domain.size, mechanism.epsilon)
-    assert excess(mechanism) == pytest.approx(mechanism.worst_case_mse(1) / best.value, rel=1e-12)
+    assert excess(mechanism) == pytest.approx(mechanism.decoder.worst_case_mse(1) / best.value, rel=1e-12)
     assert excess(mechanism) >= 1 - 1e-9
 
 

@@ -27,7 +27,7 @@ def pooled(found: Any) -> Prospect:
 def test_what_lasts_is_stated_for_the_worst_case_and_the_assumed_one() -> None:
     found = compare(DOMAIN, 1.0, 10_000, sensitive_mass=0.3)
     one = pooled(found)
-    moments, even = one.mechanism.moments, np.full(200, 0.3 / 200)
+    moments, even = one.mechanism.numbers, np.full(200, 0.3 / 200)
     assert one.assumed.pool_bias == pytest.approx(moments.pool_bias_error(10_000, even), rel=1e-12)
     # All on one sensitive value: v - 1 others, and of each the variance of its collisions with that one.
     law = one.mechanism.law
@@ -36,7 +36,7 @@ def test_what_lasts_is_stated_for_the_worst_case_and_the_assumed_one() -> None:
     assert 0 < one.assumed.pool_bias < one.assumed.mse
     assert 0 < one.worst.pool_bias < one.worst.mse
     assert {other.worst.pool_bias + other.assumed.pool_bias for other in found.prospects if other is not one} == {0.0}
-    assert one.sensitive_error > sqrt(float(one.mechanism.variance_of(0.3)[0][0]) / 10_000)
+    assert one.sensitive_error > sqrt(float(one.mechanism.decoder.variance_of(0.3)[0][0]) / 10_000)
 
 
 @pytest.mark.parametrize("users", [1000, 10_000, 200_000])
@@ -48,8 +48,8 @@ def test_for_a_given_distribution_functions_are_as_few_as_add_little(users: int)
     assert one.assumed.pool_bias <= 0.01 * (one.assumed.mse - one.assumed.pool_bias)
     assert law.functions < default.functions
     fewer = PooledHashing(DOMAIN, 1.0, g=law.buckets, functions=law.functions // 2)
-    pool_bias = fewer.moments.pool_bias_error(users, P[:200])
-    assert law.functions == 1 or pool_bias > 0.01 * (fewer.expected_mse(users, P) - pool_bias)
+    pool_bias = fewer.numbers.pool_bias_error(users, P[:200])
+    assert law.functions == 1 or pool_bias > 0.01 * (fewer.decoder.mse(users, P) - pool_bias)
 
 
 def test_otherwise_there_are_as_many_functions_as_by_default() -> None:
@@ -64,7 +64,7 @@ def test_curves_bend_where_an_error_lasts() -> None:
     curves = {curve.name: dict(curve.points) for curve in against_users(question)}
     mechanism = PooledHashing(DOMAIN, 1.0)
     for users, error in curves["hashing-pool"].items():
-        assert error == pytest.approx(sqrt(mechanism.worst_case_mse(int(users))), rel=1e-12)
+        assert error == pytest.approx(sqrt(mechanism.decoder.worst_case_mse(int(users))), rel=1e-12)
     few, many = min(curves["rr"]), max(curves["rr"])
     assert curves["rr"][few] / curves["rr"][many] == pytest.approx(sqrt(many / few), rel=1e-9)
     assert curves["hashing-pool"][few] / curves["hashing-pool"][many] < 1.1
@@ -83,7 +83,7 @@ def test_the_best_for_any_number_of_reports_is_none_whose_error_lasts() -> None:
     domain = Domain(range(10_000))
     chosen = best(domain, 1.0, largest_report=4)
     assert not isinstance(chosen, PooledHashing)
-    assert pooled(compare(domain, 1.0, 1, largest_report=4)).worst_mse < chosen.worst_case_mse(1)
+    assert pooled(compare(domain, 1.0, 1, largest_report=4)).worst_mse < chosen.decoder.worst_case_mse(1)
 
 
 def test_the_command_says_what_the_pool_adds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,15 +37,15 @@ def test_hadamard_response_is_of_the_order_of_the_bound_and_rr_is_not(size: int,
     n = 10**12
     domain = Domain(range(2 * size), sensitive=range(size))
     rate = squared_l2_rate(n, epsilon, size).rate
-    assert rate <= HadamardResponse(domain, epsilon).worst_case_mse(n) <= 10 * rate
+    assert rate <= HadamardResponse(domain, epsilon).decoder.worst_case_mse(n) <= 10 * rate
     if size == 1024:
-        assert RandomizedResponse(domain, epsilon).worst_case_mse(n) > 100 * rate
+        assert RandomizedResponse(domain, epsilon).decoder.worst_case_mse(n) > 100 * rate
 
 
 def test_a_single_sensitive_value_is_beyond_the_theorem() -> None:
     """Its error is of the order of 1/(n eps), below the rate with |X_S| = 1; so that is refused."""
     epsilon, n = 1e-3, 10**12
-    achieved = RandomizedResponse(Domain(range(2), sensitive=[0]), epsilon).worst_case_mse(n)
+    achieved = RandomizedResponse(Domain(range(2), sensitive=[0]), epsilon).decoder.worst_case_mse(n)
     assert achieved < 0.01 / (n * epsilon**2)
     refused(ParameterError, lambda: squared_l2_rate(n, epsilon, 1))
 

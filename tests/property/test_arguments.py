@@ -94,7 +94,7 @@ def test_a_channel_takes_a_domain_and_numbers_only() -> None:
 
 def test_distributions_are_numbers_and_all_there() -> None:
     for p in (np.ma.array([0.25] * 4, mask=[1, 0, 0, 0]), ["0.25"] * 4, {0.25}, None, np.full(4, 0.25 + 0j)):
-        assert "p" in refused(ParameterError, lambda given=p: MECHANISM.expected_mse(10, given))
+        assert "p" in refused(ParameterError, lambda given=p: MECHANISM.decoder.mse(10, given))
 
 
 # Epsilon and theta at their ends
@@ -123,7 +123,7 @@ def test_the_best_theta_is_never_refused(epsilon: float, size: int, clear_bits: 
     assert 0 < mechanism.guarantee.realised <= epsilon
     near = [UnaryEncoding(domain, epsilon, clear_bits=clear_bits)]
     near += [UnaryEncoding(domain, epsilon, theta=one, clear_bits=clear_bits) for one in (0.5, 0.9) if epsilon < 30]
-    assert all(mechanism.worst_case_mse(1) <= other.worst_case_mse(1) * (1 + 1e-6) for other in near)
+    assert all(mechanism.decoder.worst_case_mse(1) <= other.decoder.worst_case_mse(1) * (1 + 1e-6) for other in near)
 
 
 def test_the_best_theta_of_one_value_is_no_choice() -> None:

@@ -15,7 +15,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.mechanisms import LocalHashing, RandomizedResponse, UnaryEncoding
-from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.law_mechanism import LawMechanism
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import Subsets
 
@@ -90,9 +90,9 @@ def test_protection_cannot_be_turned_off_through_the_mask() -> None:
 
 def test_a_law_must_be_over_the_sensitive_values() -> None:
     with pytest.raises(ParameterError, match="10 sensitive values"):
-        BlockMechanism(Domain(range(10)), 1.0, Singletons(3))
+        LawMechanism(Domain(range(10)), 1.0, Singletons(3))
     with pytest.raises(ParameterError, match="independently"):
-        BlockMechanism(Domain(range(9), sensitive=[1, 2, 3, 4]), 1.0, Subsets(4, 2), clear_blocks=True)
+        LawMechanism(Domain(range(9), sensitive=[1, 2, 3, 4]), 1.0, Subsets(4, 2), clear_blocks=True)
 
 
 def test_a_child_with_its_parents_number_takes_a_new_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +193,7 @@ def test_products_given_single_values() -> None:
 def test_default_buckets_are_near_the_best(size: int, epsilon: float) -> None:
     """Against every number of buckets up to four times what plain LDP wants, and P itself."""
     domain = Domain(range(size + 20), sensitive=list(range(size)))
-    chosen = LocalHashing(domain, epsilon).worst_case_mse(1)
+    chosen = LocalHashing(domain, epsilon).decoder.worst_case_mse(1)
     most = int(4 * (np.exp(epsilon) + 1)) + 2 * size
-    best = min(LocalHashing(domain, epsilon, g=g).worst_case_mse(1) for g in range(2, most))
+    best = min(LocalHashing(domain, epsilon, g=g).decoder.worst_case_mse(1) for g in range(2, most))
     assert chosen <= best * 1.01

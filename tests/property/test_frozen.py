@@ -31,7 +31,7 @@ def things() -> list[tuple[Any, str]]:
         (mechanism, "law"),
         (mechanism, "clear_blocks"),
         (mechanism.law, "threshold"),
-        (mechanism.moments, "truth"),
+        (mechanism.numbers, "truth"),
         (mechanism.guarantee, "realised"),
         (reports, "n"),
         (reports, "fingerprint"),

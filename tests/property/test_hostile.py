@@ -148,9 +148,9 @@ def test_channels_too_large_to_spell_out() -> None:
 def test_number_of_reports(n: Any) -> None:
     p = np.full(5, 0.2)
     for mechanism in (RandomizedResponse(DOMAIN, 1.0), Channel(np.eye(5))):
-        assert "n must be" in refused(ParameterError, lambda m=mechanism: m.expected_mse(n, p))
-        assert "n must be" in refused(ParameterError, lambda m=mechanism: m.worst_case_mse(n))
-        assert "n must be" in refused(ParameterError, lambda m=mechanism: m.expected_standard_errors(n, p))
+        assert "n must be" in refused(ParameterError, lambda m=mechanism: m.decoder.mse(n, p))
+        assert "n must be" in refused(ParameterError, lambda m=mechanism: m.decoder.worst_case_mse(n))
+        assert "n must be" in refused(ParameterError, lambda m=mechanism: m.decoder.standard_errors(n, p))
 
 
 @pytest.mark.parametrize(
@@ -158,13 +158,13 @@ def test_number_of_reports(n: Any) -> None:
 )
 def test_distributions(p: Any) -> None:
     for mechanism in (RandomizedResponse(DOMAIN, 1.0), Channel(np.eye(5))):
-        message = refused(ParameterError, lambda m=mechanism: m.expected_mse(10, p))
+        message = refused(ParameterError, lambda m=mechanism: m.decoder.mse(10, p))
         assert "5 probabilities that sum to 1" in message
 
 
 def test_estimates_from_nothing() -> None:
     for mechanism in (RandomizedResponse(DOMAIN, 1.0), Channel(np.eye(5))):
-        message = refused(DataError, lambda m=mechanism: m.linear(m.empty_tally()))
+        message = refused(DataError, lambda m=mechanism: m.decoder.estimate(m.empty_tally()))
         assert "at least one report" in message
 
 

@@ -15,7 +15,6 @@ from discreet.estimators import estimate
 from discreet.estimators.tags import estimate_personalized
 from discreet.mechanisms import (
     BlockDesign,
-    BlockMechanism,
     Channel,
     HadamardResponse,
     LocalHashing,
@@ -29,6 +28,7 @@ from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.designs import MixedSubsets
 from discreet.mechanisms.hadamard import HadamardColumns
 from discreet.mechanisms.hashing import HashBuckets
+from discreet.mechanisms.law_mechanism import LawMechanism
 from discreet.mechanisms.personalized import Personalized, candidates_left
 from discreet.mechanisms.pooled_hashing import PooledHashBlocks
 from discreet.mechanisms.secret_tags import SecretTags
@@ -109,7 +109,7 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (HadamardResponse, _of(domain=PLAIN, epsilon=1.0)),
     (BlockDesign, _of(domain=DOMAIN, epsilon=1.0, sensitive_mass=0.5)),
     (PerValueEncoding, _of(domain=DOMAIN, epsilon=1.0, epsilons={0: 1.0, 1: 1.0, 2: 0.5})),
-    (BlockMechanism, _of(domain=PLAIN, epsilon=1.0, law=IndependentBits(5, 1, 2), clear_blocks=False, epsilons=())),
+    (LawMechanism, _of(domain=PLAIN, epsilon=1.0, law=IndependentBits(5, 1, 2), clear_blocks=False, epsilons=())),
     (Singletons, _of(size=3)),
     (IndependentBits, _of(size=3, threshold=1, depth=2)),
     (Subsets, _of(size=4, count=2)),
@@ -124,13 +124,13 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (MECHANISM.obfuscate_codes, _of(codes=[1], random=SeededRandom(1))),
     (MECHANISM.obfuscate_batches, _of(codes=[1], size=1, random=SeededRandom(1))),
     (MECHANISM.tally, _of(reports=REPORTS)),
-    (MECHANISM.linear, _of(tally=TALLY)),
-    (MECHANISM.expected_mse, _of(n=5, p=EVEN)),
-    (MECHANISM.worst_case_mse, _of(n=5)),
-    (MECHANISM.expected_standard_errors, _of(n=5, p=EVEN)),
+    (MECHANISM.decoder.estimate, _of(tally=TALLY)),
+    (MECHANISM.decoder.mse, _of(n=5, p=EVEN)),
+    (MECHANISM.decoder.worst_case_mse, _of(n=5)),
+    (MECHANISM.decoder.standard_errors, _of(n=5, p=EVEN)),
     (CHANNEL.obfuscate_codes, _of(codes=[1], random=SeededRandom(1))),
-    (CHANNEL.expected_mse, _of(n=5, p=EVEN)),
-    (CHANNEL.worst_case_mse, _of(n=5)),
+    (CHANNEL.decoder.mse, _of(n=5, p=EVEN)),
+    (CHANNEL.decoder.worst_case_mse, _of(n=5)),
     (estimate, _of(mechanism=MECHANISM, data=REPORTS, method="linear")),
     (FOUND.interval, _of(level=0.9)),
     (FOUND.columns, _of(level=0.9)),
@@ -214,7 +214,7 @@ ANSWERS = {
     ("PooledHashing", "g"): {"none"},
     ("PooledHashing", "functions"): {"none"},
     ("BlockDesign", "sensitive_mass"): {"none"},
-    ("BlockMechanism", "clear_blocks"): {"bool"},
+    ("LawMechanism", "clear_blocks"): {"bool"},
     ("Channel", "domain"): {"none"},
     ("BlockMechanism.obfuscate", "values"): {"generator"},
     ("BlockMechanism.obfuscate", "random"): {"none"},

@@ -219,7 +219,7 @@ def test_the_mixture_is_what_a_mechanism_does() -> None:
     mechanism = RandomizedResponse(Domain(range(PLACES)), 3.0)
     random = SeededRandom(6)
     rounds = [match_reports(whole, mechanism, random=random).success(20) for _ in range(30)]
-    expected = one_report(whole).success(mechanism.moments.truth, 20)
+    expected = one_report(whole).success(mechanism.numbers.truth, 20)
     rival = one_report(whole).success(0.0, 20)
     error = np.std(rounds) / np.sqrt(len(rounds))
     assert abs(np.mean(rounds) - expected) < 6 * error

@@ -122,7 +122,7 @@ def test_success_of_lists(case: Case, users: int, listed: int) -> None:
 
 def test_lists_where_several_share_a_value() -> None:
     mechanism = RandomizedResponse(Domain(range(2)), 1.5)
-    theta = mechanism.moments.truth
+    theta = mechanism.numbers.truth
     for users, listed in [(4, 1), (4, 2), (4, 3), (6, 2)]:
         best = brute_force.best_success(mechanism.channel().matrix, np.full(users, 1 / users), listed)
         found = identification_bounds(mechanism, users, largest_list=listed).identification.value
@@ -346,4 +346,4 @@ def test_values_in_clear_at_scale(epsilon: float) -> None:
         alphas = [one.pie.value for one in found]
         assert np.isfinite(alphas).all()
         assert alphas == pytest.approx(sorted(alphas), rel=1e-9)
-        assert found[1].pie.value == pytest.approx(mechanism.moments.truth * log2(10))
+        assert found[1].pie.value == pytest.approx(mechanism.numbers.truth * log2(10))

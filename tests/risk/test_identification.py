@@ -102,7 +102,7 @@ def test_hashing_with_a_random_function() -> None:
     mu, nu = e / (g + e - 1), 1 / (g + e - 1)
     steps = [(1 / g) * (1 - 1 / g) ** j for j, p in enumerate(prior) if p * mu >= prior[0] * nu]
     formula = sum(h * g * mu * p for h, p in zip(steps, prior, strict=False)) + (1 - sum(steps)) * g * nu * prior[0]
-    inputs = Inputs(mechanism.moments.truth, mechanism.moments.noisy, 1 / g, mechanism.guarantee.realised, 20, 0)
+    inputs = Inputs(mechanism.numbers.truth, mechanism.numbers.noisy, 1 / g, mechanism.guarantee.realised, 20, 0)
     hits = -np.expm1(np.arange(21.0) * np.log1p(-1 / g))
     assert success(inputs, hits, prior) == pytest.approx(formula, rel=1e-12)
     assert identification_bounds(mechanism, 20, prior=prior).identification.value >= formula
@@ -310,7 +310,7 @@ def test_values_in_clear_are_said() -> None:
     text = str(found)
     assert "sensitive values only" in text
     assert "names her with certainty" in text
-    assert found.in_clear == mechanism.moments.truth
+    assert found.in_clear == mechanism.numbers.truth
     assert f"{1 - (1 - found.in_clear) ** 2:.4g}" in text
     assert "No limit for a single user" in text
 

@@ -26,7 +26,7 @@ def test_theta_at_the_papers_size() -> None:
     assert found.exact == pytest.approx(0.080, abs=5e-4)
     allowed = largest_epsilon(partial(RandomizedResponse, LOCATIONS), Wanted(N, error=0.92))
     assert allowed is not None
-    assert allowed.mechanism.moments.truth == pytest.approx(found.exact, rel=1e-6)
+    assert allowed.mechanism.numbers.truth == pytest.approx(found.exact, rel=1e-6)
 
 
 def test_theta_one_half() -> None:
@@ -104,7 +104,7 @@ def test_plans_show_both_risks() -> None:
         assert one.bounds.error >= 0.98 - 1e-12
         assert one.mechanism.epsilon <= 2.0
         assert one.bounds.epsilon <= 2.0
-        assert one.worst_mse == one.mechanism.worst_case_mse(1000)
+        assert one.worst_mse == one.mechanism.decoder.worst_case_mse(1000)
     assert found.options[0].name in found.recommendation
     assert "error" in SIDE_BY_SIDE or "identification" in SIDE_BY_SIDE
 
@@ -120,7 +120,7 @@ def test_nothing_is_recommended_without_a_limit_on_the_attribute_risk() -> None:
 def test_reports_of_a_plan_share_epsilon() -> None:
     found = plan_identification(FEW, Wanted(1000, error=0.9, reports=4), epsilon=2.0)
     assert all(one.bounds.total_epsilon <= 2.0 for one in found.options)
-    assert all(one.worst_mse == one.mechanism.worst_case_mse(4000) for one in found.options)
+    assert all(one.worst_mse == one.mechanism.decoder.worst_case_mse(4000) for one in found.options)
 
 
 def test_wishes_in_bits() -> None:

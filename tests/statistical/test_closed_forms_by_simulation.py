@@ -73,7 +73,7 @@ class Setting:
         fixed = np.tile(np.rint(self.n * self.p).astype(np.int64), (RUNS, 1))
         people = generator.multinomial(self.n, self.p, size=RUNS) if self.drawn else fixed
         tallies = (draw_tally(self.mechanism, row, generator) for row in people)
-        estimates = np.array([self.mechanism.linear(tally) for tally in tallies])
+        estimates = np.array([self.mechanism.decoder.estimate(tally) for tally in tallies])
         return (np.abs(estimates - self.p) ** self.power).sum(axis=1)
 
 
@@ -86,7 +86,7 @@ def urr(v: int, w: int, epsilon: float) -> BlockMechanism:
 
 
 def urap(v: int, w: int, epsilon: float, theta: float | None = None, *, paper: bool = True) -> BlockMechanism:
-    return UnaryEncoding(domain(v, w), epsilon, theta, clear_bits=paper and v < w)
+    return UnaryEncoding(domain(v, w), epsilon, theta=theta, clear_bits=paper and v < w)
 
 
 def worst_case_epsilons(v: int, w: int) -> tuple[float, ...]:

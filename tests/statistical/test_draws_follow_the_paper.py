@@ -152,7 +152,7 @@ def test_sensitive_values(name: str, domain: Domain, value: int) -> None:
     mechanism = build(domain, EPSILON, **options)
     reports = mechanism.obfuscate_codes(np.full(N, value), random=SeededRandom(seed))
     assert len(reports.clear) == 0
-    support = mechanism.law.support(reports.blocks)
+    support = mechanism.law.counts.support(reports.blocks)
     rates = law(domain.sensitive_count, EPSILON)
     for factor in OFF:
         off = law(domain.sensitive_count, EPSILON * factor)
@@ -177,7 +177,7 @@ def test_values_that_are_not_sensitive(name: str, value: int) -> None:
     for factor in OFF:
         off = law(5, EPSILON * factor)
         binomial(f"{name}: in clear", tally.clear_total, N, rates.clear, rival=off.clear)
-        for rank, count in enumerate(mechanism.law.support(reports.blocks)):
+        for rank, count in enumerate(mechanism.law.counts.support(reports.blocks)):
             binomial(f"{name}: rank {rank}", count, N, rates.beside, rival=off.beside)
 
 
@@ -188,7 +188,7 @@ def test_one_sensitive_value(name: str) -> None:
     mechanism = build(ONE, EPSILON, **options)
     own = mechanism.obfuscate_codes(np.full(N, 2), random=SeededRandom(5))
     other = mechanism.obfuscate_codes(np.full(N, 3), random=SeededRandom(6))
-    told, beside = (mechanism.law.support(each.blocks)[0] for each in (own, other))
+    told, beside = (mechanism.law.counts.support(each.blocks)[0] for each in (own, other))
     rates = law(1, EPSILON)
     for factor in OFF:
         off = law(1, EPSILON * factor)

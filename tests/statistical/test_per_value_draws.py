@@ -90,7 +90,7 @@ def test_every_bit_has_its_own_probability(v: int) -> None:
     n = 40_000
     out = {"bits": np.empty((n, -(-v // 8)), dtype=np.uint8)}
     law.draw(np.full(n, -1), SeededRandom(v), out)
-    counts = law.support(out)
+    counts = law.counts.support(out)
     for x in range(v):
         own, after = (thresholds[place % min(v, 5)] / 16 for place in (x, x + 1))
         for rival in {after, 1 - own} - {own}:

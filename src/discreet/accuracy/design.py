@@ -17,7 +17,8 @@ import numpy as np
 
 from discreet.accuracy.decoder import PerValue, Variances
 from discreet.accuracy.fisher import Instance, Mixture
-from discreet.arrays import FloatArray
+from discreet.accuracy.pool_bias import NO_POOL_BIAS, PoolBias
+from discreet.arrays import BoolArray, FloatArray
 from discreet.core.checks import checked_n
 from discreet.errors import ParameterError
 
@@ -102,6 +103,11 @@ class Design:
         return hidden / (k + hidden)
 
     @property
+    def pool_bias(self) -> PoolBias:
+        """Return none: nothing is drawn for all reports."""
+        return NO_POOL_BIAS
+
+    @property
     def truth(self) -> float:
         """Return the probability that a value that is not sensitive goes in clear."""
         return self.mixture.sums(self.instance, self.alpha)[1]
@@ -145,6 +151,16 @@ class Design:
         sensitive = self.alpha / v - 1 / (v * between)
         other = (1 - self.alpha) / others + 1 / (others * between) - 1 / (others * among)
         return sensitive, other, other + 1 / among
+
+    def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Return what blocks add to the estimates, from ``(m, v)`` which values they contain.
+
+        Returns:
+            ``(m, v)`` for the sensitive values, and ``(m, 1)`` for each of the others.
+        """
+        worths = {k: self.block_worth(k) for k in self.mixture.sizes}
+        inside, outside, beside = np.array([worths[int(k)] for k in contained.sum(axis=1)]).reshape(-1, 3).T[:, :, None]
+        return np.where(contained, inside, outside), beside
 
     def estimate(self, support: FloatArray, clear: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
         """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others.

@@ -20,7 +20,7 @@ import numpy as np
 from discreet.accuracy.decoder import PerValue, Variances
 from discreet.accuracy.pool_bias import NO_POOL_BIAS, PoolBias
 from discreet.accuracy.worst import worst_distribution
-from discreet.arrays import FloatArray
+from discreet.arrays import BoolArray, FloatArray
 
 # Only keeps a quotient finite whose value is not used.
 _TINY = 1e-300
@@ -71,6 +71,20 @@ class LinearDecoder:
         inside = (1 - self.conditional_inclusion - self.offset) / self.scale
         outside = (-self.conditional_inclusion - self.offset) / self.scale
         return inside, outside, -self.offset / self.scale
+
+    @property
+    def clear_worth(self) -> tuple[PerValue, float, float]:
+        """Return what a report in clear adds: for a sensitive value, for another one than it gives, for that one."""
+        return self.worth[2], 0.0, 1 / self.truth
+
+    def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Return what blocks add to the estimates, from ``(m, v)`` which values they contain.
+
+        Returns:
+            ``(m, v)`` for the sensitive values, and ``(m, 1)`` for each of the others.
+        """
+        inside, outside, _ = self.worth
+        return np.where(contained, inside, outside), np.zeros((len(contained), 1))
 
     def decode(self, support: FloatArray, clear_total: float, n: float) -> FloatArray:
         """Return the unbiased estimate of the sensitive frequencies.

@@ -42,7 +42,8 @@ def assess_tables(paths: Sequence[Path], **options: Any) -> None:
     files = []
     if options["output"] is not None:
         swept = []
-        if isinstance(mechanism, RandomizedResponse) and not mechanism.domain.clear_count and options["reports"] == 1:
+        plain = mechanism is not None and mechanism.name == RandomizedResponse.name and options["reports"] == 1
+        if mechanism is not None and plain and not mechanism.domain.clear_count:
             swept = sweep(split, mechanism)
         files = write_page(found, knowledge, facts, options["output"], swept)
     if options["as_json"]:
@@ -76,7 +77,7 @@ def compare_plans(paths: list[Path], **options: Any) -> None:
     for path in paths:
         mechanism = load_plan(path).mechanism()
         bounds = identification_bounds(mechanism, users, reports=reports)
-        rows.append((path, mechanism, bounds, mechanism.worst_case_mse(users)))
+        rows.append((path, mechanism, bounds, mechanism.decoder.worst_case_mse(users)))
     rows.sort(key=lambda row: (row[2].identification.value, row[3]))
     if options["as_json"]:
         show_json({"users": users, "reports": reports, "plans": [_compared(*row) for row in rows]})
@@ -152,7 +153,7 @@ def _mechanism(options: dict[str, Any]) -> tuple[BlockMechanism | None, Domain |
 
 def _named(name: str, domain: Domain, epsilon: float) -> BlockMechanism:
     known = [one for one, made in BLOCK_MECHANISMS.items() if not made.needs_options()]
-    return BLOCK_MECHANISMS[checked_choice("--mechanism", name, known)](domain, epsilon)  # type: ignore[call-arg]
+    return BLOCK_MECHANISMS[checked_choice("--mechanism", name, known)](domain, epsilon)
 
 
 def _split(traces: Traces, how: str, least: int) -> tuple[Split, str]:

@@ -20,7 +20,6 @@ from discreet.core.tally import Tally
 from discreet.engines import Counted, Progress, gather, tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
-from discreet.estimators.evidence import Observed
 from discreet.estimators.methods import NO_INTERVALS
 from discreet.estimators.tags import TagEstimate, estimate_personalized
 from discreet.io.endings import ending
@@ -30,6 +29,7 @@ from discreet.io.plan import Plan
 from discreet.io.replacing import replacing_all
 from discreet.io.suffixes import is_tally
 from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.personalized import Personalized
 from discreet.plots.pictures import picture_options
 
@@ -109,7 +109,7 @@ def _reading_facts(options: dict[str, Any], left_out: Mapping[str, int], said: S
 
 
 def _estimated(
-    plan: Plan, data: Reports | Tally | Observed, known: Any, given: dict[str, Any]
+    plan: Plan, data: Reports | Tally | StoredBlocks, known: Any, given: dict[str, Any]
 ) -> tuple[Estimate, TagEstimate | None]:
     if not plan.is_personalized:
         return estimate(plan.mechanism(), data, **given), None
@@ -119,7 +119,7 @@ def _estimated(
 
 
 def _write(
-    mechanism: BlockMechanism, data: Reports | Tally | Observed, found: Estimate, options: dict[str, Any]
+    mechanism: BlockMechanism, data: Reports | Tally | StoredBlocks, found: Estimate, options: dict[str, Any]
 ) -> None:
     """Write what was asked for: all of it, or nothing."""
     if options["output"] is None:
@@ -130,7 +130,7 @@ def _write(
 
 
 def _write_files(
-    mechanism: BlockMechanism, data: Reports | Tally | Observed, found: Estimate, options: dict[str, Any]
+    mechanism: BlockMechanism, data: Reports | Tally | StoredBlocks, found: Estimate, options: dict[str, Any]
 ) -> None:
     names = [name for name in ("output", "plot", "tally_file") if options[name] is not None]
     with replacing_all([options[name] for name in names], force=options["force"]) as besides:
@@ -166,7 +166,7 @@ class _Engine:
     """What goes through the reports: for a tally, or for what a likelihood needs."""
 
     tally: Callable[..., Counted]
-    gather: Callable[..., tuple[Reports | Tally | Observed, Mapping[str, int]]]
+    gather: Callable[..., tuple[Reports | Tally | StoredBlocks, Mapping[str, int]]]
 
 
 @contextmanager
@@ -197,21 +197,21 @@ def _refuse_given(names: Sequence[str], why: str) -> None:
 
 def _gathered(
     engine: _Engine, mechanism: BlockMechanism, sources: Sequence[Path], options: dict[str, Any], told: Progress
-) -> tuple[Reports | Tally | Observed, Mapping[str, int]]:
+) -> tuple[Reports | Tally | StoredBlocks, Mapping[str, int]]:
     """Return what the method needs of the reports, and how many rows were left out for which reason."""
     given = {"bad_share": options["bad_rows"], "progress": told}
     given |= {name: options[name] for name in ("trust_plan", "allow_copies", "manifest")}
-    if options["method"] in _NEEDS_REPORTS and not mechanism.tally_suffices:
+    if options["method"] in _NEEDS_REPORTS and not mechanism.counts.suffices:
         return engine.gather(mechanism, sources, **given)
     _refuse_given(["memory", "temporary"], "this method needs no more than a tally")
     counted = engine.tally(mechanism, sources, **given)
     return counted.tally, counted.left_out
 
 
-def _tally_of(mechanism: BlockMechanism, data: Reports | Tally | Observed) -> Tally:
+def _tally_of(mechanism: BlockMechanism, data: Reports | Tally | StoredBlocks) -> Tally:
     if isinstance(data, Reports):
         return mechanism.tally(data)
-    return data.tally if isinstance(data, Observed) else data
+    return data.tally if isinstance(data, StoredBlocks) else data
 
 
 def _write_estimate(path: Path, found: Estimate, level: float | None, *, simultaneous: bool) -> None:

@@ -221,7 +221,7 @@ def _starred(within: float) -> str:
 
 def _pool_bias_note(one: Prospect, mass: float) -> str:
     """Say which part of an error is there because reports share hash functions."""
-    functions, worst, assumed = one.mechanism.law.describe()["functions"], _share(one.worst), _share(one.assumed)
+    functions, worst, assumed = one.mechanism.settings["m"], _share(one.worst), _share(one.assumed)
     return (
         f"{one.name}: all reports share its {functions:,} hash functions, which makes {worst} of its MSE in the "
         f"worst case and {assumed} where {mass:.1%} have a sensitive value. More users do not lessen that; more "

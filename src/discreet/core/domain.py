@@ -272,6 +272,15 @@ class Domain:
         whole[codes] = shares
         return self.check_distribution(whole)
 
+    def arrange(self, sensitive: FloatArray, clear: FloatArray) -> FloatArray:
+        """Return ``(|X|,)`` numbers in the order of the codes, from ``(v,)`` of X_S and ``(N,)`` of the others."""
+        if self.clear_count == 0:
+            return sensitive
+        whole = np.empty(self.size)
+        whole[self.sensitive_codes] = sensitive
+        whole[self.clear_codes] = clear
+        return whole
+
     def check_distribution(self, p: Any) -> FloatArray:
         """Return ``p`` as a ``(|X|,)`` probability distribution over the domain.
 

@@ -44,6 +44,10 @@ class Column:
         """Size of one block in this column, in bytes."""
         return np.dtype(self.dtype).itemsize * (1 if self.width is None else self.width)
 
+    def shape(self, rows: int) -> tuple[int, ...]:
+        """Return the shape of the column of so many blocks."""
+        return (rows,) if self.width is None else (rows, self.width)
+
 
 @lru_cache(maxsize=256)
 def smallest_unsigned(bound: int) -> np.dtype[Any]:

@@ -22,7 +22,6 @@ from discreet.io.parts import Batch, Lines
 from discreet.io.rewritten import Rewritten, rewritten_reports
 from discreet.io.wire import reasons
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.channel import Channel
 
 Answer_co = TypeVar("Answer_co", covariant=True)
 
@@ -140,8 +139,7 @@ class TallyFold:
 
     @property
     def _support(self) -> int:
-        mechanism = self.mechanism
-        return mechanism.outputs if isinstance(mechanism, Channel) else mechanism.support_size
+        return len(self.mechanism.empty_tally().support)
 
     def add(self, state: IntArray, batch: Batch) -> None:
         """Add a batch, in place.

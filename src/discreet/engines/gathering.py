@@ -15,14 +15,14 @@ from discreet.core.tally import Tally
 from discreet.engines.ahead import ahead
 from discreet.engines.fold import Counted, TallyFold
 from discreet.engines.local import Progress, batches_of, rows_in, surveyed
-from discreet.engines.storage import StoredBlocks, rows_on_disk
+from discreet.engines.storage import BlockWriter, rows_on_disk
 from discreet.errors import ParameterError
-from discreet.estimators.evidence import Observed
 from discreet.estimators.likelihood import LocalRows
 from discreet.io.endings import text_bytes
 from discreet.io.files import readable
 from discreet.io.parts import Part
 from discreet.mechanisms import Mechanism
+from discreet.mechanisms.evidence import StoredBlocks
 
 Sources: TypeAlias = "str | Path | Sequence[str | Path]"
 
@@ -43,7 +43,7 @@ def gather(
     manifest: bool = False,
     folder: str | Path | None = None,
     progress: Progress | None = None,
-) -> tuple[Reports | Tally | Observed, Mapping[str, int]]:
+) -> tuple[Reports | Tally | StoredBlocks, Mapping[str, int]]:
     """Return the evidence in files: reports, or blocks on disk (`observe`) where they exceed the memory.
 
     Args:
@@ -96,7 +96,7 @@ def observe(
     manifest: bool = False,
     folder: str | Path | None = None,
     progress: Progress | None = None,
-) -> tuple[Observed, Mapping[str, int]]:
+) -> tuple[StoredBlocks, Mapping[str, int]]:
     """Return the evidence in files with its blocks on disk, in one pass.
 
     Args:
@@ -161,9 +161,9 @@ class _Through:
         for part in self._parts:
             yield from batches_of(part, self._mechanism, self._fold.checked)
 
-    def onto_disk(self, folder: str | Path | None) -> tuple[Observed, Mapping[str, int]]:
+    def onto_disk(self, folder: str | Path | None) -> tuple[StoredBlocks, Mapping[str, int]]:
         state = self._fold.zero()
-        with StoredBlocks(self._mechanism, folder) as stored:
+        with BlockWriter(self._mechanism, folder) as stored:
             for reports in self._batches():
                 self._fold.add_reports(state, reports, {})
                 stored.add(reports)
@@ -171,7 +171,7 @@ class _Through:
             # What reading took would otherwise stay with Arrow while the likelihood is worked out.
             pa.default_memory_pool().release_unused()
             rows_of = partial(LocalRows, new_rows=rows_on_disk(folder))
-            return Observed(found.tally, stored.membership(), rows_of), found.left_out
+            return StoredBlocks(found.tally, stored.membership(), rows_of), found.left_out
 
     def into_memory(self) -> tuple[Reports, Mapping[str, int]]:
         reports = Reports.concatenate(self._batches())

@@ -18,9 +18,9 @@ from discreet.arrays import AnyArray
 from discreet.core.reports import Blocks, Reports, block_count
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.block_law import LaidOut, Membership
-from discreet.mechanisms.channel import Channel
+from discreet.mechanisms.given import as_blocks
 from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.membership import LaidOut, Membership
 
 # Numbers that are written at a time where room is taken.
 _CHUNK = 1 << 15
@@ -111,12 +111,13 @@ def with_blocks(mechanism: Mechanism) -> BlockMechanism:
     Raises:
         ParameterError: if they are not.
     """
-    if isinstance(mechanism, Channel):
+    blocks = as_blocks(mechanism)
+    if blocks is None:
         raise ParameterError("an explicit channel has no blocks to keep; its tally says all there is to know.")
-    return mechanism
+    return blocks
 
 
-class StoredBlocks:
+class BlockWriter:
     """The blocks of a mechanism's reports, batch by batch; a context that closes its files.
 
     Args:

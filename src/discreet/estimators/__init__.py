@@ -6,12 +6,11 @@ from typing import Any
 
 from discreet.core.checks import checked_choice, meant
 from discreet.core.estimate import Estimate
-from discreet.core.reports import Reports
-from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import likelihood_methods, methods
-from discreet.estimators.evidence import Evidence, Observed
+from discreet.estimators.linear_start import LinearStart
 from discreet.mechanisms import Mechanism
+from discreet.mechanisms.evidence import Data
 
 METHODS: dict[str, Callable[..., Estimate]] = {
     "linear": methods.linear,
@@ -24,9 +23,7 @@ METHODS: dict[str, Callable[..., Estimate]] = {
 """Every estimator by name."""
 
 
-def estimate(
-    mechanism: Mechanism, data: Reports | Tally | Observed, *, method: str = "linear", **options: Any
-) -> Estimate:
+def estimate(mechanism: Mechanism, data: Data, *, method: str = "linear", **options: Any) -> Estimate:
     """Estimate the distribution of the true values.
 
     Args:
@@ -54,11 +51,11 @@ def estimate(
         MismatchError: if reports and mechanism belong to different plans.
     """
     chosen = METHODS[checked_choice("method", method, METHODS)]
-    known = [name for name in signature(chosen).parameters if name != "evidence"]
+    known = [name for name in signature(chosen).parameters if name != "start"]
     idle = [name for name in options if name not in known]
     if idle:
         takes = ", ".join(known) if known else "no options"
         raise ParameterError(
             f"{', '.join(idle)} does nothing for method {method!r}, which takes {takes}{meant(idle[0], known)}."
         )
-    return chosen(Evidence.of(mechanism, data), **options)
+    return chosen(LinearStart.of(mechanism, data), **options)

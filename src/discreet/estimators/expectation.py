@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.likelihood import BlockLikelihood
+from discreet.estimators.likelihood import RowLikelihood
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class Reconstruction:
 
 
 def expectation_maximization(
-    likelihood: BlockLikelihood,
+    likelihood: RowLikelihood,
     start: FloatArray,
     *,
     clear_counts: AnyArray | None = None,
@@ -88,7 +88,7 @@ def expectation_maximization(
 
 
 def passes_to_gap(
-    likelihood: BlockLikelihood,
+    likelihood: RowLikelihood,
     start: FloatArray,
     *,
     clear_counts: AnyArray | None = None,
@@ -116,7 +116,7 @@ def passes_to_gap(
     return None
 
 
-def _iterate(likelihood: BlockLikelihood, point: FloatArray, counts: FloatArray) -> Iterator[tuple[FloatArray, float]]:
+def _iterate(likelihood: RowLikelihood, point: FloatArray, counts: FloatArray) -> Iterator[tuple[FloatArray, float]]:
     """Yield, for ever, the next point and the gap of the one before it."""
     rows, size = likelihood.rows_of(likelihood), likelihood.membership.size
     reports = likelihood.reports
@@ -141,7 +141,7 @@ def _largest(after: FloatArray, before: FloatArray) -> float:
 
 
 def _checked(
-    likelihood: BlockLikelihood, start: FloatArray, clear_counts: AnyArray | None
+    likelihood: RowLikelihood, start: FloatArray, clear_counts: AnyArray | None
 ) -> tuple[FloatArray, FloatArray]:
     counts = np.asarray([] if clear_counts is None else clear_counts, dtype=np.float64)
     point = np.array(start, dtype=np.float64)

@@ -27,7 +27,7 @@ import numpy as np
 from discreet.arrays import AnyArray, FloatArray
 from discreet.errors import DataError, ParameterError
 from discreet.kernels.mapped import forget
-from discreet.mechanisms.block_law import Extent, Membership, Separable
+from discreet.mechanisms.membership import Extent, Membership, Separable
 
 NewRows: TypeAlias = Callable[[int, Any], AnyArray]
 """Makes a ``(rows,)`` array of a type, which nobody has filled: in memory, or wherever there is room for it."""
@@ -38,15 +38,18 @@ NewRows: TypeAlias = Callable[[int, Any], AnyArray]
 _STRETCH = 1 << 20
 # Three vectors of a piece of it stay in the second-level cache.
 _PIECE = 8192
+# In place of 0 where a = 0: its square is still a number.
+_TINY = 1e-150
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BlockLikelihood:
+class RowLikelihood:
     """What was reported, as far as the likelihood is concerned.
 
     Attributes:
         membership: The reported blocks.
-        contrast: c = e^epsilon - 1, from the epsilon that the sampler realises; > 0.
+        contrast: c = 1/a = e^epsilon - 1, from the epsilon that the sampler realises; infinite for the outputs of an
+            explicit channel, whose probabilities are the rows of B.
         clear: M, the number of reports in clear; None if every value is sensitive.
         shares: ``(v,)`` k, each value's own contrast divided by c, in (0, 1]; None if all have the same.
         rows_of: Makes what sums over the rows: here, or wherever the blocks are.
@@ -59,8 +62,8 @@ class BlockLikelihood:
     rows_of: "MakeRows" = field(default_factory=lambda: LocalRows)
 
     def __post_init__(self) -> None:
-        if not 0 < self.contrast < np.inf:
-            raise ParameterError(f"contrast must be a finite number > 0, got contrast={self.contrast}.")
+        if not self.contrast > 0:
+            raise ParameterError(f"contrast must be a number > 0, got contrast={self.contrast}.")
         if self.clear is not None and self.clear < 0:
             raise ParameterError(f"clear must be >= 0 or None, got clear={self.clear}.")
         if self.membership.size < 1:
@@ -140,7 +143,7 @@ class Rows(Protocol):
         ...
 
 
-MakeRows: TypeAlias = Callable[[BlockLikelihood], Rows]
+MakeRows: TypeAlias = Callable[[RowLikelihood], Rows]
 
 
 class LocalRows:
@@ -160,13 +163,13 @@ class LocalRows:
 
     has_single = True
 
-    def __init__(self, likelihood: BlockLikelihood, new_rows: NewRows = np.empty) -> None:
+    def __init__(self, likelihood: RowLikelihood, new_rows: NewRows = np.empty) -> None:
         if not isinstance(likelihood.membership, Membership):
             raise ParameterError("blocks that are elsewhere must be summed there.")
         self._membership, self._shares = likelihood.membership, likelihood.shares
         self._multiplicity, self._new_rows = likelihood.membership.multiplicity, new_rows
         # w where t = 0. No row falls below it, whatever rounding says.
-        self._least = 1.0 / likelihood.contrast
+        self._least = max(1.0 / likelihood.contrast, _TINY)
         self._smallest = np.inf
         self._w: FloatArray | None = None
         self._along: AnyArray | None = None

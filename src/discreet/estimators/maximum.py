@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.likelihood import BlockLikelihood, RowSums
+from discreet.estimators.likelihood import RowLikelihood, RowSums
 from discreet.estimators.line_search import Line, longest_length
 from discreet.estimators.quadratic import Curvature, Face, best_step, inner
 
@@ -88,7 +88,7 @@ class Start:
 
 
 def maximize(
-    likelihood: BlockLikelihood,
+    likelihood: RowLikelihood,
     start: Start,
     *,
     tolerance: float = 1e-4,
@@ -132,7 +132,7 @@ def maximize(
 class _Ascent:
     """The state of the ascent: a point, its rows, its gradient, the model's curvature."""
 
-    def __init__(self, likelihood: BlockLikelihood, start: Start) -> None:
+    def __init__(self, likelihood: RowLikelihood, start: Start) -> None:
         self._likelihood = likelihood
         self._clear = likelihood.clear or 0
         self._size = likelihood.membership.size

@@ -8,7 +8,7 @@ from discreet.arrays import FloatArray
 from discreet.core.checks import checked_choice, real_number, shown
 from discreet.core.estimate import Estimate
 from discreet.errors import ParameterError
-from discreet.estimators.evidence import Evidence
+from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.simplex import norm_sub, project_onto_simplex
 from discreet.estimators.spread import censored_deviation, projected_deviation
 
@@ -20,33 +20,33 @@ NO_INTERVALS = {
 """Why the methods that state no intervals do not, by name."""
 
 
-def linear(evidence: Evidence) -> Estimate:
+def linear(start: LinearStart) -> Estimate:
     """Solve for the frequencies: unbiased, may be negative, need not sum to one [ULDP, (3)].
 
     Wins where estimates are averaged or compared later, and where honest intervals are wanted.
     """
-    moments = evidence.second_moments
-    return make_estimate(evidence, evidence.linear, evidence.linear_errors, "linear", second_moments=moments)
+    moments = start.second_moments
+    return make_estimate(start, start.linear, start.linear_errors, "linear", second_moments=moments)
 
 
-def threshold(evidence: Evidence, *, significance: float = 0.05, remainder: str = "uniform") -> Estimate:
+def threshold(start: LinearStart, *, significance: float = 0.05, remainder: str = "uniform") -> Estimate:
     """Keep what is significantly above zero [ULDP, section 4: emp+thr].
 
     Wins where a few values have most of the mass and n is too small for the rest.
 
     Args:
-        evidence: the reports.
+        start: the reports and their linear estimate.
         significance: level of all |X| one-sided tests together (Bonferroni), in (0, 1).
         remainder: what becomes of the mass that is not kept: ``"uniform"`` shares it among the
             values below [ULDP], ``"zero"`` drops it [PIE].
     """
     checked_choice("remainder", remainder, ("uniform", "zero"))
-    frequencies, cut = thresholded(evidence, checked_significance(significance), uniform=remainder == "uniform")
-    below = np.where(evidence.linear > cut, 0.0, frequencies)
-    deviation = np.sqrt(evidence.variance(np.maximum(frequencies, 0)))
+    frequencies, cut = thresholded(start, checked_significance(significance), uniform=remainder == "uniform")
+    below = np.where(start.linear > cut, 0.0, frequencies)
+    deviation = np.sqrt(start.variance(np.maximum(frequencies, 0)))
     errors = censored_deviation(frequencies, deviation, cut, below)
     no_intervals = NO_INTERVALS["threshold"]
-    return make_estimate(evidence, frequencies, errors, f"threshold ({remainder})", no_intervals=no_intervals)
+    return make_estimate(start, frequencies, errors, f"threshold ({remainder})", no_intervals=no_intervals)
 
 
 def checked_significance(significance: object) -> float:
@@ -59,13 +59,13 @@ def checked_significance(significance: object) -> float:
     return number
 
 
-def thresholded(evidence: Evidence, significance: float, *, uniform: bool) -> tuple[FloatArray, FloatArray]:
+def thresholded(start: LinearStart, significance: float, *, uniform: bool) -> tuple[FloatArray, FloatArray]:
     """Return the ``(|X|,)`` thresholded frequencies and the ``(|X|,)`` thresholds."""
-    size = evidence.mechanism.domain.size
+    size = start.domain.size
     z = -NormalDist().inv_cdf(significance / size)
-    cut = z * np.sqrt(evidence.variance(np.zeros(size)))
-    kept = evidence.linear > cut
-    frequencies = np.where(kept, evidence.linear, 0.0)
+    cut = z * np.sqrt(start.variance(np.zeros(size)))
+    kept = start.linear > cut
+    frequencies = np.where(kept, start.linear, 0.0)
     mass = float(frequencies.sum())
     if mass > 1:
         return frequencies / mass, cut
@@ -74,37 +74,37 @@ def thresholded(evidence: Evidence, significance: float, *, uniform: bool) -> tu
     return frequencies, cut
 
 
-def norm_subtracted(evidence: Evidence) -> Estimate:
+def norm_subtracted(start: LinearStart) -> Estimate:
     """Take one number off every linear estimate and drop what falls below zero: Norm-Sub [Wang 2020].
 
     The nearest distribution in the plain metric; good where all values are equally noisy (plain
     LDP), up to several times worse than ``projected`` where some are told in clear.
     """
-    return _projected(evidence, np.ones(evidence.mechanism.domain.size), norm_sub(evidence.linear), "norm-sub")
+    return _projected(start, np.ones(start.domain.size), norm_sub(start.linear), "norm-sub")
 
 
-def projected(evidence: Evidence) -> Estimate:
+def projected(start: LinearStart) -> Estimate:
     """Project the linear estimate onto the simplex in the metric of its inverse variances.
 
     Close to maximum likelihood at none of its cost, and needs the tally only.
     """
-    variance = evidence.safe_variance
-    return _projected(evidence, variance, project_onto_simplex(evidence.linear, 1 / variance), "projected")
+    variance = start.safe_variance
+    return _projected(start, variance, project_onto_simplex(start.linear, 1 / variance), "projected")
 
 
-def _projected(evidence: Evidence, pull: FloatArray, frequencies: FloatArray, method: str) -> Estimate:
+def _projected(start: LinearStart, pull: FloatArray, frequencies: FloatArray, method: str) -> Estimate:
     kept = frequencies > 0
     share = np.where(kept, pull, 0.0) / pull[kept].sum()
     # The correction is pull times one number; read it off the values that were not cut.
-    correction = float(np.median((evidence.linear - frequencies)[kept] / pull[kept]))
-    variance = evidence.safe_variance
-    covariance = evidence.sum_covariance(frequencies, variance)
-    errors = projected_deviation(evidence.linear - correction * pull, variance, covariance, kept, share)
-    return make_estimate(evidence, frequencies, errors, method, no_intervals=NO_INTERVALS.get(method))
+    correction = float(np.median((start.linear - frequencies)[kept] / pull[kept]))
+    variance = start.safe_variance
+    covariance = start.covariance_with_sum(frequencies, variance)
+    errors = projected_deviation(start.linear - correction * pull, variance, covariance, kept, share)
+    return make_estimate(start, frequencies, errors, method, no_intervals=NO_INTERVALS.get(method))
 
 
 def make_estimate(
-    evidence: Evidence,
+    start: LinearStart,
     frequencies: FloatArray,
     errors: FloatArray,
     method: str,
@@ -119,16 +119,16 @@ def make_estimate(
     Where nothing was seen of a value, or a formula leaves it an error of less than half a report, no method claims to
     know more than the linear estimate does.
     """
-    mechanism, tally = evidence.mechanism, evidence.tally
-    bare = evidence.unseen | (errors < 0.5 / tally.n)
-    errors = np.where(bare, np.maximum(errors, evidence.linear_errors), errors)
+    tally = start.tally
+    bare = start.unseen | (errors < 0.5 / tally.n)
+    errors = np.where(bare, np.maximum(errors, start.linear_errors), errors)
     return Estimate(
-        mechanism.domain,
+        start.domain,
         frequencies,
         errors,
         tally.n,
         method,
-        mechanism.fingerprint,
+        start.fingerprint,
         gap,
         passes,
         tally.simulated,

@@ -18,11 +18,10 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.estimate import Estimate
-from discreet.core.reports import Reports
-from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate
-from discreet.estimators.evidence import Observed
+from discreet.mechanisms.evidence import Data
+from discreet.mechanisms.given import as_personalized
 from discreet.mechanisms.personalized import Personalized
 
 IN_CLEAR, DROP = "in-clear", "drop"
@@ -140,7 +139,7 @@ def _l1(one: FloatArray, other: FloatArray) -> float:
 
 def estimate_personalized(
     personalized: Personalized,
-    data: Reports | Tally | Observed,
+    data: Data,
     *,
     method: str = "linear",
     background: Background = None,
@@ -170,7 +169,7 @@ def estimate_personalized(
         DataError: if there is no report.
         MismatchError: if reports and mechanism belong to different plans.
     """
-    if not isinstance(personalized, Personalized):
+    if as_personalized(personalized) is None:
         raise ParameterError(f"a Personalized mechanism is needed, got {type(personalized).__name__}.")
     known = _by_tag(personalized, background)
     r = estimate(personalized.common, data, method=method, **options)

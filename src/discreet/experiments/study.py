@@ -161,7 +161,7 @@ class Outcome:
         """Return what the linear estimate's squared error is expected to be, given these very people."""
         n = self.estimates["linear"].n
         # The people are all there is, so sampling them adds no error.
-        return self.mechanism.expected_mse(n, truth) - (1 - float(truth @ truth)) / n
+        return self.mechanism.decoder.mse(n, truth) - (1 - float(truth @ truth)) / n
 
 
 def run_study(study: Study, *, random: RandomSource | None = None, progress: Progress | None = None) -> list[Outcome]:

@@ -12,13 +12,11 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import DataError
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.bits import PackedBitCodec
-from discreet.mechanisms.singletons import SingletonCodec
 
 
 def can_draw(mechanism: BlockMechanism) -> bool:
     """Return whether the tally's joint law is at hand."""
-    return isinstance(mechanism.law, SingletonCodec | PackedBitCodec)
+    return mechanism.law.has_joint_law
 
 
 def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random.Generator) -> Tally:
@@ -39,17 +37,12 @@ def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random
         random = SeededRandom(int(generator.integers(1 << 62)))
         return mechanism.tally(mechanism.obfuscate_codes(np.repeat(np.arange(len(people)), people), random=random))
     domain, n = mechanism.domain, int(people.sum())
-    told: IntArray = generator.binomial(people, mechanism.moments.truth)
+    told: IntArray = generator.binomial(people, mechanism.numbers.truth)
     truth, clear = told[domain.sensitive_codes], told[domain.clear_codes]
-    if not domain.sensitive_count:
-        support = truth
-    elif isinstance(mechanism.law, SingletonCodec):
-        noise = n - int(told.sum())
-        support = truth + generator.multinomial(noise, mechanism.moments.inclusion * np.ones(len(truth)))
-    else:
+    support = truth
+    if domain.sensitive_count:
         blocks = n if mechanism.clear_blocks else n - int(clear.sum())
-        # Whoever tells the truth has that bit set for sure; in every other block noise sets it, on its own.
-        support = truth + generator.binomial(blocks - truth, mechanism.moments.inclusion)
+        support = mechanism.law.draw_support(truth, blocks, generator)
     return Tally(mechanism.fingerprint, n, support, clear, simulated=True)
 
 

@@ -18,7 +18,7 @@ import inspect
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_type_hints
@@ -162,13 +162,10 @@ def inside(folder: Path, name: str, *, allow_outside: bool) -> Path:
 
 
 def _mechanism_spec(name: str, cls: type[BlockMechanism]) -> type[msgspec.Struct]:
-    """Make the plan's table of a mechanism out of its constructor's options; those without a default are required."""
-    hints = get_type_hints(cls.__init__)
-    fields = [
-        (option.name, hints[option.name])
-        if option.default is inspect.Parameter.empty
-        else (option.name, hints[option.name], option.default)
-        for option in cls.options().values()
+    """Make the plan's table of a mechanism out of its options; those without a default are required."""
+    fields: list[Any] = [
+        (option.name, option.type) if option.default is MISSING else (option.name, option.type, option.default)
+        for option in cls.options()
     ]
     made = msgspec.defstruct(
         f"{cls.__name__}Spec", fields, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="name", tag=name

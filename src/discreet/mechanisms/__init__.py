@@ -1,20 +1,17 @@
 """The law of truth or noise, one file per block law, and the explicit channel."""
 
-from typing import TypeAlias
-
 from discreet.mechanisms.bits import UnaryEncoding
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.designs import BlockDesign
 from discreet.mechanisms.hadamard import HadamardResponse
 from discreet.mechanisms.hashing import LocalHashing
 from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.law_mechanism import LawMechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.per_value import PerValueEncoding, PerValueResponse
 from discreet.mechanisms.pooled_hashing import PooledHashing
 from discreet.mechanisms.singletons import RandomizedResponse
 from discreet.mechanisms.subsets import SubsetSelection
-
-Mechanism: TypeAlias = BlockMechanism | Channel
-"""Whatever turns values into reports."""
 
 BLOCK_MECHANISMS: dict[str, type[BlockMechanism]] = {
     mechanism.name: mechanism
@@ -38,6 +35,7 @@ __all__ = [
     "BlockMechanism",
     "Channel",
     "HadamardResponse",
+    "LawMechanism",
     "LocalHashing",
     "Mechanism",
     "PerValueEncoding",

@@ -9,11 +9,12 @@ which is generalized RAPPOR [ULDP, section 3.2] when every value is sensitive an
 theta = e^(eps/2) / (e^(eps/2) + 1) is basic RAPPOR, theta = 1/2 is OUE [Wang 2017].
 """
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, exp, log1p, log2
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -24,9 +25,9 @@ from discreet.core.random import RandomSource, fresh_words
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
 from discreet.leakage.hits import HitDistribution, binomial
-from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.chosen import ChosenMechanism
-from discreet.mechanisms.law import sensitive_size
+from discreet.mechanisms.block_law import CommonLaw, EvenLaw, by_group
+from discreet.mechanisms.counting import ValueCounts
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 # A piece's words stay in the second-group cache.
 PIECE_WORDS = 1 << 17
@@ -36,28 +37,13 @@ PRECISION_BITS = 11
 _FEW_BITS, _OFTEN = 12, 4
 
 
-class PackedBitCodec(ABC):
+class PackedBitCodec(CommonLaw):
     """A bit per sensitive value, which noise sets on its own: how the bits are drawn, written down and counted."""
 
     __slots__ = ()
 
     size: int
     depth: int
-
-    @property
-    @abstractmethod
-    def _groups(self) -> IntArray | None:
-        """The ``(v,)`` group of each value; None if there is one group."""
-
-    @property
-    @abstractmethod
-    def inclusions(self) -> tuple[Fraction, ...]:
-        """Return pi = d1 of each group."""
-
-    @property
-    def conditional_inclusions(self) -> tuple[Fraction, ...]:
-        """Return rho = d1 of each group: bits are independent."""
-        return self.inclusions
 
     @property
     @abstractmethod
@@ -107,11 +93,22 @@ class PackedBitCodec(ABC):
             words = fresh_words(random, lanes * self.depth).reshape(self.depth, lanes)
             piece[:] = self._ladder(words).view(np.uint8)[: len(piece)]
 
-    def support(self, blocks: Blocks) -> IntArray:
-        """Return ``(v,)`` column sums."""
+    @property
+    def counts(self) -> ValueCounts:
+        """Return column sums."""
+        return ValueCounts(self, self._add)
+
+    def _add(self, blocks: Blocks, counts: IntArray) -> None:
         from discreet.kernels.blocks.bits import count_columns
 
-        return count_columns(blocks["bits"], self.size)
+        counts += count_columns(blocks["bits"], self.size)
+
+    has_joint_law: ClassVar[bool] = True
+
+    def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
+        """Draw how many blocks have each bit: those that tell it, and a binomial of the others."""
+        # Whoever tells the truth has that bit set for sure; in every other block noise sets it, on its own.
+        return truth + generator.binomial(blocks - truth, by_group(self.inclusions, self.groups))
 
     def membership(self, blocks: Blocks) -> "BitRows":
         """Return the bit matrix, transposed in tiles of 32 reports; of few bits, every string once."""
@@ -149,7 +146,7 @@ class PackedBitCodec(ABC):
         numbers = np.arange(self.alphabet_size, dtype="<u8")
         rows = numbers.view(np.uint8).reshape(-1, 8)[:, : self._row_bytes]
         weights: Any = 1
-        groups = np.zeros(self.size, dtype=np.int64) if self._groups is None else self._groups
+        groups = np.zeros(self.size, dtype=np.int64) if self.groups is None else self.groups
         for group, pi in enumerate(self.inclusions):
             count = int(np.count_nonzero(groups == group))
             by_weight = np.array([pi**k * (1 - pi) ** (count - k) for k in range(count + 1)], dtype=object)
@@ -213,10 +210,6 @@ class IndependentBits(EvenLaw, PackedBitCodec):
         return self.inclusion
 
     @property
-    def _groups(self) -> None:
-        return
-
-    @property
     def _piece_lanes(self) -> int:
         return max(PIECE_WORDS // self.depth, 1)
 
@@ -274,8 +267,8 @@ class BitRows:
         return BitRows(self.tiles[start // 32 : -(-stop // 32)], stop - start, self.size)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class UnaryEncoding(ChosenMechanism):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class UnaryEncoding(BlockMechanism):
     """Unary encoding: basic RAPPOR by default, OUE at theta = 1/2; uRAP and uOUE when only some values are sensitive.
 
     Args:
@@ -293,19 +286,31 @@ class UnaryEncoding(ChosenMechanism):
     name = "unary"
 
     theta: float | Literal["optimal"] | None = None
-    clear_bits: bool = field(default=False, kw_only=True)
+    clear_bits: bool = False
 
-    def _chosen_law(self) -> IndependentBits:
+    @cached_property
+    def law(self) -> IndependentBits:
+        """The block law."""
         size, theta = sensitive_size(self.domain), self.theta
         object.__setattr__(self, "clear_bits", checked_flag("clear_bits", self.clear_bits))
         if self.clear_bits and self.domain.clear_count == 0:
             raise ParameterError("clear_bits does nothing where every value is sensitive; leave it out.")
-        object.__setattr__(self, "clear_blocks", self.clear_bits)
         if theta is None:
             return IndependentBits.near(size, 1 / (1 + exp(self.epsilon / 2)))
         if isinstance(theta, str) and theta == "optimal":
             return IndependentBits.near(size, _best_noise(size, self.domain.size, self.epsilon, self.clear_bits))
         return IndependentBits.near(size, _noise(_checked_theta(theta), self.epsilon))
+
+    @property
+    def clear_blocks(self) -> bool:  # type: ignore[override]
+        """Whether reports in clear carry noise bits too."""
+        return self.clear_bits
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """Return theta, as the sampler realises it."""
+        numbers = self.numbers
+        return {"theta": numbers.truth + numbers.noisy * float(np.mean(numbers.inclusion))}
 
 
 def _best_noise(size: int, total: int, epsilon: float, clear_bits: bool) -> float:

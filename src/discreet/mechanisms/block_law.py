@@ -2,9 +2,10 @@
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -12,52 +13,15 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.epsilons import tallied
 from discreet.core.random import RandomSource
-from discreet.core.reports import Blocks, Column, is_plain
+from discreet.core.reports import Blocks, Column, block_count, is_plain
 from discreet.errors import ParameterError
 from discreet.leakage.hits import HitDistribution, from_pairs
+from discreet.mechanisms.counting import Counting
+from discreet.mechanisms.membership import Membership
 
 _STRETCH = 1 << 16
-
-
-class Extent(Protocol):
-    """How large the 0/1 matrix B of a batch is, which says what block contains what value; a row per distinct block."""
-
-    @property
-    def multiplicity(self) -> FloatArray | None:
-        """``(rows,)`` how often each block came; None if once."""
-        ...
-
-    @property
-    def rows(self) -> int:
-        """How many blocks."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """V."""
-        ...
-
-
-@runtime_checkable
-class Membership(Extent, Protocol):
-    """The matrix B itself, as an operator."""
-
-    def dot(self, values: Any) -> Any:
-        """Return ``(rows,)`` B @ values, in the precision of ``values`` or better."""
-        ...
-
-    def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(v,)`` B.T @ weights."""
-        ...
-
-
-@runtime_checkable
-class Separable(Protocol):
-    """A `Membership` of which some rows can be had as a matrix of their own, without a copy."""
-
-    def part(self, start: int, stop: int) -> Membership:
-        """Return rows start..stop - 1; the start is a multiple of what a law lays out together (see `LaidOut`)."""
-        ...
+# Booleans that are spelled out together.
+_ENTRIES_AT_ONCE = 1 << 24
 
 
 class BlockLaw(Protocol):
@@ -124,25 +88,23 @@ class BlockLaw(Protocol):
         """
         ...
 
-    def support(self, blocks: Blocks) -> IntArray:
-        """Return ``(v,)`` counts of the blocks that contain each value."""
-        ...
-
-    def add_support(self, blocks: Blocks, counts: IntArray) -> None:
-        """Add `support` to ``counts``, in place."""
+    @property
+    def counts(self) -> Counting:
+        """Return what a tally counts of blocks."""
         ...
 
     @property
-    def tally_size(self) -> int:
-        """Return how many counts of blocks a tally has: one per value, unless the law says otherwise."""
+    def block_size(self) -> Fraction | None:
+        """Return how many values a block contains; None if that varies."""
         ...
 
-    def add_counts(self, blocks: Blocks, counts: IntArray) -> None:
-        """Add to the ``(tally_size,)`` counts of a tally, in place."""
+    @property
+    def has_joint_law(self) -> bool:
+        """Return whether the counts of many blocks can be drawn at once."""
         ...
 
-    def support_of(self, counts: IntArray) -> IntArray:
-        """Return what the decoder reads of a tally's counts: `support`."""
+    def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
+        """Draw, for a simulation, how many blocks contain each value; see `CommonLaw.draw_support`."""
         ...
 
     def membership(self, blocks: Blocks) -> Membership:
@@ -151,6 +113,10 @@ class BlockLaw(Protocol):
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans, spelled out."""
+        ...
+
+    def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
+        """List blocks, some at a time: how many values each contains, and their ranks, block by block."""
         ...
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
@@ -176,112 +142,77 @@ class BlockLaw(Protocol):
         ...
 
 
-@runtime_checkable
-class LaidOut(Protocol):
-    """A law whose matrix is made of something else than the columns of its reports.
-
-    Laws that are not of this kind read their matrix from the columns as they are, and so from columns in files too.
-    """
-
-    @property
-    def abreast(self) -> int:
-        """Return how many reports are laid out together; only the last ones may be fewer."""
-        ...
-
-    def lay_out(self, blocks: Blocks) -> AnyArray:
-        """Return what the matrix of ``blocks`` is made of; laid out piece by piece, it is the same end to end."""
-        ...
-
-    def membership_of(self, laid: AnyArray, rows: int) -> Membership:
-        """Return the matrix of ``rows`` blocks, from what `lay_out` made of them."""
-        ...
-
-
-class _Plain:
-    """A law whose tallies count, for each value, the blocks that contain it, and in which nothing public is drawn."""
+class CommonLaw(ABC):
+    """What follows for every block law from what it says of itself."""
 
     __slots__ = ()
 
     size: int
+    groups: IntArray | None = None
+    """``(v,)`` the group of each value; None if there is one group."""
+    has_joint_law: ClassVar[bool] = False
+    """Whether the counts of many blocks can be drawn at once; see `draw_support`."""
+
+    @property
+    @abstractmethod
+    def block_size(self) -> Fraction | None:
+        """Return how many values a block contains; None if that varies."""
+
+    @property
+    @abstractmethod
+    def counts(self) -> Counting:
+        """Return what a tally counts of blocks."""
+
+    @property
+    @abstractmethod
+    def inclusions(self) -> tuple[Fraction, ...]:
+        """Return pi of each group."""
+
+    @property
+    @abstractmethod
+    def conditional_inclusions(self) -> tuple[Fraction, ...]:
+        """Return rho of each group."""
+
+    @abstractmethod
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans, spelled out."""
 
     @property
     def conditional_variation(self) -> tuple[Fraction, Fraction]:
         """Return 0 and 0: rho holds between any two values."""
         return Fraction(0), Fraction(0)
 
-    @property
-    def tally_size(self) -> int:
-        """Return v."""
-        return self.size
-
-    def add_counts(self, blocks: Blocks, counts: IntArray) -> None:
-        """Add `support`: what a tally counts."""
-        self.add_support(blocks, counts)
-
-    def support_of(self, counts: IntArray) -> IntArray:
-        """Return the counts: what a tally counts is the support."""
-        return counts
-
-    def add_support(self: Any, blocks: Blocks, counts: IntArray) -> None:
-        """Add `support` to ``counts``, in place."""
-        counts += self.support(blocks)
-
-
-class CountedBlocks(ABC):
-    """A law with so few blocks that a tally says how often each of them came, which is all there is to know of reports.
-
-    What values they contain is worked out once, from the counts, and so is the likelihood.
-    """
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def alphabet_size(self) -> int:
-        """Return how many different blocks can be written down."""
-
-    @abstractmethod
-    def places(self, blocks: Blocks) -> AnyArray:
-        """Return the ``(m,)`` place of each block in the alphabet."""
-
-    @abstractmethod
-    def support_of(self, counts: IntArray) -> IntArray:
-        """Return the ``(v,)`` support of blocks that came as often as ``(alphabet_size,)`` counts say."""
-
-    @abstractmethod
-    def membership_of_counts(self, counts: IntArray) -> Membership:
-        """Return the matrix of the whole alphabet, with the counts as multiplicity."""
-
-    @property
-    def tally_size(self) -> int:
-        """Return how many blocks there are."""
-        return self.alphabet_size
-
-    def add_counts(self, blocks: Blocks, counts: IntArray) -> None:
-        """Add how often each block came, in the order of the alphabet, in place."""
-        from discreet.kernels.blocks.counting import add_symbols
-
-        add_symbols(self.places(blocks), counts)
-
-    def support(self, blocks: Blocks) -> IntArray:
-        """Return ``(v,)`` counts of the blocks that contain each value."""
-        return self.support_of(self._counts(blocks))
-
-    def add_support(self, blocks: Blocks, counts: IntArray) -> None:
-        """Add `support` to ``counts``, in place."""
-        counts += self.support(blocks)
-
     def membership(self, blocks: Blocks) -> Membership:
-        """Return the matrix of the whole alphabet, with the counts of ``blocks`` as multiplicity."""
-        return self.membership_of_counts(self._counts(blocks))
+        """Return the matrix of ``blocks``, where counting them says all."""
+        counts = self.counts
+        return counts.membership_of(counts.of(blocks))
 
-    def _counts(self, blocks: Blocks) -> IntArray:
-        counts = np.zeros(self.alphabet_size, dtype=np.int64)
-        self.add_counts(blocks, counts)
-        return counts
+    def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
+        """List blocks, some at a time: how many values each contains, and their ranks, block by block."""
+        step = max(_ENTRIES_AT_ONCE // self.size, 1)
+        for start in range(0, block_count(blocks), step):
+            contained = self.contains({name: column[start : start + step] for name, column in blocks.items()})
+            yield contained.sum(axis=1), np.nonzero(contained)[1]
+
+    def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
+        """Draw, for a simulation, how many blocks contain each value, from their joint law.
+
+        Args:
+            truth: ``(v,)`` how many blocks tell each value.
+            blocks: how many there are, noise included.
+            generator: the randomness.
+        """
+        raise NotImplementedError
+
+    def _block_size(self, counts: list[int]) -> Fraction | None:
+        """Return how many values a block contains, for groups of so many values; None if that varies."""
+        mean = sum((n * pi for n, pi in zip(counts, self.inclusions, strict=True)), Fraction(0))
+        others = sum((n * rho for n, rho in zip(counts, self.conditional_inclusions, strict=True)), Fraction(0))
+        # A block with a given member would be as large as any other.
+        return mean if all(1 + others - rho == mean for rho in self.conditional_inclusions) else None
 
 
-class EvenLaw(_Plain, ABC):
+class EvenLaw(CommonLaw):
     """A block law in which every value is in a noise block equally often: one group."""
 
     __slots__ = ()
@@ -297,9 +228,9 @@ class EvenLaw(_Plain, ABC):
         """Return rho = P(x' in A given x in A), the same for any two values."""
 
     @property
-    def groups(self) -> None:
-        """Return None: there is one group."""
-        return
+    def block_size(self) -> Fraction | None:
+        """Return how many values a block contains; None if that varies."""
+        return self._block_size([self.size])
 
     @property
     def inclusions(self) -> tuple[Fraction, ...]:
@@ -321,7 +252,7 @@ class EvenLaw(_Plain, ABC):
         return found
 
 
-class WeightedLaw(_Plain, ABC):
+class WeightedLaw(CommonLaw):
     """A block law in which values of different groups are in a noise block differently often.
 
     Two of them are equal if they describe themselves alike.
@@ -332,6 +263,11 @@ class WeightedLaw(_Plain, ABC):
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Return what determines the law, ready for JSON."""
+
+    @property
+    def block_size(self) -> Fraction | None:
+        """Return how many values a block contains; None if that varies."""
+        return self._block_size(group_counts(self.size, self.groups))
 
     def hit_distribution(self, m: int) -> None:
         """Return None: sets of m values differ."""
@@ -374,16 +310,7 @@ def check_groups(groups: object, numbers: object, name: str) -> None:
         checked_whole(name, number)
 
 
-def spread(shares: tuple[Fraction, ...], groups: IntArray | None) -> float | FloatArray:
+def by_group(shares: tuple[Fraction, ...], groups: IntArray | None) -> float | FloatArray:
     """Return probabilities that are given by group: one number, or ``(v,)`` where values differ."""
     numbers = np.array([float(share) for share in shares])
     return float(numbers[0]) if groups is None else numbers[groups]
-
-
-def block_size(law: BlockLaw) -> Fraction | None:
-    """Return how many values a block contains; None if that varies."""
-    counts = group_counts(law.size, law.groups)
-    mean = sum((n * pi for n, pi in zip(counts, law.inclusions, strict=True)), Fraction(0))
-    others = sum((n * rho for n, rho in zip(counts, law.conditional_inclusions, strict=True)), Fraction(0))
-    # A block with a given member would be as large as any other.
-    return mean if all(1 + others - rho == mean for rho in law.conditional_inclusions) else None

@@ -3,16 +3,14 @@
 import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.accuracy.worst import worst_distribution
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, frozen
 from discreet.core import columns
-from discreet.core.checks import checked_n
 from discreet.core.domain import Domain, checked_domain
 from discreet.core.exact import logarithm
 from discreet.core.guarantee import Guarantee
@@ -21,6 +19,8 @@ from discreet.core.reports import Column, Reports, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.consistency import refuse_unfit_reports, refuse_unfit_tally
+from discreet.mechanisms.decoders import MatrixDecoder
+from discreet.mechanisms.evidence import Data, Evidence, evidence_of_outputs
 
 _ROW_TOLERANCE = 1e-9
 _RATIO_TOLERANCE = 1e-12
@@ -50,6 +50,7 @@ class Channel:
     matrix: FloatArray
     domain: Domain
     clear_blocks: ClassVar[bool] = False
+    law: ClassVar[None] = None
 
     def __init__(self, matrix: Any, domain: Domain | None = None) -> None:
         object.__setattr__(self, "matrix", frozen(columns.reals(matrix, "matrix")))
@@ -190,64 +191,13 @@ class Channel:
         return Tally(self.fingerprint, 0, np.zeros(self.outputs, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
     @cached_property
-    def decoder(self) -> FloatArray:
-        """``(|Y|, |X|)`` right inverse of Q with the least variance for the uniform distribution.
+    def decoder(self) -> MatrixDecoder:
+        """The linear decoder of its tallies, which needs linearly independent rows."""
+        return MatrixDecoder(self.domain, self.matrix, partial(refuse_unfit_tally, self))
 
-        Raises:
-            ParameterError: if the matrix does not determine the frequencies.
-        """
-        used = self.matrix.sum(axis=0) > 0
-        q = self.matrix[:, used]
-        if np.linalg.matrix_rank(q) < self.domain.size:
-            raise ParameterError("matrix must have linearly independent rows, else no estimate is unbiased.")
-        weighted = q / q.mean(axis=0)
-        decoder = np.zeros((self.outputs, self.domain.size))
-        try:
-            decoder[used] = np.linalg.solve(weighted @ q.T, weighted).T
-        except np.linalg.LinAlgError:
-            raise ParameterError("matrix must tell its inputs apart by more than rounding errors.") from None
-        return decoder
-
-    def linear(self, tally: Tally) -> FloatArray:
-        """Return the unbiased ``(|X|,)`` estimate of the frequencies."""
-        refuse_unfit_tally(self, tally)
-        estimate: FloatArray = (tally.support / tally.n) @ self.decoder
-        return estimate
-
-    def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``(A, B)`` such that n Var(p_hat_x) is about A + B p - p^2, the others' shares being as estimated."""
-        squares = self.matrix @ self.decoder**2
-        likely = np.maximum(linear, 0)
-        likely /= likely.sum()
-        own = np.diagonal(squares)
-        others = likely @ squares - likely * own
-        constant = others / np.maximum(1 - likely, 1 / tally.n)
-        return constant, own - constant
-
-    def sum_covariance(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` covariances of the linear estimates with their sum, as seen in the reports."""
-        del variances
-        totals = self.decoder.sum(axis=1)
-        share = tally.support / tally.n
-        covariance: FloatArray = ((share * totals) @ self.decoder - frequencies * (share @ totals)) / tally.n
-        return covariance
-
-    def expected_mse(self, n: int, p: Any) -> float:
-        """Return E ||p_hat - p||^2 of the linear estimate, exactly."""
-        p = self.domain.check_distribution(p)
-        return float((p @ self.matrix @ (self.decoder**2).sum(axis=1) - p @ p) / checked_n(n))
-
-    def worst_case_mse(self, n: int) -> float:
-        """Return the largest `expected_mse` over all distributions: a concave maximum over the simplex."""
-        loss = self.matrix @ (self.decoder**2).sum(axis=1)
-        p = worst_distribution(loss)
-        return float((loss @ p - p @ p) / checked_n(n))
-
-    def expected_standard_errors(self, n: int, p: Any) -> FloatArray:
-        """Return the ``(|X|,)`` standard deviations of the linear estimate for a true ``p``."""
-        p = self.domain.check_distribution(p)
-        errors: FloatArray = np.sqrt(np.maximum(p @ self.matrix @ self.decoder**2 - p * p, 0) / checked_n(n))
-        return errors
+    def evidence(self, data: Data) -> Evidence:
+        """Return what the likelihood of reports, or of a tally of them, reads; errors as for `Evidence`."""
+        return evidence_of_outputs(self, data)
 
     def flaws(self, blocks: Any) -> BoolArray:
         """Return which outputs never come."""

@@ -11,27 +11,27 @@ A block that must contain a member has the sizes that Lambda gives to blocks wit
 likelier, by (k + 1)/k. It is drawn by rejection, exactly, and never from the number that decides on truth or noise.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from math import comb
 from typing import Any
 
 import numpy as np
 
-from discreet.accuracy.decoder import Decoder
 from discreet.accuracy.design import Design
 from discreet.accuracy.optimum import optimal_design
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.random import WORD_RANGE, RandomSource, toss, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
-from discreet.core.tally import total
 from discreet.errors import ParameterError
 from discreet.leakage.hits import HitDistribution, hits_of_subsets, hypergeometric, mixed
 from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.chosen import ChosenMechanism
-from discreet.mechanisms.law import sensitive_size
+from discreet.mechanisms.counting import SizeCounts
+from discreet.mechanisms.decoders import BlockDecoder
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
 from discreet.mechanisms.subsets import MemberLists, Subsets, draw_subsets
 
 
@@ -139,17 +139,16 @@ class MixedSubsets(EvenLaw):
         return larger
 
     @property
-    def tally_size(self) -> int:
-        """Return v for each size."""
-        return 2 * self.size
+    def counts(self) -> SizeCounts:
+        """Return how many blocks of k contain each value, then how many of k + 1."""
+        return SizeCounts(self, self.sizes, self._add)
 
-    def support(self, blocks: Blocks) -> IntArray:
-        """Return ``(2 v,)`` counts: of the blocks of k that contain each value, then of those of k + 1."""
+    def _add(self, blocks: Blocks, counts: IntArray) -> None:
         from discreet.kernels.blocks.counting import count_symbols
 
         listed = blocks["members"]
         short = listed[:, -1] == self.size
-        return np.concatenate([count_symbols(listed[rows], self.size) for rows in (short, ~short)])
+        counts += np.concatenate([count_symbols(listed[rows], self.size) for rows in (short, ~short)])
 
     def membership(self, blocks: Blocks) -> MemberLists:
         """Return the lists as an operator; what stands for nobody counts for nothing."""
@@ -176,8 +175,8 @@ class MixedSubsets(EvenLaw):
         return flawed
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class BlockDesign(ChosenMechanism):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class BlockDesign(BlockMechanism):
     """The optimal mechanism: the least worst-case error of all ULDP mechanisms, or the least at a given mass.
 
     Its linear estimate attains `worst_case_mse` = M*/n, the lower bound for every unbiased estimate under any common
@@ -195,42 +194,42 @@ class BlockDesign(ChosenMechanism):
 
     name = "design"
 
-    sensitive_mass: float | None = field(default=None, kw_only=True)
-    design: Design | None = field(init=False, default=None)
-    """Block sizes, weights, certificate; None where there is nothing to choose."""
+    sensitive_mass: float | None = None
 
-    def _chosen_law(self) -> Subsets | MixedSubsets:
-        size = sensitive_size(self.domain)
+    @cached_property
+    def design(self) -> Design | None:
+        """Block sizes, weights, certificate; None where there is nothing to choose."""
         if self.domain.size < 2 or self.domain.sensitive_count == 0:
             if self.sensitive_mass is not None:
                 raise ParameterError("sensitive_mass does nothing where there is nothing to choose; leave it out.")
-            return Subsets(size, 1)
-        design = optimal_design(size, self.domain.size, self.epsilon, sensitive_mass=self.sensitive_mass)
-        object.__setattr__(self, "design", design)
-        return _law_of(design)
+            return None
+        size = self.domain.sensitive_count
+        return optimal_design(size, self.domain.size, self.epsilon, sensitive_mass=self.sensitive_mass)
+
+    @cached_property
+    def law(self) -> Subsets | MixedSubsets:
+        """The block law."""
+        return Subsets(sensitive_size(self.domain), 1) if self.design is None else _law_of(self.design)
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """Return the sensitive mass that it is for, if one was given; else k, the smaller size of a block."""
+        if self.design is not None and self.design.given:
+            return {"sensitive_mass": self.design.alpha}
+        return {"k": self.law.smaller if isinstance(self.law, MixedSubsets) else self.law.count}
 
     def __eq__(self, other: object) -> bool:
         # The decoder is the design's, which the law does not tell.
         return isinstance(other, BlockDesign) and super().__eq__(other) and self.design == other.design
 
-    __hash__ = ChosenMechanism.__hash__
+    __hash__ = BlockMechanism.__hash__
 
-    @property
-    def decoder(self) -> Decoder:
+    @cached_property
+    def decoder(self) -> BlockDecoder:
         """The decoder that tells block sizes apart, where there are two."""
-        return self.moments if self.design is None or isinstance(self.law, Subsets) else self.design
-
-    def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return whether nonnegative counts could be those of n reports."""
-        if not isinstance(self.law, MixedSubsets):
-            return super().is_consistent(n, support, clear)
-        blocks = n
-        for k, counts in zip(self.law.sizes, support.reshape(2, -1), strict=True):
-            own, rest = divmod(total(counts), k)
-            if rest or int(counts.max()) > own:
-                return False
-            blocks -= own
-        return blocks == total(clear)
+        if self.design is None or isinstance(self.law, Subsets):
+            return super().decoder
+        return replace(super().decoder, numbers=self.design)
 
 
 def _law_of(design: Design) -> Subsets | MixedSubsets:

@@ -1,8 +1,9 @@
-"""Mechanisms that somebody hands over: checked where they come in."""
+"""Mechanisms that somebody hands over: which kind they are is asked here and nowhere else."""
 
 from discreet.errors import ParameterError
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.personalized import Personalized
 
 
 def block_mechanism(given: object) -> BlockMechanism:
@@ -23,3 +24,18 @@ def mechanism(given: object) -> BlockMechanism | Channel:
         ParameterError: if so.
     """
     return given if isinstance(given, Channel) else block_mechanism(given)
+
+
+def as_blocks(given: object) -> BlockMechanism | None:
+    """Return a block mechanism as it is, and None for anything else."""
+    return given if isinstance(given, BlockMechanism) else None
+
+
+def as_channel(given: object) -> Channel | None:
+    """Return an explicit channel as it is, and None for anything else."""
+    return given if isinstance(given, Channel) else None
+
+
+def as_personalized(given: object) -> Personalized | None:
+    """Return a personalized mechanism as it is, and None for anything else."""
+    return given if isinstance(given, Personalized) else None

@@ -7,6 +7,7 @@ So pi = rho = 1/2 and s = tanh(eps/2) [Acharya 2019; DESIGN section 1].
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,13 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, fresh_words
 from discreet.core.reports import Blocks, Column, smallest_unsigned
-from discreet.mechanisms.block_law import CountedBlocks, EvenLaw
-from discreet.mechanisms.chosen import ChosenMechanism
-from discreet.mechanisms.law import sensitive_size
+from discreet.mechanisms.block_law import EvenLaw
+from discreet.mechanisms.counting import BlockCounts
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 
 @dataclass(frozen=True, slots=True)
-class HadamardColumns(CountedBlocks, EvenLaw):
+class HadamardColumns(EvenLaw):
     """Half of the sensitive values: those with +1 in a column of a Sylvester matrix.
 
     Attributes:
@@ -81,6 +82,11 @@ class HadamardColumns(CountedBlocks, EvenLaw):
         misses = (np.bitwise_count(row & drawn) & 1).astype(np.uint64)
         out["column"][:] = drawn ^ (lowest * misses)
 
+    @property
+    def counts(self) -> BlockCounts:
+        """Return how often each column came."""
+        return BlockCounts(self)
+
     def places(self, blocks: Blocks) -> AnyArray:
         """Return the ``(m,)`` columns."""
         columns: AnyArray = blocks["column"]
@@ -93,7 +99,7 @@ class HadamardColumns(CountedBlocks, EvenLaw):
         found: IntArray = (counts.sum() + walsh_hadamard(counts)[1 : self.size + 1]) // 2
         return found
 
-    def membership_of_counts(self, counts: IntArray) -> "DistinctColumns":
+    def membership_of(self, counts: IntArray) -> "DistinctColumns":
         """Return the matrix of all columns."""
         return DistinctColumns(counts.astype(np.float64), self.size)
 
@@ -147,8 +153,8 @@ class DistinctColumns:
         return found
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class HadamardResponse(ChosenMechanism):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class HadamardResponse(BlockMechanism):
     """Hadamard response; utility-optimized (uHR) when only some values are sensitive. One index per report.
 
     Args:
@@ -161,5 +167,7 @@ class HadamardResponse(ChosenMechanism):
 
     name = "hadamard"
 
-    def _chosen_law(self) -> HadamardColumns:
+    @cached_property
+    def law(self) -> HadamardColumns:
+        """The block law."""
         return HadamardColumns(sensitive_size(self.domain))

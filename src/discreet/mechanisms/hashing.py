@@ -12,9 +12,10 @@ A report carries alpha = 1/a and beta = -b/a (mod P), which are uniform on the s
 draws alpha and z = a x + b and sets beta = x - alpha z.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import expm1, isqrt
 from typing import Any
 
@@ -26,12 +27,15 @@ from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column
 from discreet.leakage.hits import HitDistribution, binomial, single
 from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.chosen import ChosenMechanism
-from discreet.mechanisms.law import sensitive_size
+from discreet.mechanisms.counting import ValueCounts
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.mechanisms.numbers import least_worst
 
 _LARGEST_PRIME = (1 << 32) - 5
 # Products of two numbers below this fit into 32 bits.
 _SMALL = 1 << 16
+# Preimages that are listed together.
+_ENTRIES_AT_ONCE = 1 << 24
 
 
 class HashedBlocks(EvenLaw):
@@ -128,11 +132,15 @@ class HashBuckets(HashedBlocks):
     def _lane(self) -> Any:
         return np.uint32 if self.prime <= _SMALL else np.uint64
 
-    def support(self, blocks: Blocks) -> IntArray:
-        """Return ``(v,)`` counts, by listing every block instead of asking every value."""
+    @property
+    def counts(self) -> ValueCounts:
+        """Return how many blocks contain each value, by listing every block instead of asking every value."""
+        return ValueCounts(self, self._add)
+
+    def _add(self, blocks: Blocks, counts: IntArray) -> None:
         from discreet.kernels.blocks.hashing import count_preimages
 
-        return count_preimages(*_three(blocks), prime=self.prime, buckets=self.buckets, size=self.size)
+        counts += count_preimages(*_three(blocks), prime=self.prime, buckets=self.buckets, size=self.size)
 
     def membership(self, blocks: Blocks) -> "Preimages":
         """Return the blocks as an operator."""
@@ -147,6 +155,20 @@ class HashBuckets(HashedBlocks):
         hashed = (shifted.astype(object) * inverse[:, None]) % self.prime % self.buckets
         found: BoolArray = np.equal(hashed, bucket[:, None]).astype(np.bool_)
         return found.reshape(len(alpha), self.size)
+
+    def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
+        """List blocks by inverting the hash functions: alpha z + beta mod P for z = bucket, bucket + g, ... < P."""
+        width = self.prime // self.buckets + 1
+        step = max(_ENTRIES_AT_ONCE // width, 1)
+        for start in range(0, len(blocks["alpha"]), step):
+            columns = (column[start : start + step].astype(np.uint64)[:, None] for column in _three(blocks))
+            alpha, beta, bucket = columns
+            z = bucket + np.arange(width, dtype=np.uint64) * np.uint64(self.buckets)
+            inside = z < self.prime
+            # Below 2^64: alpha and z, where it counts, are below the prime, which is below 2^32.
+            values = (alpha * np.where(inside, z, np.uint64(0)) + beta) % np.uint64(self.prime)
+            inside &= values < self.size
+            yield inside.sum(axis=1), values[inside].astype(np.int64)
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return every hash function and bucket, uniform."""
@@ -208,8 +230,8 @@ class Preimages:
         return Preimages({name: column[start:stop] for name, column in self.blocks.items()}, self.law)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LocalHashing(ChosenMechanism):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class LocalHashing(BlockMechanism):
     """General local hashing: BLH at g = 2, OLH by default; utility-optimized when only some values are sensitive.
 
     Args:
@@ -226,12 +248,19 @@ class LocalHashing(ChosenMechanism):
 
     g: int | None = None
 
-    def _chosen_law(self) -> HashBuckets:
+    @cached_property
+    def law(self) -> HashBuckets:
+        """The block law."""
         size = sensitive_size(self.domain)
         if self.g is not None:
             return HashBuckets(size, checked_buckets(self.g))
         choices = [HashBuckets(size, choice) for choice in promising_buckets(size, self.epsilon)]
-        return self.least_worst(self.domain, self.epsilon, choices)
+        return least_worst(self.domain, self.epsilon, choices)
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """Return g, the number of buckets."""
+        return {"g": self.law.buckets}
 
 
 def checked_buckets(g: object) -> int:

@@ -10,72 +10,78 @@ every sensitive x, no report makes x more than e^eps_x times likelier than any o
 """
 
 import hashlib
-import inspect
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, dataclass, fields
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.accuracy.decoder import Decoder, PerValue
+from discreet.accuracy.decoder import PerValue
 from discreet.accuracy.linear_decoder import LinearDecoder
-from discreet.accuracy.pool_bias import PoolBias
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.checks import checked_epsilon, checked_n, checked_whole, shown
+from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.core.checks import checked_epsilon, checked_whole
 from discreet.core.columns import integers
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.exact import likelihood_ratio, logarithm, truth_threshold
+from discreet.core.exact import likelihood_ratio, logarithm
 from discreet.core.guarantee import GroupPromise, Guarantee
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, toss
 from discreet.core.reports import CLEAR, Blocks, Column, Reports, check_same_plan, is_plain, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, CountedBlocks, block_size, group_counts, spread
+from discreet.mechanisms.block_law import BlockLaw, by_group, group_counts
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.consistency import counted_in_clear, refuse_unfit_reports, refuse_unfit_tally
-
-Law = TypeVar("Law", bound=BlockLaw)
+from discreet.mechanisms.counting import Counting
+from discreet.mechanisms.decoders import BlockDecoder
+from discreet.mechanisms.evidence import Data, Evidence, evidence_of_blocks
+from discreet.mechanisms.numbers import numbers_of, threshold_of
+from discreet.mechanisms.spelled import spelled
 
 _CHUNK = 1 << 14
 _BATCH_BYTES = 1 << 26
 _MOST_PER_BATCH = 1 << 20
 _FORMAT = 2
-_MOST_ENTRIES = 20_000_000
+
+
+class _Usual:
+    """How it is unless a mechanism has a field for it; not fields themselves, as this is no dataclass.
+
+    Attributes:
+        clear_blocks: whether reports in clear carry a block of noise too.
+        epsilons: the promise to the values of each group of the law; empty if there is one promise to all.
+    """
+
+    clear_blocks: bool = False
+    epsilons: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BlockMechanism:
-    """A mechanism of the one law; its subclasses choose the block law.
+class BlockMechanism(_Usual):
+    """A mechanism of the one law: a domain, an epsilon and options, from which its block law follows.
+
+    Options are the other fields, by keyword: `dataclasses.replace`, equality, repr, pickles and the schema of plans
+    know a mechanism by its fields.
 
     Attributes:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
-        law: the block law, over the sensitive values.
-        clear_blocks: whether reports in clear carry a block of noise too.
-        epsilons: the promise to the values of each group of the law; empty if there is one promise to all.
-        threshold: S; the truth is told with probability s = S / 2^64.
     """
 
     name: ClassVar[str]
-
     domain: Domain
     epsilon: float
-    law: BlockLaw
-    clear_blocks: bool = False
-    epsilons: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse an epsilon that is no promise, and a law that is not one over the sensitive values.
+        """Refuse an epsilon that is no promise, options that make no law, and a law over other values.
 
         Raises:
             ParameterError: if it is so.
         """
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         size = sensitive_size(self.domain)
-        self._check_kinds()
         if self.law.size != size:
             raise ParameterError(f"the block law must be over the {size} sensitive values, got size {self.law.size}.")
         if len(self.promises) != len(self.law.inclusions):
@@ -91,16 +97,11 @@ class BlockMechanism:
             raise ParameterError("clear_blocks needs a law whose values are in a block independently.")
         _ = self.threshold
 
-    def _check_kinds(self) -> None:
-        if not all(hasattr(self.law, name) for name in ("inclusions", "draw", "columns")) or isinstance(self.law, type):
-            raise ParameterError(f"law must be a block law, got {type(self.law).__name__}.")
-        if not isinstance(self.clear_blocks, bool):
-            raise ParameterError(f"clear_blocks must be True or False, got {shown(self.clear_blocks)}.")
-        if not isinstance(self.epsilons, tuple):
-            raise ParameterError(f"epsilons must be a tuple, one for each group, got {type(self.epsilons).__name__}.")
-
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.domain!r}, epsilon={self.epsilon!r}, plan={self.fingerprint[:12]})"
+        changed = [one for one in self.options() if getattr(self, one.name) != one.default]
+        options = [f"{one.name}={_short(getattr(self, one.name))}" for one in changed]
+        listed = [repr(self.domain), f"epsilon={self.epsilon!r}", *options, f"plan={self.fingerprint[:12]}"]
+        return f"{type(self).__name__}({', '.join(listed)})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BlockMechanism) and type(self) is type(other) and self.fingerprint == other.fingerprint
@@ -109,63 +110,60 @@ class BlockMechanism:
         return hash(self.fingerprint)
 
     @classmethod
-    def options(cls) -> dict[str, inspect.Parameter]:
-        """Return what its constructor may be told beyond a domain and an epsilon."""
-        parameters = inspect.signature(cls.__init__).parameters
-        return {name: option for name, option in parameters.items() if name not in ("self", "domain", "epsilon")}
+    def options(cls) -> tuple[Field[Any], ...]:
+        """Return the fields beyond domain and epsilon."""
+        return tuple(one for one in fields(cls) if one.name not in ("domain", "epsilon"))
 
     @classmethod
     def needs_options(cls) -> bool:
         """Return whether a domain and an epsilon are not enough to make one."""
-        return any(option.default is inspect.Parameter.empty for option in cls.options().values())
+        return any(one.default is MISSING for one in cls.options())
 
-    @staticmethod
-    def least_worst(domain: Domain, epsilon: float, laws: Sequence[Law]) -> Law:
-        """Return the law with the least worst-case error; the first one of equals."""
-        even = (epsilon,)
-        return min(laws, key=lambda law: _moments(domain, law, _threshold(even, law)).worst_case_mse(1))
+    @property
+    def settings(self) -> dict[str, float]:
+        """Return the parameters of the law, as given or chosen, by the letters of the literature."""
+        return {}
+
+    @cached_property
+    def law(self) -> BlockLaw:
+        """The block law, over the sensitive values."""
+        raise NotImplementedError
 
     @property
     def promises(self) -> tuple[float, ...]:
-        """Return what is promised to the values of each group of the law, in nats."""
+        """What is promised to the values of each group of the law, in nats."""
         return self.epsilons or (self.epsilon,)
 
     @cached_property
     def threshold(self) -> int:
         """S, the integer with which the sampler compares its words: the largest that keeps every promise."""
-        return WORD_RANGE if self.domain.sensitive_count == 0 else _threshold(self.promises, self.law)
+        return WORD_RANGE if self.domain.sensitive_count == 0 else threshold_of(self.promises, self.law)
 
     @cached_property
-    def moments(self) -> LinearDecoder:
-        """The numbers that every error follows from."""
-        return _moments(self.domain, self.law, self.threshold, self.clear_blocks)
+    def numbers(self) -> LinearDecoder:
+        """The numbers that every error of the truth-or-noise decoder follows from."""
+        return numbers_of(self.domain, self.law, self.threshold, self.clear_blocks)
 
-    @property
-    def decoder(self) -> Decoder:
+    @cached_property
+    def decoder(self) -> BlockDecoder:
         """The linear decoder of its tallies."""
-        return self.moments
+        return BlockDecoder(self.domain, self.law, self.numbers, partial(refuse_unfit_tally, self))
 
-    @property
-    def support_size(self) -> int:
-        """How many counts of blocks a tally holds; see `BlockLaw.tally_size`."""
-        return self.law.tally_size if self.domain.sensitive_count else 0
-
-    @property
-    def tally_suffices(self) -> bool:
-        """Whether a tally says all that reports say: blocks are counted, or are single values."""
-        return (isinstance(self.law, CountedBlocks) and not self.clear_blocks) or self._block_size == 1
+    @cached_property
+    def counts(self) -> Counting:
+        """What a tally counts of blocks."""
+        return self.law.counts
 
     @cached_property
     def contrasts(self) -> PerValue:
         """e^eps_x - 1 as realised: how much likelier a block is for an x that it contains; one number, or ``(v,)``."""
         odds = Fraction(self.threshold, max(WORD_RANGE - self.threshold, 1))
-        return spread(tuple(odds / pi for pi in self.law.inclusions), self.law.groups)
+        return by_group(tuple(odds / pi for pi in self.law.inclusions), self.law.groups)
 
     @property
     def contrast(self) -> float:
         """The largest contrast of any value."""
-        contrasts = self.contrasts
-        return float(contrasts.max() if isinstance(contrasts, np.ndarray) else contrasts)
+        return float(np.max(self.contrasts))
 
     def promised_to(self, code: int) -> float:
         """Return the epsilon that bounds how much likelier than others a report makes a value, given by its code.
@@ -174,7 +172,7 @@ class BlockMechanism:
         """
         if not self.domain.sensitive[code] or self.law.groups is None:
             return self.epsilon
-        return self.epsilons[int(self.law.groups[np.searchsorted(self.domain.sensitive_codes, code)])]
+        return self.promises[int(self.law.groups[np.searchsorted(self.domain.sensitive_codes, code)])]
 
     @cached_property
     def block_columns(self) -> tuple[Column, ...]:
@@ -239,9 +237,9 @@ class BlockMechanism:
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
         """Obfuscate values that are given by their codes, ``(n,)`` integers in 0..|X| - 1."""
         codes, random = self.domain.check_codes(codes), checked_source(random)
-        blocks = self._new_blocks(len(codes))
+        blocks = {c.name: np.empty(c.shape(len(codes)), dtype=c.dtype) for c in self.block_columns}
         in_clear = np.zeros(len(codes), dtype=np.bool_) if self.domain.clear_count else None
-        clear, filled = [], 0
+        clear, filled = [np.empty(0, dtype=np.int64)], 0
         for start in range(0, len(codes), _CHUNK):
             chunk = codes[start : start + _CHUNK]
             members, told = self._truth_or_noise(chunk, random)
@@ -254,7 +252,8 @@ class BlockMechanism:
             filled += len(members)
         # What is cut off would keep memory that nobody filled.
         blocks = blocks if filled == len(codes) else {name: column[:filled].copy() for name, column in blocks.items()}
-        return self._reports(len(codes), in_clear, clear, blocks, random)
+        stored = np.concatenate(clear).astype(smallest_unsigned(self.domain.size))
+        return Reports(self.fingerprint, len(codes), in_clear, stored, blocks, not random.secure)
 
     def _truth_or_noise(self, codes: AnyArray, random: RandomSource) -> tuple[IntArray, BoolArray | None]:
         """Toss the coin: ``(n,)`` members that blocks must contain (-1: none), and who speaks in clear."""
@@ -265,17 +264,6 @@ class BlockMechanism:
         slot = slots[codes]
         told = truth & (slot < 0)
         return _or_noise(slot, truth & ~told), told
-
-    def _new_blocks(self, n: int) -> dict[str, AnyArray]:
-        shapes = {c.name: ((n,) if c.width is None else (n, c.width), c.dtype) for c in self.block_columns}
-        return {name: np.empty(shape, dtype=dtype) for name, (shape, dtype) in shapes.items()}
-
-    def _reports(
-        self, n: int, in_clear: BoolArray | None, clear: list[AnyArray], blocks: Blocks, random: RandomSource
-    ) -> Reports:
-        codes = np.concatenate(clear) if clear else np.empty(0, dtype=np.int64)
-        stored = codes.astype(smallest_unsigned(self.domain.size))
-        return Reports(self.fingerprint, n, in_clear, stored, blocks, not random.secure)
 
     def obfuscate_batches(
         self, codes: Any, *, size: int | None = None, random: RandomSource | None = None
@@ -300,6 +288,11 @@ class BlockMechanism:
 
     # The collector
 
+    def empty_tally(self) -> Tally:
+        """Return the zero of addition."""
+        blocks = self.counts.size if self.domain.sensitive_count else 0
+        return Tally(self.fingerprint, 0, np.zeros(blocks, np.int64), np.zeros(self.domain.clear_count, np.int64))
+
     def tally(self, reports: Reports) -> Tally:
         """Count what estimation needs.
 
@@ -308,56 +301,32 @@ class BlockMechanism:
             MismatchError: if the reports belong to another plan.
         """
         refuse_unfit_reports(self, reports)
-        support = np.zeros(self.support_size, dtype=np.int64)
+        support = np.zeros(self.counts.size if self.domain.sensitive_count else 0, dtype=np.int64)
         if len(support):
-            self.law.add_counts(reports.blocks, support)
+            self.counts.add(reports.blocks, support)
         return Tally(
             self.fingerprint, reports.n, support, counted_in_clear(self.domain, reports.clear), reports.simulated
         )
 
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
-        """Add what `tally` counts to ``(support_size,)`` and ``(|X_N|,)`` counts, in place.
+        """Add what `tally` counts to the counts of blocks and the ``(|X_N|,)`` ones in clear, in place.
 
         Raises:
             MismatchError: if the reports belong to another plan.
         """
         check_same_plan({self.fingerprint, reports.fingerprint})
         if len(support):
-            self.law.add_counts(reports.blocks, support)
+            self.counts.add(reports.blocks, support)
         slots = self.domain.slots
         if slots is not None and len(reports.clear):
             np.add.at(clear, ~slots[reports.clear], 1)
 
-    @cached_property
-    def _block_size(self) -> Fraction | None:
-        return block_size(self.law)
-
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return whether nonnegative counts could be those of n reports."""
         told = total(clear)
-        blocks = n if self.clear_blocks else n - told
-        if told > n or (len(support) and int(support.max()) > blocks):
-            return False
-        if not len(support):
+        if told > n or not len(support):
             return told == n
-        size = 1 if isinstance(self.law, CountedBlocks) else self._block_size
-        return size is None or total(support) == size * blocks
-
-    def empty_tally(self) -> Tally:
-        """Return the zero of addition."""
-        nothing = (
-            np.zeros(self.support_size, dtype=np.int64),
-            np.zeros(self.domain.clear_count, dtype=np.int64),
-        )
-        return Tally(self.fingerprint, 0, *nothing)
-
-    def channel(self) -> Channel:
-        """Spell the mechanism out as a matrix.
-
-        Raises:
-            ParameterError: if its alphabet is too large for that.
-        """
-        return Channel(_spelled(self), self.domain)
+        return self.counts.is_consistent(support, n if self.clear_blocks else n - told)
 
     def blocks_of_unknown(self, reports: Reports) -> Blocks:
         """Return the blocks of the reports that are not in clear: what the likelihood is about."""
@@ -367,95 +336,29 @@ class BlockMechanism:
 
     # The analyst
 
-    def linear(self, tally: Tally) -> FloatArray:
-        """Return the unbiased ``(|X|,)`` estimate of the frequencies; see `LinearDecoder.decode`.
+    def evidence(self, data: Data) -> Evidence:
+        """Return what the likelihood of reports, or of a tally of them, reads; errors as for `Evidence`."""
+        return evidence_of_blocks(self, data)
+
+    def channel(self) -> Channel:
+        """Spell the mechanism out as a matrix.
 
         Raises:
-            MismatchError: if the tally belongs to another plan.
-            DataError: if it is empty, or none that this mechanism can have made.
+            ParameterError: if its alphabet is too large for that.
         """
-        refuse_unfit_tally(self, tally)
-        support = self.law.support_of(tally.support) if len(tally.support) else tally.support
-        counts = support.astype(np.float64), tally.clear.astype(np.float64)
-        return self.arrange(*self.decoder.estimate(*counts, tally.n))
-
-    def variance_of(self, sensitive_mass: float) -> tuple[FloatArray, FloatArray]:
-        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A_x + B_x p_x - p_x^2, exactly, given a = p(X_S)."""
-        sensitive, clear = self.decoder.variances(sensitive_mass)
-        ones, rest = np.ones(self.domain.sensitive_count), np.ones(self.domain.clear_count)
-        constant, slope = zip(sensitive, clear, strict=True)
-        return self.arrange(constant[0] * ones, constant[1] * rest), self.arrange(slope[0] * ones, slope[1] * rest)
-
-    def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``(A, B)`` as `variance_of`, with the sensitive mass that the reports in clear leave over.
-
-        A has in it n times what lasts (`pool_bias_variance`), so that it is for this n.
-        """
-        constant, slope = self.variance_of(self._mass_seen(tally))
-        return constant + tally.n * self.pool_bias_variance(tally, linear), slope
-
-    def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` estimates, from the linear ones, of the variance that more reports do not lessen."""
-        found, chosen, n = np.zeros(self.domain.size), self.domain.sensitive, tally.n
-        if self.moments.pool_bias and n > 1:
-            mass, values = self._mass_seen(tally), linear[chosen]
-            constant, slope = (numbers[chosen] for numbers in self.variance_of(mass))
-            noise = np.maximum(constant + slope * values - values**2, 0) / (n - 1)
-            found[chosen] = (1 - 1 / n) * self.moments.pool_bias.estimated(values, noise, mass)
-        return found
-
-    def _mass_seen(self, tally: Tally) -> float:
-        """Return p(X_S) as the reports in clear leave it over."""
-        if self.domain.sensitive_count == 0:
-            return 0.0
-        told = tally.clear_total / (tally.n * self.moments.truth) if self.domain.clear_count else 0.0
-        return min(max(1 - told, 0.0), 1.0)
-
-    def sum_covariance(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` covariances of linear estimates with their sum; see `LinearDecoder`."""
-        chosen = self.domain.sensitive
-        sensitive = frequencies[chosen], variances[chosen]
-        return self.arrange(*self.decoder.sum_covariance(sensitive, frequencies[~chosen], tally.n))
-
-    def arrange(self, sensitive: FloatArray, clear: FloatArray) -> FloatArray:
-        """Put numbers for the sensitive values and for the others into the domain's order."""
-        if self.domain.clear_count == 0:
-            return sensitive
-        whole = np.empty(self.domain.size)
-        whole[self.domain.sensitive_codes] = sensitive
-        whole[self.domain.clear_codes] = clear
-        return whole
-
-    def expected_mse(self, n: int, p: Any) -> float:
-        """Return E ||p_hat - p||^2 of the linear estimate, exactly.
-
-        Args:
-            n: number of reports.
-            p: ``(|X|,)`` the true distribution.
-        """
-        p = self.domain.check_distribution(p)
-        return self.decoder.mse(checked_n(n), p[self.domain.sensitive], float(p @ p))
-
-    def worst_case_mse(self, n: int) -> float:
-        """Return the largest `expected_mse` over all distributions."""
-        return self.decoder.worst_case_mse(checked_n(n))
-
-    def expected_standard_errors(self, n: int, p: Any) -> FloatArray:
-        """Return the ``(|X|,)`` standard deviations of the linear estimate, exactly, for a true ``p``."""
-        p = self.domain.check_distribution(p)
-        constant, slope = self.variance_of(float(p[self.domain.sensitive].sum()))
-        variance = np.maximum(constant + slope * p - p * p, 0) / checked_n(n)
-        if pool_bias := self.moments.pool_bias:
-            variance[self.domain.sensitive] += (1 - 1 / n) * pool_bias.each(p[self.domain.sensitive])
-        errors: FloatArray = np.sqrt(variance)
-        return errors
+        return Channel(spelled(self), self.domain)
 
     def bytes_per_report(self, sensitive_mass: float) -> float:
         """Return the expected size of a report's columns, in bytes, when p(X_S) is given."""
         block = sum(column.bytes for column in self.law.columns)
-        in_clear = self.moments.truth * (1 - sensitive_mass) if self.domain.clear_count else 0.0
+        in_clear = self.numbers.truth * (1 - sensitive_mass) if self.domain.clear_count else 0.0
         value = smallest_unsigned(self.domain.size).itemsize
         return in_clear * value + (1.0 if self.clear_blocks else 1 - in_clear) * block
+
+
+def _short(option: object) -> str:
+    """Return an option as it is, or how many values it has where that is long."""
+    return f"<{len(option)} groups>" if isinstance(option, tuple) else repr(option)
 
 
 def _or_noise(members: AnyArray, told: BoolArray) -> IntArray:
@@ -467,46 +370,3 @@ def _or_noise(members: AnyArray, told: BoolArray) -> IntArray:
 def sensitive_size(domain: Domain) -> int:
     """Return what a block law must be over: v, or 1 where nothing is sensitive and no block is ever sent."""
     return max(checked_domain(domain).sensitive_count, 1)
-
-
-def _moments(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> LinearDecoder:
-    return LinearDecoder(
-        domain.sensitive_count,
-        domain.clear_count,
-        threshold / WORD_RANGE,
-        (WORD_RANGE - threshold) / WORD_RANGE,
-        spread(law.inclusions, law.groups),
-        spread(law.conditional_inclusions, law.groups),
-        clear_blocks,
-        PoolBias.of(law.conditional_inclusions[0], *law.conditional_variation),
-    )
-
-
-def _threshold(promises: tuple[float, ...], law: BlockLaw) -> int:
-    return min(truth_threshold(epsilon, pi) for epsilon, pi in zip(promises, law.inclusions, strict=True))
-
-
-def _spelled(mechanism: BlockMechanism) -> FloatArray:
-    """Return the matrix: every block in the alphabet's order, then every value that may go in clear."""
-    weights, contained = _alphabet(mechanism)
-    domain, s = mechanism.domain, mechanism.moments.truth
-    blocks = np.broadcast_to(mechanism.moments.noisy * weights, (domain.size, len(weights))).copy()
-    told = np.where(contained.T, s * weights / np.reshape(mechanism.moments.inclusion, (-1, 1)), 0.0)
-    blocks[domain.sensitive_codes] += told[: domain.sensitive_count]
-    in_clear = np.zeros((domain.size, domain.clear_count))
-    in_clear[domain.clear_codes, np.arange(domain.clear_count)] = s
-    return np.hstack([blocks, in_clear])
-
-
-def _alphabet(mechanism: BlockMechanism) -> tuple[FloatArray, BoolArray]:
-    law, domain = mechanism.law, mechanism.domain
-    if mechanism.clear_blocks:
-        raise ParameterError("a mechanism with clear_bits has reports of two parts; spell out the one without.")
-    if (law.alphabet_size + domain.clear_count) * domain.size > _MOST_ENTRIES:
-        # The number itself may be too large even for a float.
-        raise ParameterError(
-            f"only matrices of up to {_MOST_ENTRIES:g} entries are spelled out; this mechanism's has more, "
-            f"for {domain.size} values."
-        )
-    blocks, weights = law.alphabet()
-    return weights.astype(np.float64), law.contains(blocks)

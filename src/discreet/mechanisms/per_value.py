@@ -2,17 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from discreet.core.epsilons import EpsilonGroups
 from discreet.mechanisms.block_law import BlockLaw
-from discreet.mechanisms.chosen import ChosenMechanism
+from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.weighted_bits import WeightedBits
 from discreet.mechanisms.weighted_singletons import WeightedSingletons
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PerValueMechanism(ChosenMechanism):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class PerValueMechanism(BlockMechanism):
     """A mechanism with an epsilon for each sensitive value.
 
     The promise is one-sided: a report makes x at most e^epsilon_x times likelier than any other value. The two-sided
@@ -29,12 +30,21 @@ class PerValueMechanism(ChosenMechanism):
     """
 
     # Said as labels or groups, and kept as groups that know whose they are: what may be said again.
-    epsilons: Mapping[Any, float] | Sequence[Mapping[str, Any]] = field(kw_only=True)  # type: ignore[assignment]
+    epsilons: Mapping[Any, float] | Sequence[Mapping[str, Any]] = field()  # type: ignore[assignment]
 
-    def _chosen_law(self) -> BlockLaw:
-        promises = EpsilonGroups.of(self.domain, self.epsilon, self.epsilons)
-        object.__setattr__(self, "epsilons", promises.said)
-        return self._law_keeping(promises)
+    def __post_init__(self) -> None:
+        """Turn what is said of values into groups.
+
+        Raises:
+            ParameterError: if an epsilon is no promise, or values are not named once each.
+        """
+        object.__setattr__(self, "epsilons", EpsilonGroups.of(self.domain, self.epsilon, self.epsilons).said)
+        super().__post_init__()
+
+    @cached_property
+    def law(self) -> BlockLaw:
+        """The block law that keeps what is promised."""
+        return self._law_keeping(EpsilonGroups.of(self.domain, self.epsilon, self.epsilons))
 
     @staticmethod
     def _law_keeping(promises: EpsilonGroups) -> BlockLaw:

@@ -10,20 +10,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import IntArray, sealed
+from discreet.arrays import BoolArray, IntArray, sealed
 from discreet.core.bots import checked_tags
 from discreet.core.checks import checked_choice, checked_epsilon, shown
 from discreet.core.domain import Domain, checked_domain
 from discreet.core.grids import Grid
 from discreet.core.guarantee import Guarantee
 from discreet.core.random import RandomSource
-from discreet.core.reports import Reports, check_same_plan
+from discreet.core.reports import Blocks, Column, Reports, check_same_plan
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
+from discreet.mechanisms.decoders import BlockDecoder
+from discreet.mechanisms.evidence import Data, Evidence
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.secret_tags import SecretTags, SimulatedTags
 
@@ -57,6 +59,9 @@ class Personalized:
         ParameterError: if the tags are not different texts, every value is sensitive for everybody already, or the
             common mechanism refuses its parameters.
     """
+
+    name: ClassVar[str] = "personalized"
+    clear_blocks: ClassVar[bool] = False
 
     domain: Domain
     common: BlockMechanism
@@ -174,8 +179,14 @@ class Personalized:
         """
         return self.obfuscate_codes(self.domain.encode(values), secret, random=random)
 
-    def obfuscate_codes(self, codes: Any, secret: SecretTags, *, random: RandomSource | None = None) -> Reports:
-        """Obfuscate values of one user that are given by their codes, ``(n,)`` integers in 0..|X| - 1."""
+    def obfuscate_codes(
+        self, codes: Any, secret: SecretTags | None = None, *, random: RandomSource | None = None
+    ) -> Reports:
+        """Obfuscate values of one user that are given by their codes, ``(n,)`` integers in 0..|X| - 1.
+
+        Raises:
+            ParameterError: without her secret values: nobody is taken to have none.
+        """
         if not isinstance(secret, SecretTags):
             raise ParameterError(f"secret must be a user's SecretTags, got {type(secret).__name__}.")
         return self.common.obfuscate_codes(secret._replaced(self, codes), random=random)
@@ -206,6 +217,41 @@ class Personalized:
     def empty_tally(self) -> Tally:
         """Return the zero of addition."""
         return self.common.empty_tally()
+
+    def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
+        """Add what `tally` counts, in place."""
+        self.common.add_tally(reports, support, clear)
+
+    def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
+        """Return whether nonnegative counts could be those of n reports."""
+        return self.common.is_consistent(n, support, clear)
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m,)`` booleans: which blocks no device can have sent."""
+        return self.common.flaws(blocks)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """How a report is written down: as one of the common mechanism."""
+        return self.common.columns
+
+    @property
+    def block_columns(self) -> tuple[Column, ...]:
+        """How a block is written down."""
+        return self.common.block_columns
+
+    @property
+    def decoder(self) -> BlockDecoder:
+        """The linear decoder of the common mechanism, over the values and the bots."""
+        return self.common.decoder
+
+    def evidence(self, data: Data) -> Evidence:
+        """Refuse to estimate values and bots as if they were values.
+
+        Raises:
+            ParameterError: always; estimate_personalized shares the bots' mass among values.
+        """
+        raise ParameterError("estimate_personalized takes what a personalized mechanism made; use it, or `common`.")
 
     # What is left of a secret
 

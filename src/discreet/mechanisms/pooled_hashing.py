@@ -25,7 +25,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,10 +35,10 @@ from discreet.core.checks import checked_whole
 from discreet.core.random import WORD_RANGE, RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import CountedBlocks
-from discreet.mechanisms.chosen import ChosenMechanism
+from discreet.mechanisms.counting import BlockCounts
 from discreet.mechanisms.hashing import HashedBlocks, checked_buckets, is_prime, promising_buckets
-from discreet.mechanisms.law import sensitive_size
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.mechanisms.numbers import least_worst
 
 _LARGEST_PRIME = (1 << 31) - 1
 _LARGEST_SEED = (1 << 63) - 1
@@ -53,7 +53,7 @@ _FEW = 16
 
 
 @dataclass(frozen=True, slots=True)
-class PooledHashBlocks(CountedBlocks, HashedBlocks):
+class PooledHashBlocks(HashedBlocks):
     """The preimage of one bucket under one of a few public hash functions.
 
     Attributes:
@@ -150,6 +150,11 @@ class PooledHashBlocks(CountedBlocks, HashedBlocks):
             hashed = (hashed * x + coefficients[..., degree]) % prime
         return hashed % np.uint64(self.buckets)
 
+    @property
+    def counts(self) -> BlockCounts:
+        """Return how often each bucket of each function came."""
+        return BlockCounts(self)
+
     def places(self, blocks: Blocks) -> AnyArray:
         """Return ``(m,)`` c g + bucket."""
         return blocks["cohort"].astype(np.int64) * self.buckets + blocks["bucket"]
@@ -161,7 +166,7 @@ class PooledHashBlocks(CountedBlocks, HashedBlocks):
         tables = counts.reshape(self.functions, self.buckets)
         return gather_buckets(self.pool, tables, prime=self.prime, size=self.size)
 
-    def membership_of_counts(self, counts: IntArray) -> "DistinctBuckets":
+    def membership_of(self, counts: IntArray) -> "DistinctBuckets":
         """Return all m g blocks as an operator."""
         return DistinctBuckets(counts.astype(np.float64), self)
 
@@ -239,8 +244,8 @@ class DistinctBuckets:
         return gather_buckets(self.law.pool, tables, prime=self.law.prime, size=self.law.size)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PooledHashing(ChosenMechanism):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class PooledHashing(BlockMechanism):
     """Local hashing with a pool of public hash functions: a short report, a small tally, decoded once.
 
     The linear estimate is unbiased over pools; under any one pool it has an error that stays however many people
@@ -265,7 +270,9 @@ class PooledHashing(ChosenMechanism):
     functions: int | None = None
     seed: int = 0
 
-    def _chosen_law(self) -> PooledHashBlocks:
+    @cached_property
+    def law(self) -> PooledHashBlocks:
+        """The block law."""
         size, functions = sensitive_size(self.domain), self.functions
         choices = promising_buckets(size, self.epsilon) if self.g is None else [checked_buckets(self.g)]
         laws = [
@@ -275,7 +282,12 @@ class PooledHashing(ChosenMechanism):
             for choice in choices
             if self.g is not None or choice <= _LARGEST_ROW
         ]
-        return self.least_worst(self.domain, self.epsilon, laws)
+        return least_worst(self.domain, self.epsilon, laws)
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """Return g, the number of buckets, and m, of functions."""
+        return {"g": self.law.buckets, "m": self.law.functions}
 
 
 def _default_functions(size: int, buckets: int) -> int:

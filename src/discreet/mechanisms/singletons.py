@@ -8,27 +8,29 @@ which is RR when every value is sensitive [Kairouz 2016], uRR otherwise [ULDP, D
 sensitive value of two.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.leakage.hits import HitDistribution, single
-from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.chosen import ChosenMechanism
-from discreet.mechanisms.law import sensitive_size
+from discreet.mechanisms.block_law import CommonLaw, EvenLaw, by_group
+from discreet.mechanisms.counting import ValueCounts
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 # Below this a 32-bit lane is hardly ever thrown away.
 _SMALL = 1 << 16
 
 
-class SingletonCodec(ABC):
+class SingletonCodec(CommonLaw):
     """One sensitive value per block, however noise is drawn: how it is written down and counted."""
 
     __slots__ = ()
@@ -58,26 +60,26 @@ class SingletonCodec(ABC):
         told &= members.astype(symbols.dtype) ^ noise
         np.bitwise_xor(told, noise, out=symbols)
 
-    def support(self, blocks: Blocks) -> IntArray:
-        """Return ``(v,)`` counts."""
-        from discreet.kernels.blocks.counting import count_symbols
-
-        return count_symbols(blocks["symbol"], self.size)
-
-    def add_support(self, blocks: Blocks, counts: IntArray) -> None:
-        """Add `support` to ``counts``, in place and without another array of this size."""
-        from discreet.kernels.blocks.counting import add_symbols
-
-        add_symbols(blocks["symbol"], counts)
-
-    def membership(self, blocks: Blocks) -> "DistinctSymbols":
-        """Return the identity, with the counts as multiplicity."""
-        return DistinctSymbols(self.support(blocks).astype(np.float64))
+    @property
+    def counts(self) -> ValueCounts:
+        """Return how often each value came."""
+        return ValueCounts(self, _add)
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
         found: BoolArray = blocks["symbol"][:, None] == np.arange(self.size)
         return found
+
+    has_joint_law: ClassVar[bool] = True
+
+    def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
+        """Draw how often each value came: the truth, and a multinomial of noise."""
+        noise = blocks - int(truth.sum())
+        return truth + generator.multinomial(noise, by_group(self.inclusions, self.groups) * np.ones(len(truth)))
+
+    def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
+        """List all blocks at once."""
+        yield np.ones(len(blocks["symbol"]), dtype=np.int64), blocks["symbol"].astype(np.int64)
 
     def flaws(self, blocks: Blocks) -> BoolArray:
         """Return no flaws: every symbol below v can be sent."""
@@ -129,33 +131,15 @@ class Singletons(SingletonCodec, EvenLaw):
         return uniform_below(self.size, n, random, lane=np.uint32 if self.size <= _SMALL else np.uint64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DistinctSymbols:
-    """The membership matrix of singletons: each symbol once, with its count."""
+def _add(blocks: Blocks, counts: IntArray) -> None:
+    """Add symbols to counts in place, without another array of this size."""
+    from discreet.kernels.blocks.counting import add_symbols
 
-    multiplicity: FloatArray
-
-    @property
-    def rows(self) -> int:
-        """Return v."""
-        return len(self.multiplicity)
-
-    @property
-    def size(self) -> int:
-        """Return v."""
-        return len(self.multiplicity)
-
-    def dot(self, values: Any) -> Any:
-        """Return ``values``."""
-        return np.array(values)
-
-    def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``weights``."""
-        return np.array(weights, dtype=np.float64)
+    add_symbols(blocks["symbol"], counts)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RandomizedResponse(ChosenMechanism):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class RandomizedResponse(BlockMechanism):
     """k-ary randomized response; utility-optimized (uRR) when only some values are sensitive.
 
     Args:
@@ -168,5 +152,7 @@ class RandomizedResponse(ChosenMechanism):
 
     name = "rr"
 
-    def _chosen_law(self) -> Singletons:
+    @cached_property
+    def law(self) -> Singletons:
+        """The block law."""
         return Singletons(sensitive_size(self.domain))

@@ -9,6 +9,7 @@ which is subset selection when every value is sensitive [Ye and Barg 2018] and u
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from math import comb, expm1
 from typing import Any
@@ -22,8 +23,9 @@ from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.leakage.hits import HitDistribution, hits_of_subsets, hypergeometric
 from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.chosen import ChosenMechanism
-from discreet.mechanisms.law import sensitive_size
+from discreet.mechanisms.counting import ValueCounts
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.mechanisms.numbers import least_worst
 
 # Rows that are drawn together: marks that fit into the cache, but enough rows for a step to be worth its call.
 _PIECE_BYTES = 1 << 19
@@ -94,11 +96,15 @@ class Subsets(EvenLaw):
         """
         draw_subsets(self.size, members, random, out["members"])
 
-    def support(self, blocks: Blocks) -> IntArray:
-        """Return ``(v,)`` counts."""
+    @property
+    def counts(self) -> ValueCounts:
+        """Return how many blocks contain each value."""
+        return ValueCounts(self, self._add)
+
+    def _add(self, blocks: Blocks, counts: IntArray) -> None:
         from discreet.kernels.blocks.counting import count_symbols
 
-        return count_symbols(blocks["members"], self.size)
+        counts += count_symbols(blocks["members"], self.size)
 
     def membership(self, blocks: Blocks) -> "MemberLists":
         """Return the lists as an operator."""
@@ -199,8 +205,8 @@ class MemberLists:
         return MemberLists(self.members[start:stop], self.size)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SubsetSelection(ChosenMechanism):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SubsetSelection(BlockMechanism):
     """Subset selection; the utility-optimized block design uBD(k) when only some values are sensitive.
 
     Args:
@@ -216,14 +222,21 @@ class SubsetSelection(ChosenMechanism):
 
     k: int | None = None
 
-    def _chosen_law(self) -> Subsets:
+    @cached_property
+    def law(self) -> Subsets:
+        """The block law."""
         size = sensitive_size(self.domain)
         if self.k is not None:
             return Subsets(size, _checked_count(self.k, size))
         # In the worst case the best k is next to v/(e^eps + 1), or 1 or 2 [spec of the optimum, section 3].
         near = int(size / (expm1(self.epsilon) + 2))
         choices = {min(max(choice, 1), max(size - 1, 1)) for choice in (1, 2, near, near + 1)}
-        return self.least_worst(self.domain, self.epsilon, [Subsets(size, choice) for choice in sorted(choices)])
+        return least_worst(self.domain, self.epsilon, [Subsets(size, choice) for choice in sorted(choices)])
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """Return k, the size of a block."""
+        return {"k": self.law.count}
 
 
 def _checked_count(k: object, size: int) -> int:

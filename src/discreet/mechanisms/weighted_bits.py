@@ -13,7 +13,7 @@ where nobody's value goes in clear: least is the sum of its variances over X_S,
 which has one minimum, in r < 1; for one epsilon it is r = 1/(1 + 2 beta), that is theta = 1/2.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import fsum
@@ -46,7 +46,7 @@ class WeightedBits(WeightedLaw, PackedBitCodec):
         depth: random bits that one noise bit costs.
     """
 
-    groups: IntArray
+    groups: IntArray = field()
     thresholds: tuple[int, ...]
     depth: int
 
@@ -86,13 +86,14 @@ class WeightedBits(WeightedLaw, PackedBitCodec):
         return len(self.groups)
 
     @property
-    def _groups(self) -> IntArray:
-        return self.groups
-
-    @property
     def inclusions(self) -> tuple[Fraction, ...]:
         """Return pi = d of each group."""
         return tuple(Fraction(threshold, 1 << self.depth) for threshold in self.thresholds)
+
+    @property
+    def conditional_inclusions(self) -> tuple[Fraction, ...]:
+        """Return rho = d of each group: bits are independent."""
+        return self.inclusions
 
     def describe(self) -> dict[str, Any]:
         """Return the thresholds and which values have them."""

@@ -8,7 +8,7 @@ which meets every one-sided epsilon_x with equality, but for rounding [spec of t
 are the same. Noise is drawn from one uniform integer below W, of which every value owns a stretch of its group's width.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -38,7 +38,7 @@ class WeightedSingletons(SingletonCodec, WeightedLaw):
         weights: one positive integer per group; W, the sum over all values, is at most 2^62.
     """
 
-    groups: IntArray
+    groups: IntArray = field()
     weights: tuple[int, ...]
 
     def __post_init__(self) -> None:

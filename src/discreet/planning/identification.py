@@ -172,10 +172,10 @@ def _best_buckets(domain: Domain, wanted: Wanted, limit: float) -> Allowed | Non
         choices.add(min(max(int((1 - wanted.error) * wanted.users), 2), _MOST_BUCKETS))
     tried = [largest_epsilon(partial(LocalHashing, domain, g=g), wanted, limit=limit) for g in sorted(choices)]
     kept = [one for one in tried if one is not None]
-    return min(kept, key=lambda one: one.mechanism.worst_case_mse(1)) if kept else None
+    return min(kept, key=lambda one: one.mechanism.decoder.worst_case_mse(1)) if kept else None
 
 
 def _option(name: str, allowed: Allowed, reports: int) -> Option:
     mechanism: BlockMechanism = allowed.mechanism
     error = sqrt(max(worst_variance(mechanism, reports), 0.0) / reports)
-    return Option(name, mechanism, allowed.bounds, allowed.limited, mechanism.worst_case_mse(reports), error)
+    return Option(name, mechanism, allowed.bounds, allowed.limited, mechanism.decoder.worst_case_mse(reports), error)

@@ -74,9 +74,9 @@ def exact_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
         0.0537
     """
     p = given.block_mechanism(mechanism).domain.check_distribution(p)
-    if mechanism.decoder is not mechanism.moments or mechanism.moments.pool_bias:
+    if mechanism.decoder.numbers is not mechanism.numbers or mechanism.numbers.pool_bias:
         raise ParameterError("an exact l1 loss needs blocks of one kind, drawn for each report; use normal_l1 instead.")
-    moments, chosen = mechanism.moments, mechanism.domain.sensitive
+    moments, chosen = mechanism.numbers, mechanism.domain.sensitive
     clear = _summed_deviation(n, p[~chosen] * moments.truth, 1 / moments.truth)
     if not chosen.any():
         return float(clear / n)
@@ -113,7 +113,7 @@ def normal_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
         >>> round(normal_l1(mechanism, 1000, [0.3, 0.7]), 4)
         0.0537
     """
-    return sqrt(2 / pi) * float(given.block_mechanism(mechanism).expected_standard_errors(n, p).sum())
+    return sqrt(2 / pi) * float(given.block_mechanism(mechanism).decoder.standard_errors(n, p).sum())
 
 
 # Worst-case l1, in the limit of many reports
@@ -134,10 +134,10 @@ def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
     """
     domain = given.block_mechanism(mechanism).domain
     v, others = domain.sensitive_count, domain.clear_count
-    pool_bias = (checked_n(n) - 1) * mechanism.moments.pool_bias.most if v > 1 else 0.0
+    pool_bias = (checked_n(n) - 1) * mechanism.numbers.pool_bias.most if v > 1 else 0.0
 
     def loss(mass: float) -> float:
-        sensitive, clear = mechanism.decoder.variances(mass)
+        sensitive, clear = mechanism.decoder.numbers.variances(mass)
         constant, slope = sensitive
         # At most mass^2; more than that keeps the sum concave.
         within = constant + pool_bias * mass, slope
@@ -244,18 +244,18 @@ def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
         8.29
     """
     domain, decoder = given.block_mechanism(mechanism).domain, mechanism.decoder
-    pool_bias = (checked_n(n) - 1) * mechanism.moments.pool_bias.most
+    pool_bias = (checked_n(n) - 1) * mechanism.numbers.pool_bias.most
     if domain.size == 1:
         return 0.0
     if domain.sensitive_count == 0:
-        return _peak(*decoder.variances(0.0).clear)
-    everyone = decoder.variances(1.0)
+        return _peak(*decoder.numbers.variances(0.0).clear)
+    everyone = decoder.numbers.variances(1.0)
     # It is affine in the mass of the other sensitive values (convex where an error lasts, and then largest if one of
     # them has it all): either they have all of the rest, or nothing.
     alone = _peak(*everyone.sensitive, pool_bias) if domain.sensitive_count > 1 else 0.0
     if domain.clear_count == 0:
         return alone
-    nobody = decoder.variances(0.0)
+    nobody = decoder.numbers.variances(0.0)
     return max(
         alone,
         _peak(nobody.sensitive[0], everyone.sensitive[0] - nobody.sensitive[0] + everyone.sensitive[1]),
@@ -280,10 +280,11 @@ def reports_for_mse(mechanism: BlockMechanism, wanted: float, *, p: Any = None) 
         >>> reports_for_mse(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0), wanted=0.01)
         4186
     """
-    error = given.block_mechanism(mechanism).worst_case_mse if p is None else partial(mechanism.expected_mse, p=p)
+    decoder = given.block_mechanism(mechanism).decoder
+    error = decoder.worst_case_mse if p is None else partial(decoder.mse, p=p)
     one = error(1)
     near = one / checked_positive("wanted", wanted)
-    return _first(error, near, wanted) if mechanism.moments.pool_bias else _least(lambda n: one / n, near, wanted)
+    return _first(error, near, wanted) if mechanism.numbers.pool_bias else _least(lambda n: one / n, near, wanted)
 
 
 def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: Any = None) -> int:
@@ -306,12 +307,12 @@ def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: A
     def error(n: int) -> float:
         if p is None:
             return sqrt(worst_variance(mechanism, n) / n)
-        return float(mechanism.expected_standard_errors(n, p).max())
+        return float(mechanism.decoder.standard_errors(n, p).max())
 
     given.block_mechanism(mechanism)
     one = error(1)
     root = one / checked_positive("wanted", wanted)
-    if mechanism.moments.pool_bias:
+    if mechanism.numbers.pool_bias:
         return _first(error, root * root, wanted)
     return _least(lambda n: one / sqrt(n), root * root, wanted)
 
@@ -330,7 +331,7 @@ def excess(mechanism: BlockMechanism) -> float:
     """
     domain = given.block_mechanism(mechanism).domain
     best = lower_bound(domain.sensitive_count, domain.size, mechanism.epsilon, 1)
-    return mechanism.worst_case_mse(1) / best
+    return mechanism.decoder.worst_case_mse(1) / best
 
 
 def _peak(constant: PerValue, slope: PerValue, pool_bias: float = 0.0) -> float:

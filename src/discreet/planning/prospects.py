@@ -13,12 +13,12 @@ from discreet.arrays import FloatArray
 from discreet.core.reports import smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, BlockMechanism, PooledHashing, UnaryEncoding
-from discreet.mechanisms.pooled_hashing import PooledHashBlocks
 from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
 from discreet.planning.question import Question, even
 
 # What the pool adds to an error, at most, where there are enough functions.
 _LITTLE = 0.01
+_FORMATS = {"theta": ".4f", "sensitive_mass": ".4g"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,8 @@ class Prospect:
     @property
     def options(self) -> str:
         """Return the parameter that was chosen, as text; empty if there is none."""
-        law, moments = self.mechanism.law.describe(), self.mechanism.moments
-        if self.mechanism.name == UnaryEncoding.name:
-            return f"theta={moments.truth + moments.noisy * float(np.mean(moments.inclusion)):.4f}"
-        if isinstance(self.mechanism, BlockDesign) and self.mechanism.design and self.mechanism.design.given:
-            return f"sensitive_mass={self.mechanism.design.alpha:.4g}"
-        letters = (("count", "k"), ("buckets", "g"), ("functions", "m"))
-        return ", ".join(f"{letter}={law[key]}" for key, letter in letters if key in law)
+        settings = self.mechanism.settings.items()
+        return ", ".join(f"{name}={number:{_FORMATS.get(name, '')}}" for name, number in settings)
 
     def error(self, *, worst: bool) -> float:
         """Return the mean squared error that counts."""
@@ -130,8 +125,8 @@ def candidates(question: Question) -> Iterator[tuple[str, BlockMechanism]]:
     domain, epsilon, mass = question.domain, question.epsilon_each, question.tuned_mass
     for name, cls in BLOCK_MECHANISMS.items():
         if not cls.needs_options():
-            made = cls(domain, epsilon)  # type: ignore[call-arg]
-            yield name, _few_functions(question, made) if isinstance(made, PooledHashing) else made
+            made = cls(domain, epsilon)
+            yield name, _few_functions(question, made) if made.numbers.pool_bias else made
     v, w = domain.sensitive_count, domain.size
     thetas = {"theta=1/2": 0.5}
     if w > 1:
@@ -144,33 +139,34 @@ def candidates(question: Question) -> Iterator[tuple[str, BlockMechanism]]:
         yield "design, known mass", BlockDesign(domain, epsilon, sensitive_mass=mass)
 
 
-def _few_functions(question: Question, most: PooledHashing) -> PooledHashing:
+def _few_functions(question: Question, most: BlockMechanism) -> BlockMechanism:
     """Return a pool that adds at most a hundredth to the error for a given distribution, or else the default one.
 
     Nothing smaller is chosen where only a mass is known: if it is spread evenly, what functions cost is least.
     """
     n, p = question.reports, question.target_p
-    if p is None or question.people.even or not isinstance(most.law, PooledHashBlocks):
+    if p is None or question.people.even:
         return most
     pool_bias = pool_bias_mse(most, n, p)
     rest = expected_mse(most, n, p) - pool_bias
     if pool_bias >= _LITTLE * rest:
         return most
-    needed = max(ceil(most.law.functions * pool_bias / (_LITTLE * rest)), 1)
-    functions = min(1 << (needed - 1).bit_length(), most.law.functions)
-    return PooledHashing(question.domain, question.epsilon_each, g=most.law.buckets, functions=functions)
+    buckets, functions = int(most.settings["g"]), int(most.settings["m"])
+    needed = max(ceil(functions * pool_bias / (_LITTLE * rest)), 1)
+    few = min(1 << (needed - 1).bit_length(), functions)
+    return PooledHashing(question.domain, question.epsilon_each, g=buckets, functions=few)
 
 
 def pool_bias_mse(mechanism: BlockMechanism, n: int, p: FloatArray | None) -> float:
     """Return the part of `expected_mse` that more reports do not lessen."""
-    moments = mechanism.moments
+    moments = mechanism.numbers
     return moments.worst_pool_bias(n) if p is None else moments.pool_bias_error(n, p[mechanism.domain.sensitive])
 
 
 def expected_mse(mechanism: BlockMechanism, n: int, p: FloatArray | None) -> float:
     """Return the mean squared error for a distribution, or the worst one if that is None."""
     # Rounding may take what vanishes (everybody has the one sensitive value) below 0.
-    return mechanism.worst_case_mse(n) if p is None else max(mechanism.expected_mse(n, p), 0.0)
+    return mechanism.decoder.worst_case_mse(n) if p is None else max(mechanism.decoder.mse(n, p), 0.0)
 
 
 def largest_bytes(mechanism: BlockMechanism) -> int:
@@ -183,7 +179,7 @@ def largest_bytes(mechanism: BlockMechanism) -> int:
 def prospect(question: Question, name: str, mechanism: BlockMechanism, least: Bounds) -> Prospect:
     """Return what a mechanism offers as an answer to a question."""
     domain, people, n = question.domain, question.people, question.reports
-    slope = mechanism.variance_of(people.mass)[1]
+    slope = mechanism.decoder.variance_of(people.mass)[1]
     clear_error = None
     if domain.clear_count:
         share = (1 - people.mass) / domain.clear_count
@@ -210,29 +206,29 @@ def prospect(question: Question, name: str, mechanism: BlockMechanism, least: Bo
 def _rare_error(question: Question, mechanism: BlockMechanism) -> float:
     """Return the standard error of a sensitive value that nobody has; its share is the others'."""
     domain, people, n = question.domain, question.people, question.reports
-    constant = float(mechanism.variance_of(people.mass)[0][domain.sensitive_codes[0]])
+    constant = float(mechanism.decoder.variance_of(people.mass)[0][domain.sensitive_codes[0]])
     others = people.p[domain.sensitive]
     others[0] = 0.0
     others *= people.mass / max(float(others.sum()), 1e-300)
-    return sqrt(max(constant, 0.0) / n + (1 - 1 / n) * float(mechanism.moments.pool_bias.each(others)[0]))
+    return sqrt(max(constant, 0.0) / n + (1 - 1 / n) * float(mechanism.numbers.pool_bias.each(others)[0]))
 
 
 def _users_needed(question: Question, mechanism: BlockMechanism, wanted: float) -> int | None:
     # Where an error lasts, no number of users may be enough; elsewhere to want too little is a mistake.
-    with suppress(ParameterError) if mechanism.moments.pool_bias else nullcontext():
+    with suppress(ParameterError) if mechanism.numbers.pool_bias else nullcontext():
         reports = reports_for_standard_error(mechanism, wanted, p=question.target_p)
         return -(-reports // question.reports_per_user)
     return None
 
 
 def _losses(mechanism: BlockMechanism, n: int, p: FloatArray, least: float | None) -> Losses:
-    mse, errors = expected_mse(mechanism, n, p), mechanism.expected_standard_errors(n, p)
+    mse, errors = expected_mse(mechanism, n, p), mechanism.decoder.standard_errors(n, p)
     l1, exact = normal_l1(mechanism, n, p), _exact_l1(mechanism, n, p)
     return Losses(mse, l1, exact, float(np.max(errors)), _excess(mse, least), pool_bias_mse(mechanism, n, p))
 
 
 def _worst_losses(mechanism: BlockMechanism, n: int, least: float | None) -> Losses:
-    mse, l1 = mechanism.worst_case_mse(n), worst_normal_l1(mechanism, n)
+    mse, l1 = mechanism.decoder.worst_case_mse(n), worst_normal_l1(mechanism, n)
     exact = _exact_l1(mechanism, n, even(mechanism.domain, l1.sensitive_mass))
     error = sqrt(worst_variance(mechanism, n) / n)
     return Losses(mse, l1.value, exact, error, _excess(mse, least), pool_bias_mse(mechanism, n, None))

@@ -23,7 +23,8 @@ from discreet.core.checks import checked_between, checked_whole
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import ParameterError
-from discreet.mechanisms import Channel, Mechanism
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.given import as_channel, block_mechanism
 from discreet.privacy.binomial import lower_bound, upper_bound
 from discreet.privacy.events import Candidate, Event, Sample, best_candidate
 from discreet.privacy.notions import required, smallest_epsilon
@@ -175,10 +176,10 @@ def _promises(mechanism: Mechanism) -> tuple[Callable[[int], float], BoolArray |
     """Return the promised epsilon by code, and for an explicit channel its invertible outputs."""
     if mechanism.guarantee.notion == "none":
         raise ParameterError("the mechanism must promise something to be audited, but nothing is sensitive.")
-    if isinstance(mechanism, Channel):
-        found = required(smallest_epsilon(mechanism, "ULDP"), "the channel")
+    if (channel := as_channel(mechanism)) is not None:
+        found = required(smallest_epsilon(channel, "ULDP"), "the channel")
         return lambda _: found.epsilon, found.invertible
-    return mechanism.promised_to, None
+    return block_mechanism(mechanism).promised_to, None
 
 
 def _spread(domain: Domain) -> IntArray:

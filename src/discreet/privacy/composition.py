@@ -14,7 +14,8 @@ import numpy as np
 from discreet.arrays import BoolArray
 from discreet.core.checks import checked_epsilon, checked_whole
 from discreet.errors import MismatchError, ParameterError
-from discreet.mechanisms import BlockMechanism, Channel, Mechanism
+from discreet.mechanisms import Channel, Mechanism
+from discreet.mechanisms.given import as_blocks, as_channel
 from discreet.privacy.derived import Derived, derive, refuse_large
 from discreet.privacy.notions import Protection, exact_ratio, required, smallest_epsilon
 from discreet.privacy.verify import verify
@@ -121,9 +122,10 @@ def repeated_epsilon(mechanism: Mechanism, reports: int) -> float:
 
 
 def _channel(given: object, name: str) -> Channel:
-    if not isinstance(given, Channel | BlockMechanism):
+    mechanism = as_channel(given) or as_blocks(given)
+    if mechanism is None:
         raise ParameterError(f"{name} must be a channel or a mechanism, got {type(given).__name__}.")
-    return given.channel()
+    return mechanism.channel()
 
 
 def _one_per_output(first: Channel, second: Mechanism | Sequence[Mechanism]) -> list[Channel]:

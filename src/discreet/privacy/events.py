@@ -17,8 +17,9 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.reports import Reports
-from discreet.mechanisms import Channel, Mechanism
-from discreet.mechanisms.block_law import Membership
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.given import as_channel, block_mechanism
+from discreet.mechanisms.membership import Membership
 
 Cell: TypeAlias = tuple[str, Hashable]
 """A set of reports: a kind, and which one of it."""
@@ -65,8 +66,7 @@ class Sample:
     @cached_property
     def _unknown(self) -> dict[str, AnyArray]:
         """Columns of the blocks of the reports that are not in clear."""
-        assert not isinstance(self.mechanism, Channel)
-        return dict(self.mechanism.blocks_of_unknown(self.reports))
+        return dict(block_mechanism(self.mechanism).blocks_of_unknown(self.reports))
 
     @cached_property
     def _in_clear(self) -> Counter[Cell]:
@@ -75,8 +75,7 @@ class Sample:
 
     @cached_property
     def _membership(self) -> Membership:
-        assert not isinstance(self.mechanism, Channel)
-        return self.mechanism.law.membership(self._unknown)
+        return block_mechanism(self.mechanism).law.membership(self._unknown)
 
     @cached_property
     def _known(self) -> dict[int, IntArray]:
@@ -187,7 +186,7 @@ def best_candidate(
 def _ways(samples: Iterable[Sample]) -> tuple[bool, ...]:
     """Return the partitions of reports to try: by output (True), by membership (False), or both."""
     listed = list(samples)
-    if any(isinstance(sample.mechanism, Channel) for sample in listed):
+    if any(as_channel(sample.mechanism) for sample in listed):
         return (True,)
     # Where nearly every report is different, none tells anything about the next ones.
     few = all(len(sample.by_output) * _LEAST_PER_OUTPUT <= sample.reports.n for sample in listed)

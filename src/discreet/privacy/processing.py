@@ -13,6 +13,7 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, frozen
 from discreet.errors import ParameterError
 from discreet.mechanisms import Channel
+from discreet.mechanisms.given import as_channel
 from discreet.privacy.derived import Derived, derive, refuse_large
 from discreet.privacy.notions import Notion, exact_ratio, required, smallest_epsilon
 
@@ -108,7 +109,7 @@ def post_process(channel: Channel, processing: Any, *, notion: Notion = "ULDP") 
 
 
 def _as_channel(processing: Any) -> Channel:
-    return processing if isinstance(processing, Channel) else Channel(processing)
+    return as_channel(processing) or Channel(processing)
 
 
 def _checked_types(protected: Any, invertible: Any, size: int) -> tuple[BoolArray, BoolArray]:

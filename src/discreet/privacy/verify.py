@@ -99,10 +99,10 @@ def verify(mechanism: Mechanism) -> Verification:
     notion = given.mechanism(mechanism).guarantee.notion
     if notion == "none":
         return Verification(notion, None, None, {}, float("inf"), None, holds=True)
-    if isinstance(mechanism, Channel):
-        found = smallest_epsilon(mechanism, "ULDP").epsilon
+    if (matrix := given.as_channel(mechanism)) is not None:
+        found = smallest_epsilon(matrix, "ULDP").epsilon
         return Verification(notion, None, None, {"weights": "over 2^64"}, found, found, holds=isfinite(found))
-    return _of_blocks(mechanism, notion)
+    return _of_blocks(given.block_mechanism(mechanism), notion)
 
 
 def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:

@@ -274,7 +274,7 @@ def assess(
 SWEPT = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0)
 
 
-def sweep(split: Split, mechanism: RandomizedResponse) -> list[tuple[float, float, float]]:
+def sweep(split: Split, mechanism: BlockMechanism) -> list[tuple[float, float, float]]:
     """Return the identification risk of one report of randomized response at other epsilons.
 
     One pass over the truth serves them all, since every figure of the attack is linear in the probability of telling it
@@ -299,7 +299,7 @@ def sweep(split: Split, mechanism: RandomizedResponse) -> list[tuple[float, floa
     for epsilon in SWEPT:
         other = RandomizedResponse(mechanism.domain, epsilon)
         bound = identification_bounds(other, split.training.users).identification.value
-        found.append((epsilon, truth.success(other.moments.truth), bound))
+        found.append((epsilon, truth.success(other.numbers.truth), bound))
     return found
 
 

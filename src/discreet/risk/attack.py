@@ -6,7 +6,7 @@ the shares of the user's visits in training; a value x in clear comes from her w
 up to a factor that is the same for all users.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,13 +15,11 @@ import numpy as np
 from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.checks import checked_between, checked_share
 from discreet.core.random import RandomSource
-from discreet.core.reports import Blocks, Reports, check_same_plan
+from discreet.core.reports import Reports, check_same_plan
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.channel import Channel
-from discreet.mechanisms.hashing import HashBuckets
+from discreet.mechanisms.given import as_channel, block_mechanism
 from discreet.mechanisms.law import BlockMechanism
-from discreet.mechanisms.singletons import SingletonCodec
 from discreet.risk.features import KeyCounts
 from discreet.risk.matching import match, match_rows
 from discreet.risk.models import SMALLEST, Matcher, counted_visits, visit_weights, visits
@@ -31,7 +29,6 @@ from discreet.risk.traces import Split, Traces
 UNIT = 2.0**-40
 """Of the scores of reports, in nats: a small epsilon makes likelihoods that differ by little."""
 
-_ENTRIES_PER_CHUNK = 1 << 24
 _MOST_MEMBERS = 500_000_000
 _PER_VISIT = 1 << 30
 
@@ -149,11 +146,11 @@ def match_reports(
     sent = split.target.first(events)
     reports = mechanism.obfuscate_codes(_fitting(sent, mechanism).events, random=random)
     owners = np.repeat(np.arange(sent.users), sent.lengths)
-    if isinstance(mechanism, Channel):
-        rows, users = _channel_rows(split.training, mechanism, reports, owners, checked_between("zero", zero))
+    if (channel := as_channel(mechanism)) is not None:
+        rows, users = _channel_rows(split.training, channel, reports, owners, checked_between("zero", zero))
         found = match_rows(rows, users, split.training.users, sample=sample, random=random)
         return replace(found, unit=UNIT)
-    matcher = report_matcher(split.training, mechanism, reports, owners, zero=zero)
+    matcher = report_matcher(split.training, block_mechanism(mechanism), reports, owners, zero=zero)
     return match(matcher, sample=sample, random=random, threads=threads)
 
 
@@ -244,7 +241,7 @@ def _listed(mechanism: BlockMechanism, reports: Reports) -> tuple[IntArray, AnyA
     told = np.zeros(n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
     lengths, parts, total = np.ones(n, dtype=np.int64), [np.empty(0, dtype=np.int32)], len(reports.clear)
     places, done = np.flatnonzero(~told), 0
-    for sizes, ranks in _members(mechanism.law, mechanism.blocks_of_unknown(reports)):
+    for sizes, ranks in mechanism.law.members(mechanism.blocks_of_unknown(reports)):
         lengths[places[done : done + len(sizes)]] = sizes
         parts.append(codes[ranks].astype(np.int32))
         done, total = done + len(sizes), total + len(ranks)
@@ -255,35 +252,6 @@ def _listed(mechanism: BlockMechanism, reports: Reports) -> tuple[IntArray, AnyA
     in_clear = np.repeat(told, lengths)
     features[in_clear], features[~in_clear] = reports.clear.astype(np.int32), np.concatenate(parts)
     return offsets, features
-
-
-def _members(law: BlockLaw, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-    """List blocks, some at a time: how many values each contains, and their ranks."""
-    count = len(next(iter(blocks.values())))
-    if isinstance(law, SingletonCodec):
-        yield np.ones(count, dtype=np.int64), blocks["symbol"].astype(np.int64)
-        return
-    hashed = isinstance(law, HashBuckets)
-    width = law.prime // law.buckets + 1 if isinstance(law, HashBuckets) else law.size
-    step = max(_ENTRIES_PER_CHUNK // width, 1)
-    for start in range(0, count, step):
-        part = {name: column[start : start + step] for name, column in blocks.items()}
-        if hashed:
-            values, inside = _preimages(law, part)
-            yield inside.sum(axis=1), values[inside].astype(np.int64)
-        else:
-            contained = law.contains(part)
-            yield contained.sum(axis=1), np.nonzero(contained)[1]
-
-
-def _preimages(law: Any, blocks: Blocks) -> tuple[AnyArray, AnyArray]:
-    """Invert the hash functions: {alpha z + beta mod P : z = bucket, bucket + g, ... < P}, and which of these exist."""
-    alpha, beta, bucket = (blocks[name].astype(np.uint64)[:, None] for name in ("alpha", "beta", "bucket"))
-    z = bucket + np.arange(law.prime // law.buckets + 1, dtype=np.uint64) * np.uint64(law.buckets)
-    inside = z < law.prime
-    # Below 2^64: alpha and z, where it counts, are below the prime, which is below 2^32.
-    values = (alpha * np.where(inside, z, np.uint64(0)) + beta) % np.uint64(law.prime)
-    return values, inside & (values < law.size)
 
 
 def _channel_rows(

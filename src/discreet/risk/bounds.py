@@ -16,7 +16,6 @@ from discreet.core.guarantee import Guarantee, in_odds
 from discreet.leakage.entropies import BITS
 from discreet.leakage.fano import corollary_8
 from discreet.mechanisms import Mechanism, given
-from discreet.mechanisms.personalized import Personalized
 from discreet.risk.figures import Figure, least
 from discreet.risk.identification import identification_bounds_of
 from discreet.risk.information import information_bounds, paper_information
@@ -168,7 +167,7 @@ def conditions(bounds: Iterable[Bounds]) -> str:
 
 
 def identification_bounds(
-    mechanism: Mechanism | Personalized, users: int, *, reports: int = 1, prior: Any = None, largest_list: int = 1
+    mechanism: Mechanism, users: int, *, reports: int = 1, prior: Any = None, largest_list: int = 1
 ) -> Bounds:
     """Return bounds on both risks of a mechanism, for any source and any adversary.
 
@@ -191,8 +190,8 @@ def identification_bounds(
         >>> [round(identification_bounds(mechanism, 5000, reports=t).identification.value, 4) for t in (1, 3)]
         [0.0104, 0.0352]
     """
-    if not isinstance(mechanism, Personalized):
-        given.mechanism(mechanism)
+    personalized = given.as_personalized(mechanism)
+    named = given.mechanism(mechanism if personalized is None else personalized.common)
     people = Users.of(users, prior)
     reports, listed = checked_whole("reports", reports), checked_whole("largest_list", largest_list)
     found = profile(mechanism, people, listed)
@@ -201,7 +200,7 @@ def identification_bounds(
     papers = paper_information(found, people, reports)
     paper = least(papers) if papers else None
     return Bounds(
-        name=mechanism.common.name if isinstance(mechanism, Personalized) else mechanism.name,
+        name=named.name,
         guarantee=found.guarantee,
         users=people.count,
         reports=reports,

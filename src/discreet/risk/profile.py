@@ -17,6 +17,7 @@ from discreet.leakage.hits import HitDistribution
 from discreet.leakage.matrices import Interval, capacity_of_users, matrix_leakage, matrix_success
 from discreet.leakage.success import Sizes, leakage, listed_success, success, uniform_success
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism
+from discreet.mechanisms.given import as_channel, as_personalized, block_mechanism
 from discreet.mechanisms.personalized import Personalized
 from discreet.risk.users import Users
 
@@ -87,11 +88,11 @@ def profile(mechanism: Mechanism | Personalized, users: Users, listed: int) -> P
         users: the users.
         listed: k.
     """
-    if isinstance(mechanism, Personalized):
-        return replace(profile(mechanism.common, users, listed), guarantee=mechanism.guarantee)
-    if isinstance(mechanism, Channel):
-        return _of_matrix(mechanism, users, listed)
-    return _of_blocks(mechanism, users, listed)
+    if (personalized := as_personalized(mechanism)) is not None:
+        return replace(profile(personalized.common, users, listed), guarantee=personalized.guarantee)
+    if (channel := as_channel(mechanism)) is not None:
+        return _of_matrix(channel, users, listed)
+    return _of_blocks(block_mechanism(mechanism), users, listed)
 
 
 # Truth or noise
@@ -123,7 +124,7 @@ def _of_blocks(mechanism: BlockMechanism, users: Users, listed: int) -> Profile:
 
 def _inputs(mechanism: BlockMechanism, users: Users) -> Inputs:
     """Return the numbers of the mechanism, and of the values in use that tell n users apart best."""
-    domain, moments = mechanism.domain, mechanism.moments
+    domain, moments = mechanism.domain, mechanism.numbers
     clear = min(users.count, domain.clear_count)
     sensitive = min(users.count - clear, domain.sensitive_count)
     inclusion = float(np.max(moments.inclusion))
@@ -131,12 +132,12 @@ def _inputs(mechanism: BlockMechanism, users: Users) -> Inputs:
 
 
 def _contraction(mechanism: BlockMechanism) -> tuple[Certain, Certain]:
-    domain, law, s = mechanism.domain, mechanism.law, mechanism.moments.truth
+    domain, law, s = mechanism.domain, mechanism.law, mechanism.numbers.truth
     if domain.size == 1:
         return Certain(0.0, True), Certain(0.0, True)
     if domain.clear_count:
         return Certain(s, True, s), Certain(s, True, s)
-    shared = bool(mechanism.moments.pool_bias)
+    shared = bool(mechanism.numbers.pool_bias)
     # Where rho is a mean over what was drawn once for all, two values may never be in one block.
     apart = s * float(1 - (0 if shared else min(law.conditional_inclusions)))
     through = apart * tanh(mechanism.guarantee.realised / 2)

@@ -12,8 +12,8 @@ the tests, ``@pytest.mark.parametrize("check", CHECKS)`` makes a test of each pr
 from collections.abc import Callable
 from typing import Any
 
-from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.given import block_mechanism
 from discreet.testing.counted import (
     flaws_are_what_the_alphabet_lacks,
     reports_survive_the_wire,
@@ -67,7 +67,6 @@ def check_mechanism(mechanism: Any) -> None:
         >>> import discreet
         >>> check_mechanism(discreet.RandomizedResponse(discreet.Domain(range(4), sensitive=[1, 3]), 1.0))
     """
-    if not isinstance(mechanism, BlockMechanism):
-        raise ParameterError(f"a block mechanism is needed, got {type(mechanism).__name__}.")
+    made = block_mechanism(mechanism)
     for check in CHECKS:
-        check(mechanism)
+        check(made)

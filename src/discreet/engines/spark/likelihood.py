@@ -27,11 +27,11 @@ from discreet.engines.spark.sources import Source, Task, from_files, from_frame,
 from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
 from discreet.engines.storage import with_blocks
 from discreet.errors import DiscreetError, ParameterError
-from discreet.estimators.evidence import Observed
-from discreet.estimators.likelihood import BlockLikelihood, RowSums
+from discreet.estimators.likelihood import RowLikelihood, RowSums
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.block_law import LaidOut, Membership
+from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.membership import LaidOut, Membership
 
 # Reports that are laid out together: a multiple of what any law lays out together, small enough for what Spark keeps.
 _BYTES = 1 << 22
@@ -41,7 +41,7 @@ _SUMS = 2
 
 def gather(
     frame: Any, mechanism: Mechanism, *, bad_share: float = 0.0, progress: Progress | None = None
-) -> tuple[Observed, Mapping[str, int]]:
+) -> tuple[StoredBlocks, Mapping[str, int]]:
     """Return the evidence in a frame of reports, in one pass; executors hold the blocks.
 
     Args:
@@ -75,7 +75,7 @@ def gather_files(
     allow_copies: bool = False,
     manifest: bool = False,
     progress: Progress | None = None,
-) -> tuple[Tally | Observed, Mapping[str, int]]:
+) -> tuple[Tally | StoredBlocks, Mapping[str, int]]:
     """Return the evidence in files of reports, in one pass; as `gather`, from files as for `tally_files`.
 
     Returns:
@@ -97,7 +97,7 @@ def gather_files(
     return observed, found.left_out
 
 
-def _kept(spark: Any, source: Source, fold: TallyFold, progress: Progress | None) -> tuple[Counted, Observed]:
+def _kept(spark: Any, source: Source, fold: TallyFold, progress: Progress | None) -> tuple[Counted, StoredBlocks]:
     """Return the rows of the tally, and the rows of blocks that Spark holds, both computed once."""
     from pyspark.sql import functions as sql
 
@@ -124,7 +124,7 @@ def _kept(spark: Any, source: Source, fold: TallyFold, progress: Progress | None
     tally = counted.tally
     # Reports in clear may carry blocks of noise, which say nothing.
     extent = RemoteExtent(tally.n - tally.clear_total, mechanism.law.size)
-    return counted, Observed(tally, extent, partial(RowsOnSpark, spark=spark, blocks=blocks, law=mechanism.law))
+    return counted, StoredBlocks(tally, extent, partial(RowsOnSpark, spark=spark, blocks=blocks, law=mechanism.law))
 
 
 _BLOCKS = "blocks"
@@ -207,7 +207,7 @@ class RowsOnSpark:
 
     has_single = False
 
-    def __init__(self, likelihood: BlockLikelihood, *, spark: Any, blocks: Any, law: Any) -> None:
+    def __init__(self, likelihood: RowLikelihood, *, spark: Any, blocks: Any, law: Any) -> None:
         self._spark, self._blocks, self._law = spark, blocks, law
         self._size, self._shares = likelihood.membership.size, likelihood.shares
         self._least = 1.0 / likelihood.contrast

@@ -50,7 +50,7 @@ def made(name: str, values: int, epsilon: float, buckets: int | None = None) -> 
     return (
         RandomizedResponse(domain, epsilon)
         if name == RR
-        else LocalHashing(domain, epsilon, buckets or min(BUCKETS, BUCKETS_PER_VALUE * values))
+        else LocalHashing(domain, epsilon, g=buckets or min(BUCKETS, BUCKETS_PER_VALUE * values))
     )
 
 
@@ -182,7 +182,7 @@ def measure_utility(cell: Cell, data: Trails, run: int) -> Iterator[Row]:
             loss = float(((found - p)[chosen] ** 2).sum())
             relative = float((np.abs(found - p)[top[:LISTED]] / p[top[:LISTED]]).mean())
             yield facts | {"estimator": f"{name}, {told}", "mse": loss, "relative": relative}
-    linear = mechanism.linear(tally)
+    linear = mechanism.decoder.estimate(tally)
     for place, code in enumerate(top[:LISTED]):
         one = {"estimator": f"place {place + 1}", "truth": float(p[code]), "estimate": float(linear[code])}
         yield facts | one
@@ -200,9 +200,9 @@ def measure_buckets(cell: Cell, data: Trails, run: int) -> Iterator[Row]:
     printed = float(hashing_loss(p[top], n, g, epsilon).sum())
     yield facts | {"estimator": "Eq. 23", "mse": printed}
     yield facts | {"estimator": "limit of Thm 17", "mse": float((p[top] * (1 - THETA) / (n * THETA)).sum())}
-    mechanism = LocalHashing(Domain(range(len(p))), epsilon, g)
+    mechanism = LocalHashing(Domain(range(len(p))), epsilon, g=g)
     tally = draw_tally(mechanism, counts, cell.generator(run))
-    yield facts | {"estimator": "simulated", "mse": float(((mechanism.linear(tally) - p)[top] ** 2).sum())}
+    yield facts | {"estimator": "simulated", "mse": float(((mechanism.decoder.estimate(tally) - p)[top] ** 2).sum())}
 
 
 def hashing_loss(p: FloatArray, n: int, g: int, epsilon: float) -> FloatArray:

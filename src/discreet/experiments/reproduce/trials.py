@@ -37,7 +37,7 @@ def half_of(counts: IntArray, generator: np.random.Generator, n: int | None = No
 
 def answers(mechanism: BlockMechanism, users: IntArray, generator: np.random.Generator) -> Reports | Tally:
     """Return what every estimator can work on: a tally where blocks are single values, real reports otherwise."""
-    if isinstance(mechanism, RandomizedResponse):
+    if mechanism.name == RandomizedResponse.name:
         return draw_tally(mechanism, users, generator)
     codes = np.repeat(np.arange(len(users)), users)
     return mechanism.obfuscate_codes(codes, random=SeededRandom(int(generator.integers(1 << 62))))
@@ -106,7 +106,7 @@ def losses(methods: Mapping[str, str]) -> Callable[[Cell, Population, int], Iter
 def _expected(mechanism: BlockMechanism, n: int, population: Population) -> float:
     """Return the expected squared error of the linear estimate, exactly, for people drawn without replacement."""
     p = population.truth
-    return mechanism.expected_mse(n, p) - (1 - float(p @ p)) / n * (n - 1) / (population.people - 1)
+    return mechanism.decoder.mse(n, p) - (1 - float(p @ p)) / n * (n - 1) / (population.people - 1)
 
 
 def _estimated(

@@ -102,12 +102,12 @@ def measure_worst(cell: Cell, population: Population, run: int) -> Iterator[Row]
     l1 = worst_normal_l1(mechanism, n)
     worst = {
         "l1": (l1.sensitive_mass, l1.value),
-        "mse": (mechanism.moments.worst_mass, mechanism.worst_case_mse(n)),
+        "mse": (mechanism.numbers.worst_mass, mechanism.decoder.worst_case_mse(n)),
     }
     for name, (mass, exact_loss) in worst.items():
         p = _even(mechanism, mass)
         tally = draw_tally(mechanism, generator.multinomial(n, p), generator)
-        difference = mechanism.linear(tally) - p
+        difference = mechanism.decoder.estimate(tally) - p
         loss = float(np.abs(difference).sum() if name == "l1" else difference @ difference)
         yield _row(facts, cell.mechanism, "emp", name, loss, exact_loss)
 

@@ -1,0 +1,106 @@
+"""The linear estimate that every other one starts from, with its errors."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray
+from discreet.core.domain import Domain
+from discreet.core.estimate import score_ends
+from discreet.core.tally import Tally
+from discreet.errors import ParameterError
+from discreet.mechanisms.decoders import Decoder
+from discreet.mechanisms.evidence import Data, Evidence
+from discreet.mechanisms.mechanism import Mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class LinearStart:
+    """The evidence of a batch, and its linear estimate.
+
+    Attributes:
+        domain: the values.
+        fingerprint: of the plan.
+        decoder: from tallies to linear estimates.
+        evidence: the tally, and the likelihood of the reports behind it.
+    """
+
+    domain: Domain
+    fingerprint: str
+    decoder: Decoder
+    evidence: Evidence
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, data: Data) -> "LinearStart":
+        """Judge reports, or what was counted of them.
+
+        Raises:
+            ParameterError: if the mechanism is none whose tallies are estimated so.
+            DataError: if there is no report, or none that this mechanism makes.
+            MismatchError: if they belong to another plan.
+        """
+        if not callable(getattr(type(mechanism), "evidence", None)):
+            raise ParameterError(f"mechanism must be what made the reports, got {type(mechanism).__name__}.")
+        evidence = mechanism.evidence(data)
+        return cls(mechanism.domain, mechanism.fingerprint, mechanism.decoder, evidence)
+
+    @property
+    def tally(self) -> Tally:
+        """The counts."""
+        return self.evidence.tally
+
+    @property
+    def n(self) -> int:
+        """How many reports."""
+        return self.tally.n
+
+    @cached_property
+    def linear(self) -> FloatArray:
+        """``(|X|,)`` unbiased estimates."""
+        return self.decoder.decode(self.tally)
+
+    @cached_property
+    def second_moments(self) -> tuple[FloatArray, FloatArray]:
+        """``(A, B)`` such that n Var(p_hat_x) = A + B p - p^2."""
+        return self.decoder.second_moments(self.tally, self.linear)
+
+    def variance(self, at: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are ``at``."""
+        constant, slope = self.second_moments
+        found: FloatArray = np.maximum(constant + slope * at - at * at, 0) / self.n
+        return found
+
+    @cached_property
+    def linear_errors(self) -> FloatArray:
+        """``(|X|,)`` standard errors of the linear estimates; 0 only where there is one value, so that it is known.
+
+        Where nothing of a value was seen, or nothing else, the variance at the estimate is 0 because all reports agree,
+        not because the truth is known. There it is the largest at the ends of the score interval of one standard
+        deviation: what one report more or less would mean, or the noise where that is more.
+        """
+        # n - 1: with the data's own mean in it, this is unbiased.
+        variance = self.variance(self.linear) * (self.n / max(self.n - 1, 1))
+        if self.unseen.any():
+            ends = (np.clip(end, 0, 1) for end in score_ends(self.linear, self.second_moments, self.n, 1.0))
+            plausible = np.maximum(*(self.variance(end) for end in ends))
+            variance = np.where(self.unseen, np.maximum(plausible, variance), variance)
+        found: FloatArray = np.sqrt(variance)
+        return found
+
+    @cached_property
+    def unseen(self) -> BoolArray:
+        """``(|X|,)`` booleans: which linear estimates vary by less than half a report, by their own variance."""
+        if self.domain.size == 1:
+            return np.zeros(1, dtype=np.bool_)
+        found: BoolArray = self.variance(self.linear) < (0.5 / self.n) ** 2
+        return found
+
+    @cached_property
+    def safe_variance(self) -> FloatArray:
+        """``(|X|,)`` variances, above 0: as if each value had been seen once at least."""
+        return np.maximum(self.variance(np.clip(self.linear, 1 / self.n, 1)), 1 / float(self.n) ** 2)
+
+    def covariance_with_sum(self, frequencies: FloatArray, variance: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` covariances of estimates of these variances with their sum."""
+        return self.decoder.covariance_with_sum(self.tally, frequencies, variance)

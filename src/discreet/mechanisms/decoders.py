@@ -1,0 +1,277 @@
+"""From tallies to unbiased estimates in the domain's order, with exact errors: truth or noise, designs, matrices."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreet.accuracy.design import Design
+from discreet.accuracy.linear_decoder import LinearDecoder
+from discreet.accuracy.worst import worst_distribution
+from discreet.arrays import FloatArray
+from discreet.core.checks import checked_n
+from discreet.core.domain import Domain
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.errors import ParameterError
+from discreet.mechanisms.block_law import BlockLaw
+
+_PATIENCE = 1 << 25
+
+Judge = Callable[[object], Tally]
+"""Returns a tally as it is, or refuses it."""
+
+
+class Decoder(Protocol):
+    """The linear decoder of a mechanism's tallies; arrays are in the domain's order."""
+
+    def estimate(self, tally: Tally) -> FloatArray:
+        """Return the unbiased ``(|X|,)`` estimate of the frequencies; may be negative, need not sum to 1.
+
+        Raises:
+            DataError: if the tally is of no report, or none that the mechanism can have made.
+            MismatchError: if it belongs to another plan.
+        """
+        ...
+
+    def decode(self, tally: Tally) -> FloatArray:
+        """Return `estimate` of a tally that was judged before."""
+        ...
+
+    def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A + B p_x - p_x^2, as far as the tally tells."""
+        ...
+
+    def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` covariances of estimates of these variances with their sum."""
+        ...
+
+    def variances(self, n: int, p: Any) -> FloatArray:
+        """Return the ``(|X|,)`` variances of the estimate of n reports for a true distribution p."""
+        ...
+
+    def standard_errors(self, n: int, p: Any) -> FloatArray:
+        """Return the ``(|X|,)`` standard deviations of the estimate of n reports for a true distribution p."""
+        ...
+
+    def mse(self, n: int, p: Any) -> float:
+        """Return E ||p_hat - p||^2 of the estimate of n reports for a true distribution p."""
+        ...
+
+    def worst_case_mse(self, n: int) -> float:
+        """Return the largest `mse` over all distributions."""
+        ...
+
+    def worth(self, reports: Reports) -> FloatArray:
+        """Return ``(n, |X|)`` what each report adds to the estimates: their mean is the estimate."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class BlockDecoder:
+    """The decoder of a block mechanism; its numbers are those of truth or noise, or of a design.
+
+    Attributes:
+        domain: the values.
+        law: the blocks.
+        numbers: of truth or noise, or of a design of two sizes, by class of values.
+        judge: refuses a tally that the mechanism cannot have made.
+    """
+
+    domain: Domain
+    law: BlockLaw
+    numbers: LinearDecoder | Design
+    judge: Judge
+
+    def estimate(self, tally: Tally) -> FloatArray:
+        """Return the unbiased estimate of the frequencies [DESIGN section 1; spec of the optimum, section 3]."""
+        return self.decode(self.judge(tally))
+
+    def decode(self, tally: Tally) -> FloatArray:
+        """Return `estimate` of a tally that was judged before."""
+        support = self._counts.support_of(tally.support) if len(tally.support) else tally.support
+        counts = support.astype(np.float64), tally.clear.astype(np.float64)
+        return self.domain.arrange(*self.numbers.estimate(*counts, tally.n))
+
+    @cached_property
+    def _counts(self) -> Any:
+        return self.law.counts
+
+    def variance_of(self, sensitive_mass: float) -> tuple[FloatArray, FloatArray]:
+        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A_x + B_x p_x - p_x^2, exactly, given a = p(X_S).
+
+        What a pool of hash functions adds is not in it.
+        """
+        sensitive, clear = self.numbers.variances(sensitive_mass)
+        ones, rest = np.ones(self.domain.sensitive_count), np.ones(self.domain.clear_count)
+        constant, slope = zip(sensitive, clear, strict=True)
+        arrange = self.domain.arrange
+        return arrange(constant[0] * ones, constant[1] * rest), arrange(slope[0] * ones, slope[1] * rest)
+
+    def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ``(A, B)`` as `variance_of`, with the sensitive mass that the reports in clear leave over.
+
+        A has in it n times what lasts (`pool_bias_variance`), so that it is for this n.
+        """
+        constant, slope = self.variance_of(self._mass_seen(tally))
+        return constant + tally.n * self.pool_bias_variance(tally, linear), slope
+
+    def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
+        """Return ``(|X|,)`` estimates, from the linear ones, of the variance that more reports do not lessen."""
+        found, chosen, n = np.zeros(self.domain.size), self.domain.sensitive, tally.n
+        if self.numbers.pool_bias and n > 1:
+            mass, values = self._mass_seen(tally), linear[chosen]
+            constant, slope = (numbers[chosen] for numbers in self.variance_of(mass))
+            noise = np.maximum(constant + slope * values - values**2, 0) / (n - 1)
+            found[chosen] = (1 - 1 / n) * self.numbers.pool_bias.estimated(values, noise, mass)
+        return found
+
+    def _mass_seen(self, tally: Tally) -> float:
+        """Return p(X_S) as the reports in clear leave it over."""
+        if self.domain.sensitive_count == 0:
+            return 0.0
+        told = tally.clear_total / (tally.n * self.numbers.truth) if self.domain.clear_count else 0.0
+        return min(max(1 - told, 0.0), 1.0)
+
+    def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` covariances of estimates of these variances with their sum; see `LinearDecoder`."""
+        chosen = self.domain.sensitive
+        sensitive = frequencies[chosen], variances[chosen]
+        return self.domain.arrange(*self.numbers.sum_covariance(sensitive, frequencies[~chosen], tally.n))
+
+    def variances(self, n: int, p: Any) -> FloatArray:
+        """Return the ``(|X|,)`` variances of the estimate, exactly, for a true ``p``."""
+        p, chosen = self.domain.check_distribution(p), self.domain.sensitive
+        constant, slope = self.variance_of(float(p[chosen].sum()))
+        variance: FloatArray = np.maximum(constant + slope * p - p * p, 0) / checked_n(n)
+        if self.numbers.pool_bias:
+            variance[chosen] += (1 - 1 / n) * self.numbers.pool_bias.each(p[chosen])
+        return variance
+
+    def standard_errors(self, n: int, p: Any) -> FloatArray:
+        """Return the ``(|X|,)`` standard deviations of the estimate, exactly, for a true ``p``."""
+        errors: FloatArray = np.sqrt(self.variances(n, p))
+        return errors
+
+    def mse(self, n: int, p: Any) -> float:
+        """Return E ||p_hat - p||^2, exactly."""
+        p = self.domain.check_distribution(p)
+        return self.numbers.mse(checked_n(n), p[self.domain.sensitive], float(p @ p))
+
+    def worst_case_mse(self, n: int) -> float:
+        """Return the largest `mse` over all distributions."""
+        return self.numbers.worst_case_mse(checked_n(n))
+
+    def worth(self, reports: Reports) -> FloatArray:
+        """Return ``(n, |X|)`` what each report adds to the estimates.
+
+        Raises:
+            ParameterError: if there are more than about 30 million numbers; pass fewer reports at a time.
+        """
+        if reports.n * self.domain.size > _PATIENCE:
+            raise ParameterError(f"{reports.n} reports are worth too many numbers; pass fewer at a time.")
+        domain, whole = self.domain, np.zeros((reports.n, self.domain.size))
+        in_clear = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
+        with_block = np.flatnonzero(~in_clear) if reports.block_count < reports.n else np.arange(reports.n)
+        if domain.sensitive_count:
+            inside, beside = self.numbers.block_worths(self.law.contains(reports.blocks))
+            whole[np.ix_(with_block, domain.sensitive_codes)] = inside
+            whole[np.ix_(with_block, domain.clear_codes)] = beside
+        told = np.flatnonzero(in_clear)
+        if len(told):
+            silent, other, own = self.numbers.clear_worth
+            if reports.block_count < reports.n:
+                whole[np.ix_(told, domain.sensitive_codes)] = silent
+            whole[np.ix_(told, domain.clear_codes)] = other
+            whole[told, reports.clear] = own
+        return whole
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixDecoder:
+    """The decoder of an explicit channel.
+
+    Attributes:
+        domain: the inputs.
+        matrix: ``(|X|, |Y|)`` Q(y|x).
+        judge: refuses a tally that the channel cannot have made.
+    """
+
+    domain: Domain
+    matrix: FloatArray
+    judge: Judge
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """``(|Y|, |X|)`` right inverse of Q with the least variance for the uniform distribution.
+
+        Raises:
+            ParameterError: if the matrix does not determine the frequencies.
+        """
+        used = self.matrix.sum(axis=0) > 0
+        q = self.matrix[:, used]
+        if np.linalg.matrix_rank(q) < self.domain.size:
+            raise ParameterError("matrix must have linearly independent rows, else no estimate is unbiased.")
+        weighted = q / q.mean(axis=0)
+        inverse = np.zeros((self.matrix.shape[1], self.domain.size))
+        try:
+            inverse[used] = np.linalg.solve(weighted @ q.T, weighted).T
+        except np.linalg.LinAlgError:
+            raise ParameterError("matrix must tell its inputs apart by more than rounding errors.") from None
+        return inverse
+
+    def estimate(self, tally: Tally) -> FloatArray:
+        """Return the unbiased ``(|X|,)`` estimate of the frequencies."""
+        return self.decode(self.judge(tally))
+
+    def decode(self, tally: Tally) -> FloatArray:
+        """Return `estimate` of a tally that was judged before."""
+        estimate: FloatArray = (tally.support / tally.n) @ self.inverse
+        return estimate
+
+    def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ``(A, B)`` such that n Var(p_hat_x) is about A + B p - p^2, the others' shares being as estimated."""
+        squares = self.matrix @ self.inverse**2
+        likely = np.maximum(linear, 0)
+        likely /= likely.sum()
+        own = np.diagonal(squares)
+        others = likely @ squares - likely * own
+        constant = others / np.maximum(1 - likely, 1 / tally.n)
+        return constant, own - constant
+
+    def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` covariances of the estimates with their sum, as seen in the reports."""
+        del variances
+        totals = self.inverse.sum(axis=1)
+        share = tally.support / tally.n
+        covariance: FloatArray = ((share * totals) @ self.inverse - frequencies * (share @ totals)) / tally.n
+        return covariance
+
+    def variances(self, n: int, p: Any) -> FloatArray:
+        """Return the ``(|X|,)`` variances of the estimate, exactly, for a true ``p``."""
+        p = self.domain.check_distribution(p)
+        variance: FloatArray = np.maximum(p @ self.matrix @ self.inverse**2 - p * p, 0) / checked_n(n)
+        return variance
+
+    def standard_errors(self, n: int, p: Any) -> FloatArray:
+        """Return the ``(|X|,)`` standard deviations of the estimate, exactly, for a true ``p``."""
+        errors: FloatArray = np.sqrt(self.variances(n, p))
+        return errors
+
+    def mse(self, n: int, p: Any) -> float:
+        """Return E ||p_hat - p||^2, exactly."""
+        p = self.domain.check_distribution(p)
+        return float((p @ self.matrix @ (self.inverse**2).sum(axis=1) - p @ p) / checked_n(n))
+
+    def worst_case_mse(self, n: int) -> float:
+        """Return the largest `mse` over all distributions: a concave maximum over the simplex."""
+        loss = self.matrix @ (self.inverse**2).sum(axis=1)
+        p = worst_distribution(loss)
+        return float((loss @ p - p @ p) / checked_n(n))
+
+    def worth(self, reports: Reports) -> FloatArray:
+        """Return ``(n, |X|)`` what each report adds to the estimates: the row of its output."""
+        worth: FloatArray = self.inverse[reports.blocks["output"].astype(np.int64)]
+        return worth

@@ -1,0 +1,140 @@
+"""What reports say of the frequencies, as a likelihood reads it: rows a + (B diag(k) p), and what came in clear.
+
+A block has a = 1/c and members as its row of B; an output of an explicit channel has a = 0 and the column of Q.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.errors import DataError, ParameterError
+from discreet.mechanisms.consistency import refuse_flaws, refuse_unfit_reports, refuse_unfit_tally
+from discreet.mechanisms.membership import Extent, MatrixRows
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.channel import Channel
+    from discreet.mechanisms.law import BlockMechanism
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredBlocks:
+    """The blocks of reports that are kept elsewhere than in memory, and their tally.
+
+    Attributes:
+        tally: their counts.
+        membership: the matrix of the blocks, wherever it is kept.
+        rows_of: makes the sums over its rows, of a likelihood, wherever they are; None for here.
+    """
+
+    tally: Tally
+    membership: Extent
+    rows_of: Callable[[Any], Any] | None = None
+
+
+Data: TypeAlias = Reports | Tally | StoredBlocks
+"""What estimates are made of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """A tally that was judged, and the likelihood of the reports behind it.
+
+    Attributes:
+        tally: the counts.
+        contrast: c = 1/a, the largest one of any value; infinite for an explicit channel.
+        covered: ``(|X|,)`` booleans: for which values B has a column; the others come in clear.
+        shares: ``(v,)`` k, each value's own contrast divided by c; None if all have the same.
+        truth: s, how often values that are not covered come in clear.
+        noise: ``(v,)`` how probable each value is as noise, where each block is a single value; None elsewhere.
+        information_left: the share of what rows say of a frequency that is left where what all reports have in common
+            is unknown too.
+        blocks: makes the matrix B; None if the tally does not tell.
+        rows_of: makes the sums over rows, wherever they are; None for here.
+    """
+
+    tally: Tally
+    contrast: float
+    covered: BoolArray
+    shares: FloatArray | None = None
+    truth: float = 1.0
+    noise: FloatArray | None = None
+    information_left: float = 1.0
+    blocks: Callable[[], Extent] | None = None
+    rows_of: Callable[[Any], Any] | None = None
+
+    @cached_property
+    def membership(self) -> Extent | None:
+        """The matrix B as an operator; None if the tally does not tell."""
+        return None if self.blocks is None else self.blocks()
+
+
+def evidence_of_blocks(mechanism: "BlockMechanism", data: Data) -> Evidence:
+    """Return the evidence of blocks.
+
+    Raises:
+        DataError: if there is no report, or none that this mechanism makes.
+        MismatchError: if they belong to another plan.
+    """
+    tally, counts, numbers = judged(mechanism, data), mechanism.counts, mechanism.numbers
+    own, largest = mechanism.contrasts, mechanism.contrast
+    blocks: Callable[[], Extent] | None = None
+    if counts.suffices and not mechanism.clear_blocks:
+        blocks = lambda: counts.membership_of(tally.support)  # noqa: E731
+    elif isinstance(data, StoredBlocks):
+        blocks = lambda: data.membership  # noqa: E731
+    elif isinstance(data, Reports):
+        blocks = lambda: mechanism.law.membership(mechanism.blocks_of_unknown(data))  # noqa: E731
+    elsewhere = isinstance(data, StoredBlocks) and not counts.suffices
+    one_per_value = counts.one_per_value and mechanism.domain.sensitive_count > 0
+    return Evidence(
+        tally,
+        largest,
+        mechanism.domain.sensitive,
+        own / largest if isinstance(own, np.ndarray) else None,
+        numbers.truth,
+        numbers.noisy * numbers.inclusion * np.ones(mechanism.domain.sensitive_count) if one_per_value else None,
+        numbers.pool_bias.left(mechanism.domain.sensitive_count),
+        blocks,
+        data.rows_of if elsewhere and isinstance(data, StoredBlocks) else None,
+    )
+
+
+def evidence_of_outputs(channel: "Channel", data: Data) -> Evidence:
+    """Return the evidence of a channel's outputs; errors as for `evidence_of_blocks`."""
+    tally = judged(channel, data)
+    seen = np.flatnonzero(tally.support)
+    rows = MatrixRows(np.ascontiguousarray(channel.matrix[:, seen].T), tally.support[seen].astype(np.float64))
+    everything = np.ones(channel.domain.size, dtype=np.bool_)
+    # Columns of Q bend the likelihood otherwise than blocks do, so that no variance is read off its diagonal.
+    return Evidence(tally, inf, everything, information_left=0.0, blocks=lambda: rows)
+
+
+def judged(mechanism: Any, data: object) -> Tally:
+    """Return the tally of data that this mechanism can have made; errors as for `evidence_of_blocks`.
+
+    Raises:
+        DataError: if they are neither reports nor a tally.
+    """
+    if isinstance(data, StoredBlocks):
+        return refuse_unfit_tally(mechanism, data.tally)
+    if isinstance(data, Tally):
+        return refuse_unfit_tally(mechanism, data)
+    if not isinstance(data, Reports):
+        raise DataError(f"reports or a tally of them are needed, got {type(data).__name__}.")
+    refuse_flaws(mechanism, refuse_unfit_reports(mechanism, data))
+    return refuse_unfit_tally(mechanism, mechanism.tally(data))
+
+
+def needs_reports(method: str) -> ParameterError:
+    """Return the refusal of a method that needs more than a tally."""
+    return ParameterError(
+        f"method {method!r} needs the reports of this mechanism, not only their tally; "
+        "pass the reports, or choose linear, threshold, norm-sub or projected."
+    )

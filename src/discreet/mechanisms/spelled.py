@@ -1,0 +1,43 @@
+"""A block mechanism as a matrix: every block of its alphabet, then every value that may go in clear."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.law import BlockMechanism
+
+_MOST_ENTRIES = 20_000_000
+
+
+def spelled(mechanism: "BlockMechanism") -> FloatArray:
+    """Return the matrix Q(y|x), rows in the domain's order.
+
+    Raises:
+        ParameterError: if it would be too large, or its reports have two parts.
+    """
+    weights, contained = _alphabet(mechanism)
+    domain, numbers = mechanism.domain, mechanism.numbers
+    blocks = np.broadcast_to(numbers.noisy * weights, (domain.size, len(weights))).copy()
+    told = np.where(contained.T, numbers.truth * weights / np.reshape(numbers.inclusion, (-1, 1)), 0.0)
+    blocks[domain.sensitive_codes] += told[: domain.sensitive_count]
+    in_clear = np.zeros((domain.size, domain.clear_count))
+    in_clear[domain.clear_codes, np.arange(domain.clear_count)] = numbers.truth
+    return np.hstack([blocks, in_clear])
+
+
+def _alphabet(mechanism: "BlockMechanism") -> tuple[FloatArray, BoolArray]:
+    law, domain = mechanism.law, mechanism.domain
+    if mechanism.clear_blocks:
+        raise ParameterError("a mechanism with clear_bits has reports of two parts; spell out the one without.")
+    if (law.alphabet_size + domain.clear_count) * domain.size > _MOST_ENTRIES:
+        # The number itself may be too large even for a float.
+        raise ParameterError(
+            f"only matrices of up to {_MOST_ENTRIES:g} entries are spelled out; this mechanism's has more, "
+            f"for {domain.size} values."
+        )
+    blocks, weights = law.alphabet()
+    return weights.astype(np.float64), law.contains(blocks)

@@ -1,0 +1,65 @@
+"""Nobody outside the mechanisms asks which one it is, and the order of the bases of a law does not matter."""
+
+import ast
+import inspect
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.mechanisms.block_law import CommonLaw
+from laws import BUILDERS
+
+SOURCES = Path(discreet.__file__).parent
+ROOM = SOURCES / "mechanisms"
+
+
+def _classes() -> set[str]:
+    """Return the classes of mechanisms, block laws, counting parts and decoders."""
+    modules = [
+        import_module(f"discreet.mechanisms.{path.stem}") for path in ROOM.glob("*.py") if path.stem != "__init__"
+    ]
+    found = {one for module in modules for one in vars(module).values() if isinstance(one, type)}
+    parts = ("obfuscate_codes", "draw", "is_consistent", "decode", "columns", "inclusions")
+    return {one.__name__ for one in found if any(hasattr(one, part) for part in parts)}
+
+
+MECHANISMS = _classes()
+
+
+def asks(text: str) -> list[str]:
+    """Return the classes of mechanisms and laws that a source asks an object for."""
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    kinds = [call.args[1] for call in calls if getattr(call.func, "id", "") in {"isinstance", "issubclass"}]
+    names = [node for kind in kinds for node in ast.walk(kind)]
+    return [name for node in names if (name := getattr(node, "id", getattr(node, "attr", ""))) in MECHANISMS]
+
+
+def test_it_would_be_seen() -> None:
+    assert {"BlockMechanism", "Channel", "Personalized", "RandomizedResponse", "Singletons", "EvenLaw"} <= MECHANISMS
+    assert asks("isinstance(one, BlockMechanism | laws.Channel)") == ["BlockMechanism", "Channel"]
+    assert asks("isinstance(one, (int, Singletons))") == ["Singletons"]
+    assert asks("isinstance(one, int)") == []
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in SOURCES.rglob("*.py") if ROOM not in path.parents], ids=lambda path: path.stem
+)
+def test_nobody_asks_which_mechanism_it_is(path: Path) -> None:
+    assert asks(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_the_order_of_bases_does_not_matter(name: str) -> None:
+    """No two bases of a law define the same name, unless one of them is derived from the other."""
+    from discreet.core.domain import Domain
+
+    law = type(BUILDERS[name](Domain(range(9), sensitive=range(6)), 1.0).law)
+    assert issubclass(law, CommonLaw)
+    bases = [base for base in inspect.getmro(law)[1:] if base.__module__.startswith("discreet")]
+    for place, one in enumerate(bases):
+        for other in bases[place + 1 :]:
+            if not issubclass(one, other):
+                shared = {key for key in vars(one).keys() & vars(other).keys() if not key.startswith(("__", "_abc"))}
+                assert shared == set(), (one, other)
