@@ -49,6 +49,15 @@ def estimate(mechanism: Mechanism, data: Data, *, method: str = "linear", **opti
         ParameterError: if the method or an option is unknown, or the method needs more than a tally.
         DataError: if there is no report.
         MismatchError: if reports and mechanism belong to different plans.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
+        >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
+        >>> estimate(mechanism, reports).frequencies.round(2).tolist()
+        [0.6, 0.38, 0.02]
+        >>> estimate(mechanism, mechanism.tally(reports), method="projected").frequencies.round(2).tolist()
+        [0.6, 0.38, 0.02]
     """
     chosen = METHODS[checked_choice("method", method, METHODS)]
     known = [name for name in signature(chosen).parameters if name != "start"]

@@ -168,6 +168,16 @@ def estimate_personalized(
             `discreet.estimators.estimate`.
         DataError: if there is no report.
         MismatchError: if reports and mechanism belong to different plans.
+
+    Example:
+        >>> import discreet as dc
+        >>> places = dc.Domain(["clinic", "park", "mall"], sensitive=["clinic"])
+        >>> mechanism = dc.Personalized(places, epsilon=2.0, tags=["home"])
+        >>> secret = dc.SecretTags(mechanism, {"home": ["park"]})
+        >>> reports = mechanism.obfuscate(["park"] * 5000, secret, random=dc.SeededRandom(1))
+        >>> result = estimate_personalized(mechanism, reports, background={"home": {"park": 0.6, "mall": 0.4}})
+        >>> result.estimate.frequencies.round(1).tolist(), round(result.bots["home"], 1)
+        ([0.0, 0.6, 0.4], 1.0)
     """
     if as_personalized(personalized) is None:
         raise ParameterError(f"a Personalized mechanism is needed, got {type(personalized).__name__}.")

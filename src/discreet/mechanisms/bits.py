@@ -281,6 +281,13 @@ class UnaryEncoding(BlockMechanism):
 
     Raises:
         ParameterError: if a parameter is out of range, or clear_bits is set where nothing goes in clear.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.UnaryEncoding(dc.Domain(["bus", "car", "walk"]), epsilon=2.0, theta="optimal")
+        >>> reports = mechanism.obfuscate(["bus"] * 6000 + ["car"] * 4000, random=dc.SeededRandom(1))
+        >>> dc.estimate(mechanism, reports, method="projected").frequencies.round(2).tolist()
+        [0.6, 0.39, 0.01]
     """
 
     name = "unary"

@@ -190,6 +190,13 @@ class BlockDesign(BlockMechanism):
 
     Raises:
         ParameterError: if a parameter is out of range, or there is nothing to choose.
+
+    Example:
+        >>> import discreet as dc
+        >>> domain = dc.Domain(range(400), sensitive=range(76))
+        >>> mechanism = dc.BlockDesign(domain, epsilon=1.0, sensitive_mass=0.05)
+        >>> mechanism.guarantee.notion, round(mechanism.guarantee.realised, 9)
+        ('ULDP', 1.0)
     """
 
     name = "design"

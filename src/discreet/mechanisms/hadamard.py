@@ -163,6 +163,13 @@ class HadamardResponse(BlockMechanism):
 
     Raises:
         ParameterError: if epsilon is not a finite number above 0, or too small for any truth to be told.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.HadamardResponse(dc.Domain(range(100)), epsilon=1.0)
+        >>> reports = mechanism.obfuscate([3] * 10_000, random=dc.SeededRandom(1))
+        >>> round(float(dc.estimate(mechanism, reports).frequencies[3]), 1)
+        1.0
     """
 
     name = "hadamard"

@@ -242,6 +242,13 @@ class LocalHashing(BlockMechanism):
 
     Raises:
         ParameterError: if a parameter is out of range.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.LocalHashing(dc.Domain(range(100)), epsilon=1.0, g=4)
+        >>> reports = mechanism.obfuscate([3] * 10_000, random=dc.SeededRandom(1))
+        >>> round(float(dc.estimate(mechanism, reports).frequencies[3]), 1)
+        1.0
     """
 
     name = "hashing"

@@ -53,7 +53,15 @@ class PerValueMechanism(BlockMechanism):
 
 
 class PerValueResponse(PerValueMechanism):
-    """Randomized response with an epsilon for each sensitive value; see `PerValueMechanism`."""
+    """Randomized response with an epsilon for each sensitive value; see `PerValueMechanism`.
+
+    Example:
+        >>> import discreet as dc
+        >>> domain = dc.Domain(["clinic", "bar", "park"], sensitive=["clinic", "bar"])
+        >>> mechanism = dc.PerValueResponse(domain, epsilon=2.0, epsilons={"clinic": 0.5, "bar": 2.0})
+        >>> [(group.promised, round(group.realised, 6)) for group in mechanism.guarantee.groups]
+        [(0.5, 0.5), (2.0, 2.0)]
+    """
 
     name = "rr-per-value"
 
@@ -63,7 +71,15 @@ class PerValueResponse(PerValueMechanism):
 
 
 class PerValueEncoding(PerValueMechanism):
-    """Unary encoding with an epsilon for each sensitive value; see `PerValueMechanism`."""
+    """Unary encoding with an epsilon for each sensitive value; see `PerValueMechanism`.
+
+    Example:
+        >>> import discreet as dc
+        >>> domain = dc.Domain(["clinic", "bar", "park"], sensitive=["clinic", "bar"])
+        >>> mechanism = dc.PerValueEncoding(domain, epsilon=2.0, epsilons={"clinic": 0.5, "bar": 2.0})
+        >>> [group.realised <= group.promised for group in mechanism.guarantee.groups]
+        [True, True]
+    """
 
     name = "unary-per-value"
 

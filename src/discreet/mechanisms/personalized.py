@@ -58,6 +58,15 @@ class Personalized:
     Raises:
         ParameterError: if the tags are not different texts, every value is sensitive for everybody already, or the
             common mechanism refuses its parameters.
+
+    Example:
+        >>> import discreet as dc
+        >>> places = dc.Domain(["clinic", "park", "mall"], sensitive=["clinic"])
+        >>> mechanism = dc.Personalized(places, epsilon=2.0, tags=["home"])
+        >>> secret = dc.SecretTags(mechanism, {"home": ["park"]})
+        >>> reports = mechanism.obfuscate(["park"] * 100, secret, random=dc.SeededRandom(1))
+        >>> reports.n, mechanism.guarantee.tags
+        (100, 2)
     """
 
     name: ClassVar[str] = "personalized"

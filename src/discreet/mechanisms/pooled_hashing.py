@@ -262,6 +262,13 @@ class PooledHashing(BlockMechanism):
 
     Raises:
         ParameterError: if a parameter is out of range.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.PooledHashing(dc.Domain(range(100)), epsilon=1.0, g=4, functions=64, seed=1)
+        >>> reports = mechanism.obfuscate([3] * 10_000, random=dc.SeededRandom(1))
+        >>> len(mechanism.tally(reports).support), round(float(dc.estimate(mechanism, reports).frequencies[3]), 1)
+        (256, 1.0)
     """
 
     name = "hashing-pool"

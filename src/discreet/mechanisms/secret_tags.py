@@ -60,6 +60,13 @@ class SecretTags:
     Raises:
         ParameterError: if it has a tag that is not in the plan; tags are not quoted.
         DataError: if a value is not in the domain, has two tags, or is sensitive for everybody; values are not quoted.
+
+    Example:
+        >>> import discreet as dc
+        >>> places = dc.Domain(["clinic", "park", "mall"], sensitive=["clinic"])
+        >>> mechanism = dc.Personalized(places, epsilon=2.0, tags=["home"])
+        >>> dc.SecretTags(mechanism, {"home": ["park"]})
+        SecretTags(hidden)
     """
 
     __slots__ = ("__plan", "__replace")

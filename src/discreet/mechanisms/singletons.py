@@ -148,6 +148,16 @@ class RandomizedResponse(BlockMechanism):
 
     Raises:
         ParameterError: if epsilon is not a finite number above 0, or too small for any truth to be told.
+
+    Example:
+        >>> import discreet as dc
+        >>> places = dc.Domain(["clinic", "court", "park"], sensitive=["clinic", "court"])
+        >>> mechanism = dc.RandomizedResponse(places, epsilon=1.0)
+        >>> mechanism.channel().matrix.round(2).tolist()
+        [[0.73, 0.27, 0.0], [0.27, 0.73, 0.0], [0.27, 0.27, 0.46]]
+        >>> reports = mechanism.obfuscate(["clinic"] * 500 + ["park"] * 500, random=dc.SeededRandom(1))
+        >>> dc.estimate(mechanism, reports).frequencies.round(2).tolist()
+        [0.5, 0.0, 0.5]
     """
 
     name = "rr"

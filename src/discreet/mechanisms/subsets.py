@@ -216,6 +216,13 @@ class SubsetSelection(BlockMechanism):
 
     Raises:
         ParameterError: if a parameter is out of range, or k is given where there is no choice.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.SubsetSelection(dc.Domain(range(20)), epsilon=1.0)
+        >>> reports = mechanism.obfuscate([3] * 10_000, random=dc.SeededRandom(1))
+        >>> round(float(dc.estimate(mechanism, reports).frequencies[3]), 1)
+        1.0
     """
 
     name = "subset"

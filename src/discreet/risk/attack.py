@@ -43,6 +43,13 @@ class OneReport:
         truth: the scores of true events; every user has a probe.
         noise: ``(k + 1,)`` how probable it is that noise and a random user score below the first of the truth's
             thresholds, from the first on and below the second, and so on.
+
+    Example:
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
+        >>> report = one_report(split)
+        >>> report.success(theta=1.0), round(report.success(theta=0.1), 3)
+        (1.0, 0.118)
     """
 
     truth: Scores
@@ -107,6 +114,12 @@ def one_report(
     Raises:
         DataError: if a user has no event in the target.
         ParameterError: if noise is no distribution over the events.
+
+    Example:
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
+        >>> round(one_report(split).success(theta=0.1, k=5), 3)
+        0.19
     """
     training, size = split.training, split.training.event_count
     law = np.full(size, 1 / max(size, 1)) if noise is None else np.asarray(noise, dtype=np.float64)
@@ -142,6 +155,14 @@ def match_reports(
         sample: as for `match`.
         random: the words for the reports, and then for the sample; None for fresh ones.
         threads: as for `match`.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(range(50)), epsilon=5.0)
+        >>> match_reports(split, mechanism, random=dc.SeededRandom(1)).success()
+        0.78
     """
     sent = split.target.first(events)
     reports = mechanism.obfuscate_codes(_fitting(sent, mechanism).events, random=random)

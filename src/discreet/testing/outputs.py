@@ -33,6 +33,12 @@ class Outputs:
         denominator: of all of them.
         contained: ``(|Y|, v)`` which output's block contains which sensitive value.
         clear: ``(|Y|,)`` rank of the value that the output gives in clear, or -1.
+
+    Example:
+        >>> import discreet as dc
+        >>> outputs = spell_out(dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0))
+        >>> outputs.matrix.round(2).tolist()
+        [[0.73, 0.27], [0.27, 0.73]]
     """
 
     mechanism: BlockMechanism
@@ -87,6 +93,12 @@ def spell_out(mechanism: BlockMechanism) -> Outputs:
 
     Raises:
         ParameterError: if its alphabet is too large for that.
+
+    Example:
+        >>> import discreet as dc
+        >>> outputs = spell_out(dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0))
+        >>> outputs.reports.n, outputs.contained.tolist()
+        (2, [[True, False], [False, True]])
     """
     domain, law = mechanism.domain, mechanism.law
     if law.alphabet_size * (domain.clear_count + 1) * domain.size > _MOST_ENTRIES:
