@@ -153,7 +153,7 @@ class Design:
         return sensitive, other, other + 1 / among
 
     def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Return what blocks add to the estimates, from ``(m, v)`` which values they contain.
+        """Return the contributions of blocks to the estimates, given the ``(m, v)`` values that they contain.
 
         Returns:
             ``(m, v)`` for the sensitive values, and ``(m, 1)`` for each of the others.

@@ -74,11 +74,11 @@ class LinearDecoder:
 
     @property
     def clear_worth(self) -> tuple[PerValue, float, float]:
-        """Return what a report in clear adds: for a sensitive value, for another one than it gives, for that one."""
+        """Return the contributions of a report in clear to a sensitive value, to another value in clear, to its own."""
         return self.worth[2], 0.0, 1 / self.truth
 
     def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Return what blocks add to the estimates, from ``(m, v)`` which values they contain.
+        """Return the contributions of blocks to the estimates, given the ``(m, v)`` values that they contain.
 
         Returns:
             ``(m, v)`` for the sensitive values, and ``(m, 1)`` for each of the others.

@@ -19,10 +19,9 @@ class Tally:
     Attributes:
         fingerprint: of the plan.
         n: number of reports.
-        support: ``(support_size,)`` T, the counts of blocks. By default T_x counts the blocks that contain x, for each
-            of v sensitive values; a design with two block sizes counts both apart, ``(2 v,)``; a law with a small
-            alphabet counts each of its blocks, such as ``(m g,)`` buckets of a pool; an explicit channel counts each
-            output.
+        support: T, the counts of blocks. By default ``(v,)``: T_x counts the blocks that contain x. A design with two
+            block sizes counts both apart, ``(2 v,)``; a law with a small alphabet counts each of its blocks, such as
+            ``(m g,)`` buckets of a pool; an explicit channel counts each output, ``(|Y|,)``.
         clear: ``(|X_N|,)`` F, the counts of reports that state each other value in clear.
         simulated: whether any of the reports was simulated.
 

@@ -90,7 +90,7 @@ class StoredArray:
 
 
 def rows_on_disk(folder: str | Path | None) -> Callable[[int, Any], AnyArray]:
-    """Return what makes ``(rows,)`` arrays of a type that are kept in files, as for `StoredArray`, not in memory."""
+    """Return a constructor of ``(rows,)`` arrays in files, as for `StoredArray`, instead of memory."""
 
     def new_rows(rows: int, dtype: Any) -> AnyArray:
         file = StoredArray(folder)

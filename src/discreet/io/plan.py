@@ -257,7 +257,7 @@ def read_document(path: str | Path, kind: type[Document]) -> Document:
 
 
 def _sentence(message: str, known: Sequence[str] = ()) -> str:
-    """Say where first: msgspec ends with '- at `$.place`'. And what would be known there instead."""
+    """Return the sentence of an msgspec error, with the place first and the known names last."""
     what, _, where = message.partition(" - at ")
     what = what[:1].lower() + what[1:]
     if known:
@@ -327,7 +327,7 @@ class Plan:
         return self.document.tags is not None or self.document.cells is not None
 
     def mechanism(self) -> BlockMechanism:
-        """Return what makes the reports; of a personalized plan the common mechanism, over the bots too.
+        """Return the mechanism of the plan; of a personalized one the common mechanism, over the bots too.
 
         Raises:
             ParameterError: if a parameter is out of range.
@@ -337,7 +337,7 @@ class Plan:
         return build_mechanism(self.document.mechanism, self.domain, self.document.epsilon)
 
     def personalized(self) -> Personalized:
-        """Return what devices and analysts of a personalized plan use.
+        """Return the personalized mechanism, for devices and analysts of a personalized plan.
 
         Raises:
             ParameterError: if the plan has no tags and no cells, or both, or a parameter is out of range.

@@ -1,8 +1,7 @@
 """Expected losses of the linear estimate, their worst cases, and how many reports a wanted error takes.
 
-The mean squared error is exact for every mechanism and lives with it (`BlockMechanism.expected_mse`). The l1 loss is
-exact where the estimate of a value is a scaled binomial count, and a sum of standard deviations in the limit of many
-reports [ULDP, (11) and (16)].
+The mean squared error is exact for every mechanism, and part of its decoder. The l1 loss is exact where the estimate of
+a value is a scaled binomial count, and a sum of standard deviations in the limit of many reports [ULDP, (11) and (16)].
 """
 
 from collections.abc import Callable

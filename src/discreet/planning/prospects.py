@@ -1,4 +1,4 @@
-"""What each mechanism offers: losses in the worst case and for the people as they are assumed, bytes, users needed."""
+"""Prospects of mechanisms: losses in the worst case and for the assumed distribution, report sizes, users needed."""
 
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
@@ -45,7 +45,7 @@ class Losses:
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """What one mechanism offers.
+    """The prospect of one mechanism: its losses, report sizes and users needed.
 
     Attributes:
         name: its plan name, with the option that was chosen.
@@ -177,7 +177,7 @@ def largest_bytes(mechanism: BlockMechanism) -> int:
 
 
 def prospect(question: Question, name: str, mechanism: BlockMechanism, least: Bounds) -> Prospect:
-    """Return what a mechanism offers as an answer to a question."""
+    """Return the prospect of a mechanism for a question."""
     domain, people, n = question.domain, question.people, question.reports
     slope = mechanism.decoder.variance_of(people.mass)[1]
     clear_error = None

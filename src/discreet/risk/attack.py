@@ -71,7 +71,7 @@ class OneReport:
         return f"OneReport({self.truth!r})"
 
     def success(self, theta: float, k: int = 1) -> float:
-        """Return how often the own user is among the k best: theta s_k + (1 - theta) k/n."""
+        """Return the rate at which the right user is among the k best: theta s_k + (1 - theta) k/n."""
         theta = checked_share("theta", theta)
         return theta * self.truth.success(k) + (1 - theta) * min(k / self.truth.probes, 1.0)
 
@@ -246,7 +246,7 @@ def _fitting(traces: Traces, mechanism: BlockMechanism | Channel) -> Traces:
 
 
 def _grouped(owners: Any, reports: int, candidates: int) -> tuple[IntArray, IntArray]:
-    """Return who has reports, and the ``(users + 1,)`` rows where those of each begin."""
+    """Return the users with reports, and the ``(users + 1,)`` rows where those of each begin."""
     whose = np.asarray(owners, dtype=np.int64)
     if whose.shape != (reports,) or not reports:
         raise DataError(f"owners must be one per report, at least one, got {whose.size} for {reports}.")
