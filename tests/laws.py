@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache, partial
-from math import lcm
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.counting import BlockCounts
 from discreet.mechanisms.designs import MixedSubsets
+from discreet.testing import Outputs, spell_out
 
 EPSILONS = (0.1, 1.0, 3.0, 8.0)
 
@@ -133,42 +133,19 @@ every = pytest.mark.parametrize("case", cases(SIZES), ids=str)
 one_epsilon = pytest.mark.parametrize("case", cases(SIZES, (1.0,)), ids=str)
 
 
-@dataclass(frozen=True)
-class Spelled:
-    """A mechanism spelled out from its block law's alphabet and its threshold, in whole numbers.
+@lru_cache(maxsize=256)
+def spelled(case: Case) -> Outputs:
+    """Return every output of a mechanism, spelled out."""
+    return spell_out(case.mechanism)
 
-    Attributes:
-        numerators: ``(|X|, |Y|)`` Python integers; Q(y|x) is one of them over ``denominator``.
-        denominator: of all of them.
-        contained: ``(|Y|, v)`` which output's block contains which sensitive value.
-        clear: ``(|Y|,)`` rank of the value that the output gives in clear, or -1.
-    """
 
-    numerators: Any
-    denominator: int
-    contained: Any
-    clear: Any
-
-    @cached_property
-    def matrix(self) -> Any:
-        return (self.numerators / self.denominator).astype(np.float64)
-
-    def counted(self, mechanism: BlockMechanism) -> Any:
-        """Return ``(|Y|, support_size)`` what a report of each output adds to the counts of blocks in a tally."""
-        if isinstance(mechanism.counts, BlockCounts):
-            # The alphabet's blocks come first, each with a count of its own.
-            return np.eye(len(self.clear), mechanism.law.alphabet_size, dtype=np.int64)
-        contained, sizes = self.contained.astype(np.int64), sizes_told_apart(mechanism)
-        own = contained.sum(axis=1)
-        return contained if sizes is None else np.hstack([contained * (own == size)[:, None] for size in sizes])
-
-    def expected(self, mechanism: BlockMechanism, p: Any, n: int) -> Tally:
-        """Return the expected tally of ``n`` reports when values are drawn from ``p``, in proportion to integers."""
-        outputs = np.array([int(share) for share in p], dtype=object) @ self.numerators
-        came = _shares(outputs, n, self.denominator * int(sum(p)))
-        support = came @ self.counted(mechanism).astype(object)
-        clear = [sum(came[self.clear == rank].tolist()) for rank in range(mechanism.domain.clear_count)]
-        return Tally(mechanism.fingerprint, n, support.astype(np.int64), np.array(clear, dtype=np.int64))
+def expected(case: Case, p: Any, n: int) -> Tally:
+    """Return the expected tally of ``n`` reports when values are drawn from ``p``, in proportion to integers."""
+    channel = spelled(case)
+    outputs = np.array([int(share) for share in p], dtype=object) @ channel.numerators
+    came = _shares(outputs, n, channel.denominator * int(sum(p)))
+    support, clear = (came @ counts.astype(object) for counts in channel.counts)
+    return Tally(case.mechanism.fingerprint, n, support.astype(np.int64), clear.astype(np.int64))
 
 
 def sizes_told_apart(mechanism: BlockMechanism) -> tuple[int, int] | None:
@@ -177,20 +154,8 @@ def sizes_told_apart(mechanism: BlockMechanism) -> tuple[int, int] | None:
 
 
 def aim(case: "Case", p: Any) -> Any:
-    """Return the ``(|X|,)`` mean of the linear estimate under what was drawn once for all: p, where nothing was.
-
-    By enumeration of which values are in one block how often.
-    """
-    law, domain = case.mechanism.law, case.domain
-    if case.builder not in POOLS:
-        return p
-    contained = law.contains(law.alphabet()[0]).astype(np.float64)
-    together = contained.T @ contained / contained.sum(axis=0)[:, None]
-    off = (together - float(law.conditional_inclusion)) / (1 - float(law.conditional_inclusion))
-    np.fill_diagonal(off, 0.0)
-    moved = np.array(p, dtype=np.float64)
-    moved[domain.sensitive] += off @ moved[domain.sensitive]
-    return moved
+    """Return the ``(|X|,)`` mean of the linear estimate under what was drawn once for all: p, where nothing was."""
+    return p @ spelled(case).aim
 
 
 def of_each(shares: tuple[Fraction, ...], law: Any) -> list[Fraction]:
@@ -229,46 +194,6 @@ def _shares(weights: Any, n: int, whole: int) -> Any:
     shares, rests = n * weights // whole, n * weights % whole
     shares[np.argsort(-rests, kind="stable")[: n - int(shares.sum())]] += 1
     return shares
-
-
-def in_whole_numbers(weights: Any) -> tuple[Any, int]:
-    """Return fractions as integers over a common denominator."""
-    denominator = lcm(*{weight.denominator for weight in set(weights.tolist())})
-    return np.array([int(weight * denominator) for weight in weights], dtype=object), denominator
-
-
-@lru_cache(maxsize=256)
-def spelled(case: Case) -> Spelled:
-    """Spell a mechanism out without asking it: truth with probability S / 2^64, else noise."""
-    mechanism, domain = case.mechanism, case.domain
-    blocks, weights = mechanism.law.alphabet()
-    contained = mechanism.law.contains(blocks)
-    noise, denominator = in_whole_numbers(weights)
-    told, untold = mechanism.threshold, (1 << 64) - mechanism.threshold
-    given = [Fraction(denominator, int(noise[contained[:, rank]].sum())) for rank in range(contained.shape[1])]
-    a = lcm(*{one.denominator for one in given})
-    rows = np.empty((domain.size, len(noise)), dtype=object)
-    rows[:] = noise * untold * a
-    for rank, code in enumerate(domain.sensitive_codes):
-        rows[code] = rows[code] + np.where(contained[:, rank], noise * told * int(a * given[rank]), 0)
-    in_clear, marks, beside = _in_clear(mechanism, noise, contained, told * a)
-    return Spelled(
-        np.hstack([rows, in_clear]),
-        denominator * (1 << 64) * a,
-        np.vstack([contained, beside]),
-        np.concatenate([np.full(len(noise), -1), marks]),
-    )
-
-
-def _in_clear(mechanism: BlockMechanism, noise: Any, contained: Any, told: int) -> tuple[Any, Any, Any]:
-    domain = mechanism.domain
-    if not mechanism.clear_blocks:
-        noise, contained = np.array([noise.sum()], dtype=object), np.zeros((1, contained.shape[1]), dtype=np.bool_)
-    count = domain.clear_count
-    columns = np.zeros((domain.size, count * len(noise)), dtype=object)
-    for rank, code in enumerate(domain.clear_codes):
-        columns[code, rank * len(noise) : (rank + 1) * len(noise)] = noise * told
-    return columns, np.repeat(np.arange(count), len(noise)), np.tile(contained, (count, 1))
 
 
 def distributions(size: int, sensitive: Any, seed: int = 20260101) -> dict[str, Any]:

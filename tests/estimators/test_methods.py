@@ -14,7 +14,7 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import METHODS, estimate
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
-from laws import POOLS, SMALL, Case, aim, cases, distributions, sampled, small, spelled
+from laws import POOLS, SMALL, Case, aim, cases, distributions, expected, sampled, small, spelled
 from refusals import refused
 
 MANY = 1 << 60
@@ -22,15 +22,11 @@ TALLIES = ("linear", "threshold", "norm-sub", "projected")
 several = pytest.mark.parametrize("case", cases({name: SMALL[name] for name in ("3of7", "5of5")}, (1.0, 3.0)), ids=str)
 
 
-def expected(case: Case, p: Any, n: int = MANY) -> Tally:
-    return spelled(case).expected(case.mechanism, p, n)
-
-
 @small
 @pytest.mark.parametrize("method", TALLIES)
 def test_on_expected_counts_every_method_returns_the_truth(case: Case, method: str) -> None:
     for name, weights in distributions(case.domain.size, case.domain.sensitive).items():
-        found = estimate(case.mechanism, expected(case, weights), method=method)
+        found = estimate(case.mechanism, expected(case, weights, MANY), method=method)
         # The threshold and the spread remainder are of the order of the standard error, which is tiny here.
         slack = 1e-12 + (0 if method == "linear" else 10 * found.standard_errors.max())
         if case.builder in POOLS and method != "linear":
@@ -49,23 +45,11 @@ def test_on_expected_counts_every_method_returns_the_truth(case: Case, method: s
 # Thresholds
 
 
-def worths(case: Case) -> Any:
-    """Return ``(|Y|, |X|)`` the linear estimate from each single report, output by output."""
-    mechanism, channel = case.mechanism, spelled(case)
-    rows = []
-    for support, rank in zip(channel.counted(mechanism), channel.clear, strict=True):
-        clear = np.zeros(case.domain.clear_count, dtype=np.int64)
-        if rank >= 0:
-            clear[rank] = 1
-        rows.append(mechanism.decoder.estimate(Tally(mechanism.fingerprint, 1, support, clear)))
-    return np.array(rows)
-
-
 def cuts(case: Case, tally: Tally, significance: float) -> list[float]:
     """The thresholds, one value at a time: z times the deviation of its estimate if nobody has it."""
     domain, s = case.domain, case.mechanism.threshold / 2**64
     mass = min(max(1 - tally.clear_total / (tally.n * s), 0), 1) if domain.clear_count else 1.0
-    phi, matrix = worths(case), spelled(case).matrix
+    phi, matrix = spelled(case).worths, spelled(case).matrix
     pool_bias = case.mechanism.decoder.pool_bias_variance(tally, case.mechanism.decoder.estimate(tally))
     found = []
     for x in range(domain.size):

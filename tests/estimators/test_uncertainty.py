@@ -31,9 +31,7 @@ def simulated(case: Case, n: int, runs: int = RUNS) -> list[Tally]:
     """Tallies of collections whose values and reports are both drawn."""
     mechanism, channel = case.mechanism, spelled(case)
     counts = np.random.default_rng(20260101).multinomial(n, np.array(P[case.sizes]) @ channel.matrix, runs)
-    support = counts @ channel.counted(mechanism)
-    ranks = np.arange(case.domain.clear_count)
-    clear = counts @ (channel.clear[:, None] == ranks).astype(np.int64)
+    support, clear = (counts @ each for each in channel.counts)
     return [Tally(mechanism.fingerprint, n, each, told) for each, told in zip(support, clear, strict=True)]
 
 
@@ -45,7 +43,7 @@ def test_linear_variances_are_unbiased_over_every_pair_of_reports(case: Case) ->
     """Plain LDP, n = 2: the mean of the stated variances is the variance, exactly, thanks to n - 1."""
     mechanism, channel, p = case.mechanism, spelled(case), np.array(P["5of5"])
     outputs, distinct = {}, p @ channel.matrix
-    for block, share in zip(channel.counted(mechanism).tolist(), distinct, strict=True):
+    for block, share in zip(channel.counts[0].tolist(), distinct, strict=True):
         outputs[tuple(block)] = outputs.get(tuple(block), 0) + share
     mean, stated = np.zeros(5), np.zeros(5)
     for first, one in outputs.items():

@@ -12,7 +12,6 @@ from scipy.stats import binom
 
 from discreet.accuracy.optimum import optimal_design
 from discreet.core.domain import Domain
-from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.bits import IndependentBits
@@ -87,16 +86,6 @@ def test_what_is_no_count_is_refused(n: Any, m: float) -> None:
 # Exact l1
 
 
-def single_worths(case: Case) -> Any:
-    """Return ``(|Y|, |X|)`` the estimate from each single report."""
-    mechanism, channel = case.mechanism, spelled(case)
-    told, nothing = np.eye(case.domain.clear_count, dtype=np.int64), np.zeros(case.domain.clear_count, dtype=np.int64)
-    rows = zip(channel.counted(mechanism), channel.clear, strict=True)
-    return np.array(
-        [mechanism.decoder.estimate(Tally(mechanism.fingerprint, 1, a, nothing if c < 0 else told[c])) for a, c in rows]
-    )
-
-
 def l1_by_enumeration(worth: Any, outputs: Any, p: Any, n: int) -> float:
     """Sum over all n-tuples of the distinct worths of a report, value by value."""
     total = 0.0
@@ -122,7 +111,7 @@ SMALL = cases({"1of2": (2, [1]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (0.
 
 @pytest.mark.parametrize("case", [case for case in SMALL if two_worths(case)], ids=str)
 def test_exact_l1_equals_enumeration(case: Case) -> None:
-    worth, matrix = single_worths(case), spelled(case).matrix
+    worth, matrix = spelled(case).worths, spelled(case).matrix
     for name, weights in distributions(case.domain.size, case.domain.sensitive).items():
         p = weights / weights.sum()
         for n in (1, 4):
@@ -143,7 +132,7 @@ def test_three_worths_are_refused_unless_nothing_goes_in_clear(case: Case) -> No
     size, sensitive = case.domain.size, case.domain.sensitive
     refused(ParameterError, lambda: exact_l1(case.mechanism, 10, np.full(size, 1 / size)))
     p = sensitive / sensitive.sum()
-    expected = l1_by_enumeration(single_worths(case), p @ spelled(case).matrix, p, 4)
+    expected = l1_by_enumeration(spelled(case).worths, p @ spelled(case).matrix, p, 4)
     assert exact_l1(case.mechanism, 4, p) == pytest.approx(expected, rel=1e-9)
 
 
@@ -193,7 +182,7 @@ def test_normal_l1_of_three_worths_by_simulation(case: Case) -> None:
     p = np.random.default_rng(2).dirichlet(np.ones(case.domain.size))
     n, runs = 10**6, 4000
     counts = np.random.default_rng(5).multinomial(n, p @ spelled(case).matrix, size=runs)
-    losses = abs(counts @ single_worths(case) / n - p).sum(axis=1)
+    losses = abs(counts @ spelled(case).worths / n - p).sum(axis=1)
     assert abs(losses.mean() - normal_l1(case.mechanism, n, p)) < 5 * losses.std() / sqrt(runs)
 
 

@@ -16,6 +16,7 @@ from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.given import block_mechanism
 from discreet.testing.counted import (
     flaws_are_what_the_alphabet_lacks,
+    membership_is_what_blocks_contain,
     reports_survive_the_wire,
     tallies_agree_and_merge,
 )
@@ -29,6 +30,7 @@ from discreet.testing.enumerated import (
     blocks_are_written_as_the_columns_say,
     channel_equals_enumeration,
     epsilon_is_kept,
+    errors_equal_enumeration,
     estimate_is_unbiased,
     inclusions_equal_enumeration,
 )
@@ -43,11 +45,13 @@ CHECKS: tuple[Callable[[BlockMechanism], None], ...] = (
     channel_equals_enumeration,
     epsilon_is_kept,
     estimate_is_unbiased,
+    errors_equal_enumeration,
     blocks_follow_the_law,
     members_and_noise_keep_their_rows,
     words_tell_nothing,
     reports_follow_the_channel,
     tallies_agree_and_merge,
+    membership_is_what_blocks_contain,
     reports_survive_the_wire,
 )
 """What every block mechanism promises, a function each; it raises AssertionError with what must hold and what came."""

@@ -61,6 +61,8 @@ def tallies_agree_and_merge(mechanism: BlockMechanism) -> None:
     off = abs(estimate(mechanism, whole, method="linear").frequencies - worths.mean(axis=0))
     room = 1e-11 * (1 + abs(worths).mean(axis=0))
     hold(bool((off <= room).all()), f"a tally must decode to the mean of its reports, it is {off.max():.2g} off.")
+    off = abs(mechanism.decoder.worth(reports) - worths)
+    hold(bool((off <= room).all()), f"decoder.worth must be the estimate from one report, it is {off.max():.2g} off.")
     parts = [mechanism.tally(reports.part(start, stop)) for start, stop in pairwise(_CUTS)]
     zero = mechanism.empty_tally()
     hold(sum(parts) == whole, "tallies of parts must add up to the tally of the whole.")
@@ -74,6 +76,31 @@ def tallies_agree_and_merge(mechanism: BlockMechanism) -> None:
     except MismatchError:
         return
     hold(False, "reports of another plan must be refused with a MismatchError, they were counted.")
+
+
+def membership_is_what_blocks_contain(mechanism: BlockMechanism) -> None:
+    """The operator of blocks, which the likelihood reads, is the matrix of what they contain, as often as they came."""
+    law, random = mechanism.law, np.random.default_rng(3)
+    blocks = _reports(mechanism).blocks
+    contained, operator = law.contains(blocks).astype(np.float64), law.membership(blocks)
+    times = np.ones(operator.rows) if operator.multiplicity is None else operator.multiplicity
+    values = random.dirichlet(np.ones(law.size))
+    pairs = {
+        "a sum over blocks": (times @ np.log1p(3 * operator.dot(values)), np.log1p(3 * (contained @ values)).sum()),
+        "transpose_dot of how often they came": (operator.transpose_dot(times), contained.sum(axis=0)),
+    }
+    if operator.multiplicity is None:
+        weights = random.normal(size=operator.rows)
+        pairs |= {
+            "dot": (operator.dot(values), contained @ values),
+            "transpose_dot": (operator.transpose_dot(weights), weights @ contained),
+        }
+    for name, (found, wanted) in pairs.items():
+        same = np.allclose(found, wanted, rtol=1e-9, atol=1e-9)
+        hold(
+            same,
+            f"{name} of membership must be that of what blocks contain, it is {abs(found - wanted).max():.2g} off.",
+        )
 
 
 def reports_survive_the_wire(mechanism: BlockMechanism) -> None:

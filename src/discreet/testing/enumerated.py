@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import FloatArray
 from discreet.mechanisms import BlockMechanism
 from discreet.testing.broken import hold
 from discreet.testing.outputs import in_whole_numbers, keys, spell_out
 
 _DIGITS = 60
+_PEOPLE = 57
 
 
 def blocks_are_written_as_the_columns_say(mechanism: BlockMechanism) -> None:
@@ -67,8 +69,9 @@ def channel_equals_enumeration(mechanism: BlockMechanism) -> None:
         "the probabilities of a value's reports must add up to 1: a block law is missing blocks, or has too many.",
     )
     if not mechanism.clear_blocks:
-        away = abs(mechanism.channel().matrix - outputs.matrix).max()
-        hold(away < 1e-12, f"channel() must be what truth and noise make of the law, got one that is {away:.2g} off.")
+        off = abs(mechanism.channel().matrix - outputs.matrix)
+        same = bool((off <= 1e-12 * outputs.matrix).all())
+        hold(same, f"channel() must be what truth and noise make of the law, got one that is {off.max():.2g} off.")
 
 
 def epsilon_is_kept(mechanism: BlockMechanism) -> None:
@@ -119,3 +122,32 @@ def estimate_is_unbiased(mechanism: BlockMechanism) -> None:
     off = abs(outputs.matrix @ outputs.worths - outputs.aim)
     room = 1e-11 * (1 + outputs.matrix @ abs(outputs.worths))
     hold(bool((off <= room).all()), f"the linear estimate must be unbiased, got a bias of {off.max():.2g}.")
+
+
+def errors_equal_enumeration(mechanism: BlockMechanism) -> None:
+    """Stated errors are those of the enumerated reports, for several distributions; the worst case exceeds them all.
+
+    Not where something public was drawn for all reports: errors are then means over such draws.
+    """
+    outputs, n = spell_out(mechanism), _PEOPLE
+    worst = mechanism.decoder.worst_case_mse(n)
+    for p in [] if any(mechanism.law.conditional_variation) else _distributions(mechanism):
+        second = p @ outputs.matrix @ outputs.worths**2
+        variances = (second - p * p) / n
+        room = 1e-9 * second / n
+        stated = mechanism.decoder.variances(n, p)
+        off = float((abs(stated - variances) / (room + 1e-300)).max())
+        hold(off <= 1, f"standard errors must be those of enumeration, got variances {off:.2g} times the rounding off.")
+        mse = mechanism.decoder.mse(n, p)
+        away = abs(mse - float(variances.sum()))
+        hold(away <= float(room.sum()), f"the mean squared error must be {variances.sum()!r}, got {mse!r}.")
+        hold(mse <= worst * (1 + 1e-9), f"no mean squared error must exceed the worst case {worst!r}, got {mse!r}.")
+
+
+def _distributions(mechanism: BlockMechanism) -> list[FloatArray]:
+    """Return distributions: even, skewed, all on one value, all on the sensitive ones, all on the others."""
+    domain = mechanism.domain
+    random = np.random.default_rng(20260101)
+    weights = [np.ones(domain.size), *random.dirichlet(np.ones(domain.size) / 2, 5), *np.eye(domain.size)]
+    weights += [mask.astype(np.float64) for mask in (domain.sensitive, ~domain.sensitive) if mask.any()]
+    return [one / one.sum() for one in weights]

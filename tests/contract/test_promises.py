@@ -1,8 +1,9 @@
 """The contract that others test their mechanisms by: ours keep it, and each check finds its faults."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,132 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import uniform_below
+from discreet.core.reports import Column, smallest_unsigned
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, SubsetSelection
+from discreet.mechanisms.block_law import EvenLaw
+from discreet.mechanisms.counting import ValueCounts
+from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import Subsets
 from discreet.testing import CHECKS, check_mechanism, counted, drawn, enumerated, spell_out
-from laws import SMALL, Case, cases
+from laws import SMALL, Case, cases, small
 from refusals import refused
 
 DOMAIN = Domain(range(6), sensitive=[0, 2, 3, 5])
-SIZES = {name: SMALL[name] for name in ("1of7", "3of7", "5of5")}
+DRAWN = [check for check in CHECKS if check.__module__ == drawn.__name__]
+several_checks = pytest.mark.parametrize("check", [check for check in CHECKS if check not in DRAWN])
 
 
-@pytest.mark.parametrize("case", cases(SIZES, (1.0,)), ids=str)
-@pytest.mark.parametrize("check", CHECKS)
+@small
+@several_checks
 def test_our_mechanisms_keep_it(check: Callable[[BlockMechanism], None], case: Case) -> None:
     check(case.mechanism)
+
+
+@pytest.mark.parametrize("case", cases({name: SMALL[name] for name in ("1of7", "3of7", "5of5")}, (1.0,)), ids=str)
+@pytest.mark.parametrize("check", DRAWN)
+def test_our_mechanisms_draw_by_it(check: Callable[[BlockMechanism], None], case: Case) -> None:
+    check(case.mechanism)
+
+
+# A mechanism that lives elsewhere
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The matrix of blocks, spelled out."""
+
+    matrix: Any
+    multiplicity = None
+
+    @property
+    def rows(self) -> int:
+        return len(self.matrix)
+
+    @property
+    def size(self) -> int:
+        return self.matrix.shape[1]
+
+    def dot(self, values: Any) -> Any:
+        return self.matrix @ values
+
+    def transpose_dot(self, weights: Any) -> Any:
+        return weights @ self.matrix
+
+
+@dataclass(frozen=True, slots=True)
+class AllButOne(EvenLaw):
+    """Every sensitive value but one, which a report names: pi = (v - 1)/v, rho = (v - 2)/(v - 1)."""
+
+    size: int
+
+    @property
+    def inclusion(self) -> Fraction:
+        return Fraction(self.size - 1, self.size)
+
+    @property
+    def conditional_inclusion(self) -> Fraction:
+        return Fraction(self.size - 2, self.size - 1)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (Column("absent", smallest_unsigned(self.size), bound=self.size),)
+
+    @property
+    def alphabet_size(self) -> int:
+        return self.size
+
+    @property
+    def counts(self) -> ValueCounts:
+        return ValueCounts(self, self._add)
+
+    def _add(self, blocks: Any, counts: Any) -> None:
+        counts += len(blocks["absent"]) - np.bincount(blocks["absent"], minlength=self.size)
+
+    def describe(self) -> dict[str, Any]:
+        return {"law": "all but one", "size": self.size}
+
+    def draw(self, members: Any, random: Any, out: Any) -> None:
+        noise = uniform_below(self.size, len(members), random)
+        others = uniform_below(self.size - 1, len(members), random)
+        out["absent"][:] = np.where(members < 0, noise, others + (others >= members))
+
+    def contains(self, blocks: Any) -> Any:
+        return blocks["absent"][:, None] != np.arange(self.size)
+
+    def membership(self, blocks: Any) -> Rows:
+        return Rows(self.contains(blocks).astype(np.float64))
+
+    def alphabet(self) -> Any:
+        absent = np.arange(self.size, dtype=smallest_unsigned(self.size))
+        return {"absent": absent}, np.full(self.size, Fraction(1, self.size), dtype=object)
+
+    def flaws(self, blocks: Any) -> Any:
+        return np.zeros(len(blocks["absent"]), dtype=np.bool_)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Exclusion(BlockMechanism):
+    """Says which value it is not."""
+
+    name = "exclusion"
+
+    @cached_property
+    def law(self) -> AllButOne:
+        return AllButOne(self.domain.sensitive_count)
+
+
+@pytest.mark.parametrize("domain", [DOMAIN, Domain(range(4)), Domain(range(9), sensitive=[0, 8])], ids=repr)
+def test_a_mechanism_that_lives_elsewhere_is_checked(domain: Domain) -> None:
+    check_mechanism(Exclusion(domain, 0.7))
+    # The same by another name, so that what it must be is known.
+    mirrored = SubsetSelection(domain, 0.7, k=domain.sensitive_count - 1)
+    assert Exclusion(domain, 0.7).decoder.worst_case_mse(10) == pytest.approx(mirrored.decoder.worst_case_mse(10))
+
+
+# Faults
 
 
 class UniformFromTheFirst(Singletons):
@@ -116,6 +226,13 @@ class AnyOrder(Subsets):
         return np.zeros(len(blocks["members"]), dtype=np.bool_)
 
 
+class Unread(Singletons):
+    """The likelihood would read that every block contains every value."""
+
+    def membership(self, blocks: Any) -> Rows:
+        return Rows(np.ones((len(blocks["symbol"]), self.size)))
+
+
 class Hasty(RandomizedResponse):
     """Every fifth report is of another value."""
 
@@ -154,6 +271,27 @@ class AnotherChannel(RandomizedResponse):
         return RandomizedResponse(self.domain, self.epsilon * 1.000001).channel()
 
 
+class Optimist(BlockDecoder):
+    """States a hundredth less than its errors are."""
+
+    def variances(self, n: int, p: Any) -> Any:
+        return super().variances(n, p) * 0.99
+
+
+class Modest(BlockDecoder):
+    """Its worst case is not the worst."""
+
+    def worst_case_mse(self, n: int) -> float:
+        return super().worst_case_mse(n) * 0.9
+
+
+class TwiceWorth(BlockDecoder):
+    """Says of single reports that they are worth twice as much."""
+
+    def worth(self, reports: Any) -> Any:
+        return super().worth(reports) * 2
+
+
 class Understated(RandomizedResponse):
     """States a smaller epsilon than it realises."""
 
@@ -167,6 +305,14 @@ def with_law(law: Any, mechanism: BlockMechanism | None = None) -> BlockMechanis
     found = RandomizedResponse(DOMAIN, 1.0) if mechanism is None else mechanism
     vars(found)["law"] = law
     vars(found).pop("threshold")
+    return found
+
+
+def with_decoder(kind: type[BlockDecoder]) -> BlockMechanism:
+    """Return a mechanism with another decoder."""
+    found = RandomizedResponse(DOMAIN, 1.0)
+    given = (getattr(found.decoder, field.name) for field in fields(BlockDecoder))
+    vars(found)["decoder"] = kind(*given)
     return found
 
 
@@ -217,6 +363,14 @@ FAULTS = {
     "second half": of_kind(Forgetful, counted.tallies_agree_and_merge, "must decode to the mean"),
     "strangers": of_kind(Blind, counted.tallies_agree_and_merge, "reports of another plan must be refused"),
     "streams": of_kind(TwiceAdded, counted.tallies_agree_and_merge, "add_tally must add what tally counts"),
+    "errors": Fault(
+        lambda: with_decoder(Optimist), enumerated.errors_equal_enumeration, "standard errors must be those"
+    ),
+    "worst case": Fault(
+        lambda: with_decoder(Modest), enumerated.errors_equal_enumeration, "must exceed the worst case"
+    ),
+    "worth": Fault(lambda: with_decoder(TwiceWorth), counted.tallies_agree_and_merge, "decoder.worth must be"),
+    "membership": of_law(Unread, counted.membership_is_what_blocks_contain, "a sum over blocks of membership must be"),
     "channel": of_kind(AnotherChannel, enumerated.channel_equals_enumeration, "channel\\(\\) must be"),
     "guarantee": of_kind(Understated, enumerated.epsilon_is_kept, "the guarantee must not state less"),
     "threshold": Fault(one_step_more, enumerated.epsilon_is_kept, "value 0 at most e\\^1.0 times"),
