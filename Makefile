@@ -1,7 +1,7 @@
 # Sets everything up by itself; needs only make and Python 3.11 or newer, with venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench coverage faults lock clean
+.PHONY: help demo test lint bench coverage faults schema lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,6 +19,7 @@ help:
 	@echo "make bench     measure speed and memory beside other packages (writes docs/performance.md)"
 	@echo "make coverage  how often intervals of every method hold, and standard errors (writes docs/coverage.md)"
 	@echo "make faults    plant faults and see that the tests catch each one"
+	@echo "make schema    write the schema of plans anew (docs/plan.schema.json)"
 	@echo "make lock      resolve the locked requirements anew (needs uv)"
 	@echo "make clean     remove what these commands made"
 
@@ -41,7 +42,7 @@ $(VENV)/dev: $(VENV)/python requirements/dev.txt pyproject.toml
 	@touch $@ $(VENV)/run
 
 demo: $(VENV)/run
-	@echo "Obfuscating 1.7 million people by ten mechanisms; the first time kernels are compiled, which takes half a minute."
+	@echo "Obfuscating 1.7 million people by several mechanisms; the first time kernels are compiled, which takes half a minute."
 	$(BIN)/discreet simulate examples/census.toml
 
 test: $(VENV)/dev
@@ -70,6 +71,9 @@ coverage: $(VENV)/dev
 
 faults: $(VENV)/dev
 	$(BIN)/python tools/plant_faults.py
+
+schema: $(VENV)/dev
+	$(BIN)/python tools/write_schema.py
 
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet requirements/build.in -o requirements/build.txt

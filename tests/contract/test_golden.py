@@ -12,11 +12,12 @@ MECHANISMS = dict(mechanisms())
 _ROUNDING = {"rel": 1e-9, "abs": 1e-7}
 
 
-def test_the_file_is_of_these_mechanisms() -> None:
-    assert set(GOLDEN) == set(MECHANISMS)
+def test_no_mechanism_is_gone() -> None:
+    """A new one need not be in the file."""
+    assert set(GOLDEN) <= set(MECHANISMS)
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", GOLDEN)
 def test_a_mechanism_does_what_it_did(name: str) -> None:
     was, now = dict(GOLDEN[name]), facts(MECHANISMS[name])
     assert now.pop("estimates") == {
