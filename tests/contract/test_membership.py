@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 from laws import Case, by_kind, every, one_epsilon, sampled
 
@@ -63,3 +64,20 @@ def test_empty_batches(case: Case) -> None:
     assert set(case.mechanism.empty_tally().support.tolist()) <= {0}
     assert law.contains(blocks).shape == (0, law.size)
     assert law.flaws(blocks).shape == (0,)
+
+
+@pytest.mark.parametrize("at_once", [1 << 24, 25])
+@one_epsilon
+def test_members_are_listed_block_by_block(case: Case, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever lists the members of blocks lists those that they contain, however many at a time."""
+    for module in ("block_law", "hashing"):
+        monkeypatch.setattr(f"discreet.mechanisms.{module}._ENTRIES_AT_ONCE", at_once)
+    law, blocks = case.mechanism.law, sampled(case, 400).blocks
+    sizes, ranks = (np.concatenate(parts) for parts in zip(*law.members(blocks), strict=True))
+    contained = law.contains(blocks)
+    assert sizes.tolist() == contained.sum(axis=1).tolist()
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    assert (
+        sorted([row, rank] for row, rank in zip(rows.tolist(), ranks.tolist(), strict=True))
+        == np.argwhere(contained).tolist()
+    )

@@ -215,7 +215,7 @@ def test_tallies_have_no_blocks(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="cannot be mixed"):
         gather(MECHANISM, tmp_path)
     with pytest.raises(ParameterError, match="has no blocks"):
-        stored.StoredBlocks(Channel([[0.9, 0.1], [0.1, 0.9]]))
+        stored.BlockWriter(Channel([[0.9, 0.1], [0.1, 0.9]]))
 
 
 def test_threads_change_nothing(spread: Any, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.experiments.study import Study
 from discreet.io.plan import DomainDocument, Plan, json_schema, read_document
 from discreet.mechanisms import (
+    BLOCK_MECHANISMS,
     HadamardResponse,
     LocalHashing,
     RandomizedResponse,
@@ -346,7 +347,7 @@ def test_a_broken_file_of_labels_is_the_data_that_is_wrong(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("change", "known", "meant"),
     [
-        ({"mechanism": {"name": "unry"}}, "rr, unary, subset, hashing, hashing-pool, hadamard, design", "unary"),
+        ({"mechanism": {"name": "unry"}}, ", ".join(BLOCK_MECHANISMS), "unary"),
         ({"mechanism": {"name": "unary", "thta": 0.5}}, "theta, clear_bits", "theta"),
         ({"domain": {"label": ["a", "b"]}}, "labels, range, product, grid, file, sensitive", "labels"),
         ({"domain": {"grid": {"lat": [0, 1], "lon": [0, 1], "row": 1, "cols": 2}}}, "lat, lon, rows, cols", "rows"),

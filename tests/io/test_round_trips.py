@@ -261,7 +261,7 @@ def test_one_report_reads_as_documented(builder: str, block: dict[str, Any], con
     lines = [json.dumps({"plan": mechanism.fingerprint, **part}) for part in ({"clear": 12}, block, {"clear": 1})]
     reports = json_form.from_json(mechanism, lines)
     tally = mechanism.tally(reports)
-    assert np.flatnonzero(mechanism.law.support_of(tally.support)).tolist() == sorted(contained)
+    assert np.flatnonzero(mechanism.counts.support_of(tally.support)).tolist() == sorted(contained)
     assert tally.clear.tolist() == [0, 1, 1, 0]
     assert list(json_form.to_json(mechanism, reports)) == lines
 

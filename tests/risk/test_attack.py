@@ -277,12 +277,3 @@ def test_one_report_shows_counts_only() -> None:
     whole = by_half(draw(15))
     assert repr(one_report(whole)) == "OneReport(Scores(30 probes among 30 candidates, 870 impostor pairs, 0 kept))"
     assert match(visits(Split(whole.training, whole.target.first(1)))).success(2) == one_report(whole).success(1.0, 2)
-
-
-@pytest.mark.parametrize("name", ["unary", "hashing", "hadamard"])
-def test_blocks_are_listed_in_chunks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = by_half(draw(16))
-    mechanism = MECHANISMS[name](Domain(range(PLACES), sensitive=SOME))
-    once = match_reports(whole, mechanism, random=SeededRandom(7))
-    monkeypatch.setattr("discreet.risk.attack._ENTRIES_PER_CHUNK", 25)
-    assert match_reports(whole, mechanism, random=SeededRandom(7)).genuine.tolist() == once.genuine.tolist()

@@ -42,12 +42,12 @@ def _people(question: Question) -> str:
 
 
 def _field(question: Question, best: Prospect, prospects: Sequence[Prospect]) -> str:
-    """Return the number of mechanisms compared, and the distance of the chosen one from the least error."""
+    """Return which mechanisms are compared, and the distance of the chosen one from the least error."""
     worst = question.target == "worst-case"
     fitting = sorted((one for one in prospects if one.fits), key=lambda one: one.error(worst=worst))
     limit = question.largest_report
     small = "" if limit is None else f" whose reports take at most {_bytes(limit)}"
-    count = f"the least of the {len(fitting)} compared{small}"
+    count = f"the least of all compared{small}"
     lowest = least(fitting, worst=worst)
     if best.error(worst=worst) > lowest.error(worst=worst) * SAME:
         above = _more(best.error(worst=worst) / lowest.error(worst=worst))
