@@ -42,7 +42,7 @@ def _people(question: Question) -> str:
 
 
 def _field(question: Question, best: Prospect, prospects: Sequence[Prospect]) -> str:
-    """Return which mechanisms are compared, and the distance of the chosen one from the least error."""
+    """Return the field of mechanisms compared, and the distance of the chosen one from the least error."""
     worst = question.target == "worst-case"
     fitting = sorted((one for one in prospects if one.fits), key=lambda one: one.error(worst=worst))
     limit = question.largest_report
