@@ -8,6 +8,7 @@ from discreet.mechanisms.hashing import LocalHashing
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.law_mechanism import LawMechanism
 from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.paley import PaleyResponse
 from discreet.mechanisms.per_value import PerValueEncoding, PerValueResponse
 from discreet.mechanisms.pooled_hashing import PooledHashing
 from discreet.mechanisms.singletons import RandomizedResponse
@@ -22,6 +23,7 @@ BLOCK_MECHANISMS: dict[str, type[BlockMechanism]] = {
         LocalHashing,
         PooledHashing,
         HadamardResponse,
+        PaleyResponse,
         BlockDesign,
         PerValueResponse,
         PerValueEncoding,
@@ -38,6 +40,7 @@ __all__ = [
     "LawMechanism",
     "LocalHashing",
     "Mechanism",
+    "PaleyResponse",
     "PerValueEncoding",
     "PerValueResponse",
     "PooledHashing",
