@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,12 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import uniform_below
-from discreet.core.reports import Column, smallest_unsigned
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, SubsetSelection
-from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.counting import ValueCounts
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.singletons import Singletons
-from discreet.mechanisms.subsets import Subsets
+from discreet.mechanisms.subsets import MemberLists, Subsets
 from discreet.testing import CHECKS, check_mechanism, counted, drawn, enumerated, spell_out
 from laws import SMALL, Case, cases, small
 from refusals import refused
@@ -39,101 +35,6 @@ def test_our_mechanisms_keep_it(check: Callable[[BlockMechanism], None], case: C
 @pytest.mark.parametrize("check", DRAWN)
 def test_our_mechanisms_draw_by_it(check: Callable[[BlockMechanism], None], case: Case) -> None:
     check(case.mechanism)
-
-
-# A mechanism that lives elsewhere
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rows:
-    """The matrix of blocks, spelled out."""
-
-    matrix: Any
-    multiplicity = None
-
-    @property
-    def rows(self) -> int:
-        return len(self.matrix)
-
-    @property
-    def size(self) -> int:
-        return self.matrix.shape[1]
-
-    def dot(self, values: Any) -> Any:
-        return self.matrix @ values
-
-    def transpose_dot(self, weights: Any) -> Any:
-        return weights @ self.matrix
-
-
-@dataclass(frozen=True, slots=True)
-class AllButOne(EvenLaw):
-    """Every sensitive value but one, which a report names: pi = (v - 1)/v, rho = (v - 2)/(v - 1)."""
-
-    size: int
-
-    @property
-    def inclusion(self) -> Fraction:
-        return Fraction(self.size - 1, self.size)
-
-    @property
-    def conditional_inclusion(self) -> Fraction:
-        return Fraction(self.size - 2, self.size - 1)
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return (Column("absent", smallest_unsigned(self.size), bound=self.size),)
-
-    @property
-    def alphabet_size(self) -> int:
-        return self.size
-
-    @property
-    def counts(self) -> ValueCounts:
-        return ValueCounts(self, self._add)
-
-    def _add(self, blocks: Any, counts: Any) -> None:
-        counts += len(blocks["absent"]) - np.bincount(blocks["absent"], minlength=self.size)
-
-    def describe(self) -> dict[str, Any]:
-        return {"law": "all but one", "size": self.size}
-
-    def draw(self, members: Any, random: Any, out: Any) -> None:
-        noise = uniform_below(self.size, len(members), random)
-        others = uniform_below(self.size - 1, len(members), random)
-        out["absent"][:] = np.where(members < 0, noise, others + (others >= members))
-
-    def contains(self, blocks: Any) -> Any:
-        return blocks["absent"][:, None] != np.arange(self.size)
-
-    def membership(self, blocks: Any) -> Rows:
-        return Rows(self.contains(blocks).astype(np.float64))
-
-    def alphabet(self) -> Any:
-        absent = np.arange(self.size, dtype=smallest_unsigned(self.size))
-        return {"absent": absent}, np.full(self.size, Fraction(1, self.size), dtype=object)
-
-    def flaws(self, blocks: Any) -> Any:
-        return np.zeros(len(blocks["absent"]), dtype=np.bool_)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Exclusion(BlockMechanism):
-    """Says which value it is not."""
-
-    name = "exclusion"
-
-    @cached_property
-    def law(self) -> AllButOne:
-        return AllButOne(self.domain.sensitive_count)
-
-
-@pytest.mark.parametrize("domain", [DOMAIN, Domain(range(4)), Domain(range(9), sensitive=[0, 8])], ids=repr)
-def test_a_mechanism_that_lives_elsewhere_is_checked(domain: Domain) -> None:
-    check_mechanism(Exclusion(domain, 0.7))
-    # The same by another name, so that what it must be is known.
-    mirrored = SubsetSelection(domain, 0.7, k=domain.sensitive_count - 1)
-    assert Exclusion(domain, 0.7).decoder.worst_case_mse(10) == pytest.approx(mirrored.decoder.worst_case_mse(10))
 
 
 # Faults
@@ -229,8 +130,8 @@ class AnyOrder(Subsets):
 class Unread(Singletons):
     """The likelihood would read that every block contains every value."""
 
-    def membership(self, blocks: Any) -> Rows:
-        return Rows(np.ones((len(blocks["symbol"]), self.size)))
+    def membership(self, blocks: Any) -> Any:
+        return MemberLists(np.tile(np.arange(self.size, dtype=np.uint8), (len(blocks["symbol"]), 1)), self.size)
 
 
 class Hasty(RandomizedResponse):

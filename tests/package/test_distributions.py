@@ -102,7 +102,7 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     ours = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src" / "discreet").rglob("*.py")}
     assert ours <= names
     assert "discreet/py.typed" in names
-    examples = {f"discreet/examples/{file.name}" for file in (ROOT / "examples").iterdir()}
+    examples = {f"discreet/examples/{file.name}" for file in (ROOT / "examples").iterdir() if file.is_file()}
     assert {name for name in names if name.startswith("discreet/") and not name.endswith(".py")} == examples | {
         "discreet/py.typed",
         "discreet/engines/spark/log4j2.properties",

@@ -19,7 +19,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import MISSING, dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_type_hints
 
@@ -174,7 +174,7 @@ def _mechanism_spec(name: str, cls: type[BlockMechanism]) -> type[msgspec.Struct
     return made
 
 
-_SPECS = {name: _mechanism_spec(name, cls) for name, cls in BLOCK_MECHANISMS.items()}
+_SPECS = {name: _mechanism_spec(name, cls) for name, cls in BLOCK_MECHANISMS.built_in.items()}
 MechanismSpec: Any = Union[tuple(_SPECS.values())]  # noqa: UP007
 
 
@@ -207,6 +207,17 @@ class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tags: list[str] | None = None
     others: bool = True
     cells: CellsSpec | None = None
+
+
+@cache
+def _with_joined() -> Any:
+    """Return the document type that knows the mechanisms of other packages too."""
+    joined = (_mechanism_spec(name, cls) for name, cls in BLOCK_MECHANISMS.joined.items())
+    every: Any = Union[(*_SPECS.values(), *joined)]
+    fields: list[Any] = [("mechanism", every)]
+    return msgspec.defstruct(
+        PlanDocument.__name__, fields, bases=(PlanDocument,), frozen=True, forbid_unknown_fields=True, kw_only=True
+    )
 
 
 class DomainDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -247,6 +258,8 @@ def read_document(path: str | Path, kind: type[Document]) -> Document:
         raise ParameterError(f"{source} cannot be read ({type(error).__name__}).") from None
     except msgspec.ValidationError as error:
         message = str(error)
+        if kind is PlanDocument and message.endswith("`$.mechanism.name`") and BLOCK_MECHANISMS.joined:
+            return read_document(path, _with_joined())  # type: ignore[no-any-return]
         known: Sequence[str] = tuple(BLOCK_MECHANISMS) if message.endswith("`$.mechanism.name`") else ()
         if "unknown field" in message:
             with suppress(RecursionError):

@@ -11,12 +11,12 @@ from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.paley import PaleyResponse
 from discreet.mechanisms.per_value import PerValueEncoding, PerValueResponse
 from discreet.mechanisms.pooled_hashing import PooledHashing
+from discreet.mechanisms.registry import Registry
 from discreet.mechanisms.singletons import RandomizedResponse
 from discreet.mechanisms.subsets import SubsetSelection
 
-BLOCK_MECHANISMS: dict[str, type[BlockMechanism]] = {
-    mechanism.name: mechanism
-    for mechanism in (
+BLOCK_MECHANISMS = Registry(
+    (
         RandomizedResponse,
         UnaryEncoding,
         SubsetSelection,
@@ -28,8 +28,8 @@ BLOCK_MECHANISMS: dict[str, type[BlockMechanism]] = {
         PerValueResponse,
         PerValueEncoding,
     )
-}
-"""Every block mechanism by its plan name; a new one joins here and nowhere else."""
+)
+"""Every block mechanism by its plan name; a new one of this package joins here and nowhere else."""
 
 __all__ = [
     "BLOCK_MECHANISMS",

@@ -1,0 +1,106 @@
+"""A block law outside discreet: every sensitive value but one, which the report names.
+
+It is subset selection with k = v - 1, with one index per report instead of k. A law says its probabilities as exact
+fractions, how a block is written down, drawn, counted and read; everything else follows: the guarantee, the linear
+estimate with its errors, maximum likelihood, plans, files, risk.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.core.checks import checked_whole
+from discreet.core.random import RandomSource, uniform_below
+from discreet.core.reports import Blocks, Column, smallest_unsigned
+from discreet.mechanisms.block_law import EvenLaw
+from discreet.mechanisms.counting import ValueCounts
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.mechanisms.subsets import MemberLists
+
+
+@dataclass(frozen=True, slots=True)
+class AllButOne(EvenLaw):
+    """Every sensitive value but a uniform one: pi = (v - 1)/v, rho = (v - 2)/(v - 1).
+
+    Attributes:
+        size: v, the number of sensitive values; at least 2.
+    """
+
+    size: int
+
+    def __post_init__(self) -> None:
+        """Refuse a law over fewer than two values."""
+        checked_whole("size", self.size, 2)
+
+    @property
+    def inclusion(self) -> Fraction:
+        """Return pi."""
+        return Fraction(self.size - 1, self.size)
+
+    @property
+    def conditional_inclusion(self) -> Fraction:
+        """Return rho."""
+        return Fraction(self.size - 2, self.size - 1)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return one column: the value that the block lacks."""
+        return (Column("absent", smallest_unsigned(self.size), bound=self.size),)
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return v."""
+        return self.size
+
+    def describe(self) -> dict[str, Any]:
+        """Return what determines the law: it becomes a part of the plan's fingerprint."""
+        return {"law": "all but one", "size": self.size}
+
+    def draw(self, members: Any, random: RandomSource, out: Blocks) -> None:
+        """Draw blocks: noise lacks any value, the truth any value but the member. As many words for both."""
+        noise = uniform_below(self.size, len(members), random).astype(np.int64)
+        others = uniform_below(self.size - 1, len(members), random).astype(np.int64)
+        others += others >= members
+        # One of the two without a branch, whose time would tell which.
+        out["absent"][:] = ((others ^ noise) & ~(members >> 63)) ^ noise
+
+    @property
+    def counts(self) -> ValueCounts:
+        """Return how many blocks contain each value."""
+        return ValueCounts(self, self._add)
+
+    def _add(self, blocks: Blocks, counts: Any) -> None:
+        counts += len(blocks["absent"]) - np.bincount(blocks["absent"], minlength=self.size)
+
+    def contains(self, blocks: Blocks) -> Any:
+        """Return ``(m, v)`` booleans."""
+        return blocks["absent"][:, None] != np.arange(self.size)
+
+    def membership(self, blocks: Blocks) -> MemberLists:
+        """Return the members of each block as lists, which a likelihood multiplies with."""
+        listed = np.arange(self.size - 1)[None, :] + (np.arange(self.size - 1) >= blocks["absent"][:, None])
+        return MemberLists(listed.astype(smallest_unsigned(self.size)), self.size)
+
+    def alphabet(self) -> tuple[Blocks, Any]:
+        """Return the v blocks, uniform."""
+        absent = np.arange(self.size, dtype=smallest_unsigned(self.size))
+        return {"absent": absent}, np.full(self.size, Fraction(1, self.size), dtype=object)
+
+    def flaws(self, blocks: Blocks) -> Any:
+        """Return no flaws: every value may be absent."""
+        return np.zeros(len(blocks["absent"]), dtype=np.bool_)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Exclusion(BlockMechanism):
+    """Says which value it is not; for at least two sensitive values."""
+
+    name = "exclusion"
+
+    @cached_property
+    def law(self) -> AllButOne:
+        """The block law."""
+        return AllButOne(sensitive_size(self.domain))

@@ -1,0 +1,106 @@
+"""A block law outside the tree: it joins by an entry point, and passes the contract suite."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.errors import ParameterError
+from discreet.io.plan import Plan
+from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse
+from discreet.mechanisms.registry import GROUP, Registry
+from refusals import refused
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "examples" / "own_law"
+PLAN = '{"epsilon": 1.0, "domain": {"labels": ["a", "b", "c", "d"]}, "mechanism": {"name": "%s"}}'
+
+
+def run(*command: object, folder: Path, places: list[Path]) -> str:
+    path = os.pathsep.join(map(str, [*places, ROOT / "src"]))
+    done = subprocess.run(
+        [sys.executable, *map(str, command)],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_example_package_joins_and_keeps_every_promise(tmp_path: Path) -> None:
+    install = ("-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--target")
+    package = shutil.copytree(PACKAGE, tmp_path / "own_law", ignore=shutil.ignore_patterns("__pycache__"))
+    run(*install, tmp_path / "site", package, folder=tmp_path, places=[])
+    site = [tmp_path / "site"]
+    tests = run("-m", "pytest", package, folder=package, places=site)
+    assert re.search(r"\d+ passed", tests)
+    (tmp_path / "plan.json").write_text(PLAN % "exclusion")
+    (tmp_path / "values.csv").write_text("value\n" + "\n".join("abcd" * 50) + "\n")
+    command = ("-m", "discreet")
+    run(*command, "obfuscate", "plan.json", "values.csv", "-o", "reports.parquet", folder=tmp_path, places=site)
+    told = run(*command, "estimate", "plan.json", "reports.parquet", "--json", folder=tmp_path, places=site)
+    assert '"n": 200' in told
+    assert "exclusion" in run(
+        *command, "plan", "plan.json", "--epsilon", "1", "--users", "99", folder=tmp_path, places=site
+    )
+
+
+def entry(name: str, made: Any) -> Any:
+    return SimpleNamespace(name=name, value=f"elsewhere:{name}", load=lambda: made)
+
+
+class Elsewhere(RandomizedResponse):
+    name = "elsewhere"
+
+
+def points(monkeypatch: pytest.MonkeyPatch, *given: Any) -> None:
+    monkeypatch.setattr(metadata, "entry_points", lambda group: given if group == GROUP else ())
+
+
+def test_those_of_this_package_need_no_looking_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def entry_points(group: str) -> Any:
+        raise AssertionError(group)
+
+    monkeypatch.setattr(metadata, "entry_points", entry_points)
+    assert Registry([RandomizedResponse])["rr"] is RandomizedResponse
+
+
+def test_one_from_elsewhere_stands_after_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    points(monkeypatch, entry("elsewhere", Elsewhere))
+    joined = Registry([RandomizedResponse])
+    assert list(joined) == ["rr", "elsewhere"]
+    assert joined["elsewhere"](Domain(range(3)), 1.0).epsilon == 1.0
+    assert "nowhere" not in joined
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("other", Elsewhere),
+        ("elsewhere", 5),
+        ("elsewhere", Elsewhere(Domain(range(3)), 1.0)),
+        ("rr", RandomizedResponse),
+    ],
+)
+def test_what_is_no_mechanism_of_its_name_is_refused(name: str, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    points(monkeypatch, entry(name, made))
+    assert repr(name) in refused(ParameterError, lambda: list(Registry([RandomizedResponse])))
+
+
+def test_an_unknown_name_is_refused_where_nothing_joined(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text(PLAN % "exclusion")
+    if "exclusion" not in BLOCK_MECHANISMS:
+        assert "known are rr" in refused(ParameterError, lambda: Plan.load(tmp_path / "plan.json"))
