@@ -140,9 +140,9 @@ FAULTS = [
     ),
     Fault(
         "truth is told 10% too often by the sampler alone",
-        "mechanisms/law.py",
-        "truth = toss(len(codes), self.threshold, random)",
-        "truth = toss(len(codes), min(self.threshold * 11 // 10, WORD_RANGE), random)",
+        "mechanisms/obfuscation.py",
+        "truth = toss(len(codes), mechanism.threshold, random)",
+        "truth = toss(len(codes), min(mechanism.threshold * 11 // 10, 1 << 64), random)",
         STATISTICAL,
     ),
     Fault(
@@ -217,14 +217,14 @@ FAULTS = [
     ),
     Fault(
         "a value goes in clear with the probability of noise",
-        "mechanisms/law.py",
+        "mechanisms/obfuscation.py",
         "told = truth & (slot < 0)",
         "told = ~truth & (slot < 0)",
         STATISTICAL,
     ),
     Fault(
         "sensitive values go in clear",
-        "mechanisms/law.py",
+        "mechanisms/obfuscation.py",
         "told = truth & (slot < 0)",
         "told = truth & (slot <= 0)",
         CONTRACT,

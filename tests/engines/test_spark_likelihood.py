@@ -40,7 +40,7 @@ def test_sums_over_rows_are_those_of_one_machine(spark: Any, tmp_path: Path, bui
     data, left_out = engine.gather_files(spark, mechanism, spread(tmp_path / "reports", mechanism, reports))
     assert isinstance(data, StoredBlocks)
     assert (data.tally.n, left_out) == (3001, {})
-    here, there = (_likelihood(LinearStart.of(mechanism, some), mechanism, "mle") for some in (reports, data))
+    here, there = (_likelihood(LinearStart.of(mechanism, some), "mle") for some in (reports, data))
     assert here.reports == there.reports
     ours, theirs = here.rows_of(here), there.rows_of(there)
     rng = np.random.default_rng(3)
@@ -132,11 +132,10 @@ def test_where_a_tally_says_all_nobody_is_asked_again(spark: Any) -> None:
     mechanism = HadamardResponse(Domain(range(60)), 1.5)
     reports = mechanism.obfuscate_codes(np.arange(600) % 60, random=SeededRandom(2))
     data, _ = engine.gather(_frame(spark, mechanism, reports), mechanism)
-    evidence = LinearStart.of(mechanism, data)
-    assert evidence.blocks is None
-    assert evidence.rows_of is LocalRows
+    start = LinearStart.of(mechanism, data)
+    assert start.evidence.rows_of is None
     # Blocks that came more than once are counted as often, wherever they are summed.
-    likelihood, point = _likelihood(evidence, mechanism, "mle"), np.random.default_rng(1).dirichlet(np.ones(60))
+    likelihood, point = _likelihood(start, "mle"), np.random.default_rng(1).dirichlet(np.ones(60))
     close(LocalRows(likelihood).evaluate(point), data.rows_of(likelihood).evaluate(point))
 
 

@@ -21,14 +21,13 @@ import numpy as np
 
 from discreet.accuracy.decoder import PerValue
 from discreet.accuracy.linear_decoder import LinearDecoder
-from discreet.arrays import AnyArray, BoolArray, IntArray
-from discreet.core.checks import checked_epsilon, checked_whole
-from discreet.core.columns import integers
+from discreet.arrays import BoolArray, IntArray
+from discreet.core.checks import checked_epsilon
 from discreet.core.domain import Domain, checked_domain
 from discreet.core.exact import likelihood_ratio, logarithm
 from discreet.core.guarantee import GroupPromise, Guarantee
-from discreet.core.random import WORD_RANGE, RandomSource, checked_source, toss
-from discreet.core.reports import CLEAR, Blocks, Column, Reports, check_same_plan, is_plain, smallest_unsigned
+from discreet.core.random import WORD_RANGE, RandomSource, checked_source
+from discreet.core.reports import CLEAR, Blocks, Column, Reports, check_same_plan, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, by_group, group_counts
@@ -38,11 +37,9 @@ from discreet.mechanisms.counting import Counting
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.evidence import Data, Evidence, evidence_of_blocks
 from discreet.mechanisms.numbers import numbers_of, threshold_of
+from discreet.mechanisms.obfuscation import obfuscated, obfuscated_batches
 from discreet.mechanisms.spelled import spelled
 
-_CHUNK = 1 << 14
-_BATCH_BYTES = 1 << 26
-_MOST_PER_BATCH = 1 << 20
 _FORMAT = 2
 
 
@@ -236,34 +233,7 @@ class BlockMechanism(_Usual):
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
         """Obfuscate values that are given by their codes, ``(n,)`` integers in 0..|X| - 1."""
-        codes, random = self.domain.check_codes(codes), checked_source(random)
-        blocks = {c.name: np.empty(c.shape(len(codes)), dtype=c.dtype) for c in self.block_columns}
-        in_clear = np.zeros(len(codes), dtype=np.bool_) if self.domain.clear_count else None
-        clear, filled = [np.empty(0, dtype=np.int64)], 0
-        for start in range(0, len(codes), _CHUNK):
-            chunk = codes[start : start + _CHUNK]
-            members, told = self._truth_or_noise(chunk, random)
-            if told is not None and in_clear is not None:
-                in_clear[start : start + len(chunk)] = told
-                clear.append(chunk[told])
-                members = members if self.clear_blocks else members[~told]
-            out = {name: column[filled : filled + len(members)] for name, column in blocks.items()}
-            self.law.draw(members, random, out)
-            filled += len(members)
-        # What is cut off would keep memory that nobody filled.
-        blocks = blocks if filled == len(codes) else {name: column[:filled].copy() for name, column in blocks.items()}
-        stored = np.concatenate(clear).astype(smallest_unsigned(self.domain.size))
-        return Reports(self.fingerprint, len(codes), in_clear, stored, blocks, not random.secure)
-
-    def _truth_or_noise(self, codes: AnyArray, random: RandomSource) -> tuple[IntArray, BoolArray | None]:
-        """Toss the coin: ``(n,)`` members that blocks must contain (-1: none), and who speaks in clear."""
-        truth = toss(len(codes), self.threshold, random)
-        slots = self.domain.slots
-        if slots is None:
-            return _or_noise(codes, truth), None
-        slot = slots[codes]
-        told = truth & (slot < 0)
-        return _or_noise(slot, truth & ~told), told
+        return obfuscated(self, self.domain.check_codes(codes), checked_source(random))
 
     def obfuscate_batches(
         self, codes: Any, *, size: int | None = None, random: RandomSource | None = None
@@ -279,12 +249,7 @@ class BlockMechanism(_Usual):
             ParameterError: if a size is given that is no whole number of at least 1.
             DataError: if codes are no column of integers; if one of them is not in the domain, with its batch.
         """
-        if size is None:
-            size = min(max(_BATCH_BYTES // sum(column.bytes for column in self.columns), 1), _MOST_PER_BATCH)
-        # Checked here and now, not when the first batch is asked for.
-        step, source = checked_whole("size", size), checked_source(random)
-        column = codes if is_plain(codes) else integers(codes, "codes")
-        return (self.obfuscate_codes(column[at : at + step], random=source) for at in range(0, len(column), step))
+        return obfuscated_batches(self, codes, size, checked_source(random))
 
     # The collector
 
@@ -359,12 +324,6 @@ class BlockMechanism(_Usual):
 def _short(option: object) -> str:
     """Return an option as it is, or how many values it has where that is long."""
     return f"<{len(option)} groups>" if isinstance(option, tuple) else repr(option)
-
-
-def _or_noise(members: AnyArray, told: BoolArray) -> IntArray:
-    """Return the members that are told, -1 for the others; without a branch, whose time would tell the coin."""
-    masked: IntArray = np.bitwise_or(members, told.view(np.int8) - np.int8(1), dtype=np.int64)
-    return masked
 
 
 def sensitive_size(domain: Domain) -> int:

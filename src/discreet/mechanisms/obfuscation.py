@@ -1,0 +1,71 @@
+"""What devices do, for many of them at once: one coin and one block each, in the order of the values."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.core.checks import checked_whole
+from discreet.core.columns import integers
+from discreet.core.random import RandomSource, toss
+from discreet.core.reports import Reports, is_plain, smallest_unsigned
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.law import BlockMechanism
+
+_CHUNK = 1 << 14
+_BATCH_BYTES = 1 << 26
+_MOST_PER_BATCH = 1 << 20
+
+
+def obfuscated(mechanism: "BlockMechanism", codes: IntArray, random: RandomSource) -> Reports:
+    """Return the reports of values, given by their codes."""
+    blocks = {c.name: np.empty(c.shape(len(codes)), dtype=c.dtype) for c in mechanism.block_columns}
+    in_clear = np.zeros(len(codes), dtype=np.bool_) if mechanism.domain.clear_count else None
+    clear, filled = [np.empty(0, dtype=np.int64)], 0
+    for start in range(0, len(codes), _CHUNK):
+        chunk = codes[start : start + _CHUNK]
+        members, told = _truth_or_noise(mechanism, chunk, random)
+        if told is not None and in_clear is not None:
+            in_clear[start : start + len(chunk)] = told
+            clear.append(chunk[told])
+            members = members if mechanism.clear_blocks else members[~told]
+        out = {name: column[filled : filled + len(members)] for name, column in blocks.items()}
+        mechanism.law.draw(members, random, out)
+        filled += len(members)
+    # What is cut off would keep memory that nobody filled.
+    blocks = blocks if filled == len(codes) else {name: column[:filled].copy() for name, column in blocks.items()}
+    stored = np.concatenate(clear).astype(smallest_unsigned(mechanism.domain.size))
+    return Reports(mechanism.fingerprint, len(codes), in_clear, stored, blocks, not random.secure)
+
+
+def _truth_or_noise(
+    mechanism: "BlockMechanism", codes: AnyArray, random: RandomSource
+) -> tuple[IntArray, BoolArray | None]:
+    """Toss the coin: ``(n,)`` members that blocks must contain (-1: none), and who speaks in clear."""
+    truth = toss(len(codes), mechanism.threshold, random)
+    slots = mechanism.domain.slots
+    if slots is None:
+        return _or_noise(codes, truth), None
+    slot = slots[codes]
+    told = truth & (slot < 0)
+    return _or_noise(slot, truth & ~told), told
+
+
+def obfuscated_batches(
+    mechanism: "BlockMechanism", codes: Any, size: int | None, random: RandomSource
+) -> Iterator[Reports]:
+    """Return the reports of values batch by batch, of so many each, or of as many as are about 64 MB."""
+    if size is None:
+        size = min(max(_BATCH_BYTES // sum(column.bytes for column in mechanism.columns), 1), _MOST_PER_BATCH)
+    # Checked here and now, not when the first batch is asked for.
+    step, source = checked_whole("size", size), random
+    column = codes if is_plain(codes) else integers(codes, "codes")
+    return (mechanism.obfuscate_codes(column[at : at + step], random=source) for at in range(0, len(column), step))
+
+
+def _or_noise(members: AnyArray, told: BoolArray) -> IntArray:
+    """Return the members that are told, -1 for the others; without a branch, whose time would tell the coin."""
+    masked: IntArray = np.bitwise_or(members, told.view(np.int8) - np.int8(1), dtype=np.int64)
+    return masked
