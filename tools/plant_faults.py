@@ -34,6 +34,34 @@ class Fault:
 
 FAULTS = [
     Fault(
+        "a decoder takes the tally of anybody",
+        "mechanisms/law.py",
+        "self.numbers, partial(refuse_unfit_tally, self))",
+        "self.numbers, lambda tally: tally)  # type: ignore[arg-type,return-value]",
+        CONTRACT,
+    ),
+    Fault(
+        "a translate need not contain its member",
+        "mechanisms/paley.py",
+        "uniform_below(self.prime - 1, len(members), random).astype(np.int64) + 1",
+        "uniform_below(self.prime - 1, len(members), random).astype(np.int64)",
+        CONTRACT,
+    ),
+    Fault(
+        "the rows of an explicit channel have a floor",
+        "mechanisms/evidence.py",
+        "return Evidence(tally, inf, everything,",
+        "return Evidence(tally, 1.0, everything,",
+        ("tests/estimators/test_likelihood_methods.py",),
+    ),
+    Fault(
+        "another package's mechanism takes the place of one of ours",
+        "mechanisms/registry.py",
+        "if point.name in self.built_in or point.name in found:",
+        "if point.name in found:",
+        ("tests/package/test_own_law.py",),
+    ),
+    Fault(
         "a caller's word overrules a row of another plan",
         "io/rewritten.py",
         "    if ours < len(plans):\n",

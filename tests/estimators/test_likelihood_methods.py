@@ -16,6 +16,7 @@ from discreet.estimators import estimate
 from discreet.estimators.likelihood_methods import EM_CHANGE
 from discreet.mechanisms import (
     BlockMechanism,
+    Channel,
     HadamardResponse,
     LocalHashing,
     PooledHashing,
@@ -261,3 +262,55 @@ def test_inside_the_clear_values_the_estimate_follows_the_counts(case: Case) -> 
     clear = case.mechanism.tally(reports).clear
     found = estimate(case.mechanism, reports, method="mle").frequencies[~case.domain.sensitive]
     np.testing.assert_allclose(found / found.sum(), clear / clear.sum(), atol=1e-12)
+
+
+# An explicit channel: the same likelihood, with a = 0
+
+
+def missing_of(channel: Channel, share: Any, p: Any) -> float:
+    """Return how much log-likelihood may be missing per report, from the definition."""
+    q = p @ channel.matrix
+    seen = share > 0
+    return float((channel.matrix[:, seen] @ (share[seen] / q[seen])).max() - 1)
+
+
+@pytest.mark.parametrize("size", [2, 5, 30])
+@pytest.mark.parametrize("concentration", [0.05, 1.0])
+def test_the_maximum_of_a_channel_is_certified(size: int, concentration: float) -> None:
+    some = np.random.default_rng([size, int(100 * concentration)])
+    channel = Channel(some.dirichlet(np.full(size + 4, concentration), size))
+    for n in (3, 400, 100_000):
+        reports = channel.obfuscate_codes(some.choice(size, n, p=some.dirichlet(np.ones(size))), random=SeededRandom(n))
+        tally = channel.tally(reports)
+        for tolerance in (1e-4, 1e-8):
+            found = estimate(channel, tally, method="mle", tolerance=tolerance)
+            assert found.frequencies.min() >= 0
+            assert found.frequencies.sum() == pytest.approx(1, abs=1e-12)
+            assert found.gap is not None
+            assert found.gap <= tolerance
+            # In few passes, where plain EM takes thousands.
+            assert found.passes is not None
+            assert found.passes < 400
+            missing = missing_of(channel, tally.support / n, found.frequencies)
+            assert missing == pytest.approx(found.gap, abs=1e-9)
+
+
+def test_the_maximum_of_a_channel_is_where_long_em_ends() -> None:
+    some = np.random.default_rng(3)
+    channel = Channel(some.dirichlet(np.ones(9), 6))
+    tally = channel.tally(channel.obfuscate_codes(some.integers(0, 6, 5000), random=SeededRandom(4)))
+    p, share = np.full(6, 1 / 6), tally.support / 5000
+    for _ in range(20_000):
+        p = p * (channel.matrix @ (share / (p @ channel.matrix)))
+    found = estimate(channel, tally, method="mle", tolerance=1e-10)
+    np.testing.assert_allclose(found.frequencies, p, atol=1e-4)
+
+
+def test_what_no_kept_value_could_cause_is_estimated_all_the_same() -> None:
+    """EM starts from thresholded estimates, under which an output that was seen may be impossible."""
+    channel = Channel([[0.98, 0.02, 0.0], [0.01, 0.99, 0.0], [0.2, 0.2, 0.6]])
+    tally = Tally(channel.fingerprint, 1001, np.array([980, 20, 1]), np.zeros(0, dtype=np.int64))
+    for method in ("em", "mle"):
+        found = estimate(channel, tally, method=method)
+        assert np.isfinite(found.frequencies).all()
+        assert found.frequencies[2] > 0
