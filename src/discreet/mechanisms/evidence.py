@@ -7,20 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from discreet.accuracy.decoder import PerValue
+from discreet.accuracy.linear_decoder import LinearDecoder
 from discreet.arrays import BoolArray, FloatArray
-from discreet.core.reports import Reports
+from discreet.core.reports import Blocks, Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.consistency import refuse_flaws, refuse_unfit_reports, refuse_unfit_tally
+from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.consistency import Maker, refuse_flaws, refuse_unfit_reports, refuse_unfit_tally
+from discreet.mechanisms.counting import Counting
 from discreet.mechanisms.membership import Extent, MatrixRows
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.channel import Channel
-    from discreet.mechanisms.law import BlockMechanism
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +75,39 @@ class Evidence:
         return None if self.blocks is None else self.blocks()
 
 
-def evidence_of_blocks(mechanism: "BlockMechanism", data: Data) -> Evidence:
+class _Counter(Maker, Protocol):
+    def tally(self, reports: Reports) -> Tally: ...
+
+
+class _Blocks(_Counter, Protocol):
+    """A block mechanism, as far as its likelihood is concerned."""
+
+    @property
+    def law(self) -> BlockLaw: ...
+
+    @property
+    def counts(self) -> Counting: ...
+
+    @property
+    def numbers(self) -> LinearDecoder: ...
+
+    @property
+    def contrast(self) -> float: ...
+
+    @property
+    def contrasts(self) -> PerValue: ...
+
+    def blocks_of_unknown(self, reports: Reports) -> Blocks: ...
+
+
+class _Outputs(_Counter, Protocol):
+    """An explicit channel, as far as its likelihood is concerned."""
+
+    @property
+    def matrix(self) -> FloatArray: ...
+
+
+def evidence_of_blocks(mechanism: _Blocks, data: Data) -> Evidence:
     """Return the evidence of blocks.
 
     Raises:
@@ -106,7 +138,7 @@ def evidence_of_blocks(mechanism: "BlockMechanism", data: Data) -> Evidence:
     )
 
 
-def evidence_of_outputs(channel: "Channel", data: Data) -> Evidence:
+def evidence_of_outputs(channel: _Outputs, data: Data) -> Evidence:
     """Return the evidence of a channel's outputs; errors as for `evidence_of_blocks`."""
     tally = judged(channel, data)
     seen = np.flatnonzero(tally.support)
@@ -116,7 +148,7 @@ def evidence_of_outputs(channel: "Channel", data: Data) -> Evidence:
     return Evidence(tally, inf, everything, information_left=0.0, blocks=lambda: rows)
 
 
-def judged(mechanism: Any, data: object) -> Tally:
+def judged(mechanism: _Counter, data: object) -> Tally:
     """Return the tally of data that this mechanism can have made; errors as for `evidence_of_blocks`.
 
     Raises:

@@ -311,7 +311,7 @@ class BlockMechanism(_Usual):
         Raises:
             ParameterError: if its alphabet is too large for that.
         """
-        return Channel(spelled(self), self.domain)
+        return Channel(spelled(self.domain, self.law, self.numbers), self.domain)
 
     def bytes_per_report(self, sensitive_mass: float) -> float:
         """Return the expected size of a report's columns, in bytes, when p(X_S) is given."""

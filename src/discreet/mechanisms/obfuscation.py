@@ -1,25 +1,64 @@
 """What devices do, for many of them at once: one coin and one block each, in the order of the values."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.columns import integers
+from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, toss
-from discreet.core.reports import Reports, is_plain, smallest_unsigned
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.law import BlockMechanism
+from discreet.core.reports import Column, Reports, is_plain, smallest_unsigned
+from discreet.mechanisms.block_law import BlockLaw
 
 _CHUNK = 1 << 14
 _BATCH_BYTES = 1 << 26
 _MOST_PER_BATCH = 1 << 20
 
 
-def obfuscated(mechanism: "BlockMechanism", codes: IntArray, random: RandomSource) -> Reports:
+class Device(Protocol):
+    """A block mechanism, as far as making reports is concerned."""
+
+    clear_blocks: bool
+
+    @property
+    def domain(self) -> Domain:
+        """The values."""
+        ...
+
+    @property
+    def law(self) -> BlockLaw:
+        """The block law."""
+        ...
+
+    @property
+    def threshold(self) -> int:
+        """S; the truth is told with probability S / 2^64."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the plan."""
+        ...
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Columns of a report."""
+        ...
+
+    @property
+    def block_columns(self) -> tuple[Column, ...]:
+        """Columns of a block."""
+        ...
+
+    def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
+        """Return the reports of values, given by their codes."""
+        ...
+
+
+def obfuscated(mechanism: Device, codes: IntArray, random: RandomSource) -> Reports:
     """Return the reports of values, given by their codes."""
     blocks = {c.name: np.empty(c.shape(len(codes)), dtype=c.dtype) for c in mechanism.block_columns}
     in_clear = np.zeros(len(codes), dtype=np.bool_) if mechanism.domain.clear_count else None
@@ -40,9 +79,7 @@ def obfuscated(mechanism: "BlockMechanism", codes: IntArray, random: RandomSourc
     return Reports(mechanism.fingerprint, len(codes), in_clear, stored, blocks, not random.secure)
 
 
-def _truth_or_noise(
-    mechanism: "BlockMechanism", codes: AnyArray, random: RandomSource
-) -> tuple[IntArray, BoolArray | None]:
+def _truth_or_noise(mechanism: Device, codes: AnyArray, random: RandomSource) -> tuple[IntArray, BoolArray | None]:
     """Toss the coin: ``(n,)`` members that blocks must contain (-1: none), and who speaks in clear."""
     truth = toss(len(codes), mechanism.threshold, random)
     slots = mechanism.domain.slots
@@ -53,9 +90,7 @@ def _truth_or_noise(
     return _or_noise(slot, truth & ~told), told
 
 
-def obfuscated_batches(
-    mechanism: "BlockMechanism", codes: Any, size: int | None, random: RandomSource
-) -> Iterator[Reports]:
+def obfuscated_batches(mechanism: Device, codes: Any, size: int | None, random: RandomSource) -> Iterator[Reports]:
     """Return the reports of values batch by batch, of so many each, or of as many as are about 64 MB."""
     if size is None:
         size = min(max(_BATCH_BYTES // sum(column.bytes for column in mechanism.columns), 1), _MOST_PER_BATCH)

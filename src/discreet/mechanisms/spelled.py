@@ -1,26 +1,25 @@
 """A block mechanism as a matrix: every block of its alphabet, then every value that may go in clear."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from discreet.accuracy.linear_decoder import LinearDecoder
 from discreet.arrays import BoolArray, FloatArray
+from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.block_law import BlockLaw
 
 _MOST_ENTRIES = 20_000_000
 
 
-def spelled(mechanism: "BlockMechanism") -> FloatArray:
+def spelled(domain: Domain, law: BlockLaw, numbers: LinearDecoder) -> FloatArray:
     """Return the matrix Q(y|x), rows in the domain's order.
 
     Raises:
         ParameterError: if it would be too large, or its reports have two parts.
     """
-    weights, contained = _alphabet(mechanism)
-    domain, numbers = mechanism.domain, mechanism.numbers
+    if numbers.clear_blocks:
+        raise ParameterError("a mechanism with clear_bits has reports of two parts; spell out the one without.")
+    weights, contained = _alphabet(domain, law)
     blocks = np.broadcast_to(numbers.noisy * weights, (domain.size, len(weights))).copy()
     told = np.where(contained.T, numbers.truth * weights / np.reshape(numbers.inclusion, (-1, 1)), 0.0)
     blocks[domain.sensitive_codes] += told[: domain.sensitive_count]
@@ -29,10 +28,7 @@ def spelled(mechanism: "BlockMechanism") -> FloatArray:
     return np.hstack([blocks, in_clear])
 
 
-def _alphabet(mechanism: "BlockMechanism") -> tuple[FloatArray, BoolArray]:
-    law, domain = mechanism.law, mechanism.domain
-    if mechanism.clear_blocks:
-        raise ParameterError("a mechanism with clear_bits has reports of two parts; spell out the one without.")
+def _alphabet(domain: Domain, law: BlockLaw) -> tuple[FloatArray, BoolArray]:
     if (law.alphabet_size + domain.clear_count) * domain.size > _MOST_ENTRIES:
         # The number itself may be too large even for a float.
         raise ParameterError(
