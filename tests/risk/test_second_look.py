@@ -8,7 +8,7 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding
-from discreet.risk.bounds import identification_bounds
+from discreet.risk.bounds import conditions, identification_bounds
 from discreet.risk.inverse import Wanted, largest_epsilon
 from discreet.risk.pse import pse_of_counts
 from discreet.risk.samples import ScoreCounts
@@ -26,6 +26,15 @@ def test_the_exact_pie_says_for_which_prior() -> None:
     bounds = identification_bounds(RandomizedResponse(Domain(range(4)), 2.0), 5)
     assert bounds.pie.exact
     assert "worst prior" in bounds.pie.condition
+
+
+def test_the_figures_of_one_report_need_no_condition() -> None:
+    """The prior that attains them is none, and the plural was wrong."""
+    once, thrice = (identification_bounds(RandomizedResponse(Domain(range(4)), 2.0), 5, reports=t) for t in (1, 3))
+    assert once.pie.condition
+    assert once.condition_sentence == ""
+    assert thrice.condition_sentence.startswith("What is said of 3 reports together holds if noise is fresh")
+    assert conditions([once, thrice]) == thrice.condition_sentence
 
 
 def test_what_cannot_be_built_is_not_what_identification_limits() -> None:

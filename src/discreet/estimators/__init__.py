@@ -1,4 +1,4 @@
-"""From reports or tallies to estimated distributions."""
+"""Estimators: distributions estimated from reports or tallies."""
 
 from collections.abc import Callable
 from inspect import signature
@@ -27,14 +27,14 @@ def estimate(mechanism: Mechanism, data: Data, *, method: str = "linear", **opti
     """Estimate the distribution of the true values.
 
     Args:
-        mechanism: what made the reports.
+        mechanism: the mechanism of the reports.
         data: reports, or a tally of them (enough for every method but ``mle`` and ``em``, and for those too where
-            blocks are single values), or what `discreet.engines.observe` keeps of reports larger than memory.
+            blocks are single values), or the result of `discreet.engines.observe` for reports larger than memory.
         method: one of `METHODS`:
 
             - ``linear``: unbiased, with exact errors; for averaging, comparing and honest intervals.
-            - ``threshold``: keeps what is significant; for few frequent values among many. Options ``significance``
-              (0.05) and ``remainder`` (``"uniform"`` or ``"zero"``).
+            - ``threshold``: keeps the significant frequencies; for few frequent values among many. Options
+              ``significance`` (0.05) and ``remainder`` (``"uniform"`` or ``"zero"``).
             - ``norm-sub``: the nearest distribution; for plain LDP.
             - ``projected``: the nearest distribution, noisy values moved most; the fast all-rounder.
             - ``mle``: maximum likelihood, certified; the best where noise is small. Option ``tolerance``, in nats

@@ -22,7 +22,7 @@ def singleton_maximum(counts: ArrayLike, floors: ArrayLike, *, slope: float) -> 
     """Estimate frequencies from counts of symbols by maximum likelihood, exactly.
 
     Args:
-        counts: How often each symbol was reported, shape ``(w,)``; at least one report.
+        counts: The number of reports of each symbol, shape ``(w,)``; at least one report.
         floors: f, the probability of each symbol as noise, shape ``(w,)``; 0 where the value is
             told in clear only. ``sum(floors) + slope`` is 1.
         slope: s, the probability of telling the truth; in (0, 1].
@@ -49,7 +49,7 @@ def singleton_maximum(counts: ArrayLike, floors: ArrayLike, *, slope: float) -> 
 
 
 def singleton_gap(counts: ArrayLike, floors: ArrayLike, slope: float, frequencies: ArrayLike) -> float:
-    """Bound how far frequencies are from the maximum likelihood.
+    """Return the gap of frequencies: an upper bound on the log-likelihood that they lack to the maximum.
 
     The bound is max_x (1/n) sum_y n_y Q(y|x)/q_y - 1. With Q(y|x) = f_y + s [y = x] it needs one
     sum, and the reports' mean of 1 taken out term by term, so that nothing close to 1 is

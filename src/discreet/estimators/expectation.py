@@ -22,16 +22,15 @@ from discreet.estimators.likelihood import RowLikelihood
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reconstruction:
-    """What expectation maximisation found.
+    """The result of expectation maximisation.
 
     Attributes:
         frequencies: Of the sensitive values, shape ``(v,)``.
         clear_frequencies: Of the values that are not sensitive, shape ``(N,)``; empty if there are
             none.
-        gap: The log-likelihood is at most this far from its maximum, in nats per report. It
-            belongs to the last point that the reports were compared with, one iteration before
-            these frequencies, which are at least as likely.
-        iterations: How many iterations were made, one pass over the reports each.
+        gap: An upper bound on the log-likelihood that is missing to the maximum, in nats per report,
+            at the point one iteration before these frequencies, which are at least as likely.
+        iterations: The number of iterations, one pass over the reports each.
         converged: Whether the stopping rule was met.
     """
 
@@ -54,10 +53,10 @@ def expectation_maximization(
     """Reconstruct frequencies by expectation maximisation, stopped by the change per iteration.
 
     Args:
-        likelihood: What was reported.
+        likelihood: The likelihood of the reports.
         start: A distribution, shape ``(v + N,)``, sensitive values first; the papers take the
             thresholded linear estimate.
-        clear_counts: F, how often each value that is not sensitive was reported, shape ``(N,)``;
+        clear_counts: F, the counts of reports of each value that is not sensitive, shape ``(N,)``;
             None if every value is sensitive. The sum is ``likelihood.clear``.
         change: Stop when the frequencies change by no more than this in one iteration
             (sum of absolute changes).
@@ -98,11 +97,11 @@ def passes_to_gap(
     """Count the passes that expectation maximisation needs to certify a gap.
 
     Args:
-        likelihood: What was reported.
+        likelihood: The likelihood of the reports.
         start: As for :func:`expectation_maximization`; a zero may make the gap unreachable.
         clear_counts: As for :func:`expectation_maximization`.
         gap: The gap to reach, in nats per report.
-        most_passes: Give up after this many passes.
+        most_passes: The largest number of passes.
 
     Returns:
         The passes, of one product and one transposed product each, or None if they were not enough.

@@ -1,4 +1,4 @@
-"""The likelihood of blocks and values in clear: one concave function, whatever the mechanism.
+"""The likelihood of blocks and values in clear: one concave function for all mechanisms.
 
 A report is a block A of sensitive values, of likelihood 1 + c p(A) up to a constant, or a value in
 clear, of likelihood p_x. All values that are not sensitive act as one, the *rest*, since inside
@@ -30,7 +30,7 @@ from discreet.kernels.mapped import forget
 from discreet.mechanisms.membership import Extent, Membership, Separable
 
 NewRows: TypeAlias = Callable[[int, Any], AnyArray]
-"""Makes a ``(rows,)`` array of a type, which nobody has filled: in memory, or wherever there is room for it."""
+"""A function that returns a new ``(rows,)`` array of a type, not filled, in memory or in files."""
 
 # Rows that are worked on together: so many that threads have enough to do, so few that what is needed of them at one
 # time is small beside what there is; a multiple of what any law lays out together. Which rows those are must not
@@ -44,7 +44,7 @@ _TINY = 1e-150
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLikelihood:
-    """What was reported, as far as the likelihood is concerned.
+    """The likelihood of reports: the membership of their blocks, the contrast, and the number in clear.
 
     Attributes:
         membership: The reported blocks.
@@ -52,7 +52,7 @@ class RowLikelihood:
             explicit channel, whose probabilities are the rows of B.
         clear: M, the number of reports in clear; None if every value is sensitive.
         shares: ``(v,)`` k, each value's own contrast divided by c, in (0, 1]; None if all have the same.
-        rows_of: Makes what sums over the rows: here, or wherever the blocks are.
+        rows_of: A function from this likelihood to its `Rows`, which sum over the blocks where they are.
     """
 
     membership: Extent
@@ -102,7 +102,7 @@ class RowSums:
 
 
 class Rows(Protocol):
-    """What there is of every row, z = c / (1 + c t), wherever the rows are, and sums over rows.
+    """The rows of a likelihood, z = c / (1 + c t) for each, in this process or elsewhere, and sums over them.
 
     Attributes:
         single: Whether products run in single precision.
@@ -147,15 +147,15 @@ MakeRows: TypeAlias = Callable[[RowLikelihood], Rows]
 
 
 class LocalRows:
-    """What there is of every row, w = 1/c + t, and sums over rows; products with B diag(k) are counted.
+    """The rows of a likelihood in this process, w = 1/c + t for each, and sums over them; products are counted.
 
-    z = 1/w, and w is linear: along a direction d it changes by B d per unit of step. Sums are added in a fixed order,
-    so that they do not depend on threads. Rows are worked on stretch by stretch: but for w and B d, nothing as long as
-    all rows ever exists, and these two are where ``new_rows`` puts them.
+    The inverse of w is z, and w is linear: along a direction d it changes by B d per unit of step. Sums are added in a
+    fixed order, so that they do not depend on threads. Rows are processed in stretches: no vectors as long as all rows
+    exist but w and B d, and ``new_rows`` makes these two.
 
     Args:
-        likelihood: Of which rows; its membership must be a matrix.
-        new_rows: Makes vectors of the rows' length.
+        likelihood: The likelihood of the rows; its membership must be a matrix.
+        new_rows: A function of a number of rows and a type that returns a new vector.
 
     Raises:
         ParameterError: If the membership is no matrix.
@@ -283,7 +283,7 @@ class LocalRows:
         return along, w, np.maximum(after, self._least, out=after)
 
     def _times(self, each: FloatArray, rows: slice) -> FloatArray:
-        """Return m times what there is of each of these rows; the same array where every row counts once."""
+        """Return each of these rows times its multiplicity m; the same array where every row counts once."""
         return each if self._multiplicity is None else each * self._multiplicity[rows]
 
     def _sums(self, weights: Callable[[slice, Membership], FloatArray]) -> RowSums:
@@ -296,7 +296,7 @@ class LocalRows:
         return RowSums(everywhere, inside if self._shares is None else inside * self._shares)
 
     def _stretches(self) -> Iterator[tuple[slice, Membership]]:
-        """Yield stretches of rows and their part of B; what was read of vectors in files is let go after each."""
+        """Yield stretches of rows and their part of B; pages of vectors in files are released after each."""
         membership = self._membership
         if not isinstance(membership, Separable):
             yield slice(0, membership.rows), membership

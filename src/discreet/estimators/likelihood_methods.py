@@ -1,4 +1,4 @@
-"""Maximum likelihood and the paper's EM, for whatever mechanism made the reports."""
+"""Maximum likelihood and the paper's EM, for the evidence of any mechanism."""
 
 from collections.abc import Callable
 
@@ -33,14 +33,14 @@ Progress = Callable[[float, float], None]
 def maximum_likelihood(
     start: LinearStart, *, tolerance: float | None = None, progress: Progress | None = None
 ) -> Estimate:
-    """Maximise the likelihood over the simplex, with a certificate of how little is missing.
+    """Maximise the likelihood over the simplex, with a certificate of the gap.
 
     Wins where the noise is small against the frequencies (larger epsilon or n); where it is large,
     ``threshold`` and ``em``, which stop early, are often nearer to the truth.
 
     Args:
         start: the reports and their linear estimate; the tally is enough where blocks are single values.
-        tolerance: how much log-likelihood may be missing, in nats per report; at least 1e-12. None for a tenth of a nat
+        tolerance: the largest gap to accept, in nats per report; at least 1e-12. None for a tenth of a nat
             over all reports together, and at most 1e-4 per report.
         progress: called with the passes done and the present gap.
     """
@@ -106,7 +106,7 @@ def _first_values(start: LinearStart) -> Start:
 
 
 def _shared(evidence: Evidence, mass: float) -> FloatArray:
-    """Share a mass among the values that may go in clear, in proportion to how often each one did."""
+    """Share a mass among the values that may go in clear, in proportion to their counts."""
     counts, total = evidence.tally.clear, evidence.tally.clear_total
     return mass * counts / total if total else np.zeros(len(counts))
 
@@ -163,7 +163,7 @@ def expectation_maximization(
 
 
 def _possible(likelihood: RowLikelihood, first: FloatArray) -> FloatArray:
-    """Return a start under which nothing that was seen is impossible: a little of everything, if need be."""
+    """Return a start with a positive likelihood, mixed with the uniform distribution if need be."""
     membership = likelihood.membership
     if np.isfinite(likelihood.contrast) or not isinstance(membership, Membership) or (membership.dot(first) > 0).all():
         return first

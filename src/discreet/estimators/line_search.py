@@ -52,7 +52,7 @@ class Line:
 
 
 def longest_length(point: FloatArray, step: FloatArray, face: Face) -> float:
-    """How far along the step the face reaches."""
+    """Return the largest length at which the step stays on the face; at least 1."""
     down = step < 0
     room = (point[down] - face.floor[down]) / -step[down]
     # The model's step itself ends on the face, whatever rounding says.

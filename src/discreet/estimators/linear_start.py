@@ -1,4 +1,4 @@
-"""The linear estimate that every other one starts from, with its errors."""
+"""The linear estimate, from which all other estimators start, with its errors."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,8 +22,8 @@ class LinearStart:
     Attributes:
         domain: the values.
         fingerprint: of the plan.
-        decoder: from tallies to linear estimates.
-        evidence: the tally, and the likelihood of the reports behind it.
+        decoder: the linear decoder of the mechanism.
+        evidence: the tally, and the terms of the likelihood of its reports.
     """
 
     domain: Domain
@@ -33,10 +33,10 @@ class LinearStart:
 
     @classmethod
     def of(cls, mechanism: Mechanism, data: Data) -> "LinearStart":
-        """Judge reports, or what was counted of them.
+        """Return the start of reports, or of a tally of them, after checks.
 
         Raises:
-            ParameterError: if the mechanism is none whose tallies are estimated so.
+            ParameterError: if ``mechanism`` is no mechanism.
             DataError: if there is no report, or none that this mechanism makes.
             MismatchError: if they belong to another plan.
         """
@@ -52,7 +52,7 @@ class LinearStart:
 
     @property
     def n(self) -> int:
-        """How many reports."""
+        """The number of reports."""
         return self.tally.n
 
     @cached_property
@@ -76,8 +76,8 @@ class LinearStart:
         """``(|X|,)`` standard errors of the linear estimates; 0 only where there is one value, so that it is known.
 
         Where nothing of a value was seen, or nothing else, the variance at the estimate is 0 because all reports agree,
-        not because the truth is known. There it is the largest at the ends of the score interval of one standard
-        deviation: what one report more or less would mean, or the noise where that is more.
+        not because the truth is known. There it is the larger variance at the two ends of the score interval of
+        one standard deviation: about that of one report more or less, or the noise where that is more.
         """
         # n - 1: with the data's own mean in it, this is unbiased.
         variance = self.variance(self.linear) * (self.n / max(self.n - 1, 1))
@@ -90,7 +90,7 @@ class LinearStart:
 
     @cached_property
     def unseen(self) -> BoolArray:
-        """``(|X|,)`` booleans: which linear estimates vary by less than half a report, by their own variance."""
+        """``(|X|,)`` booleans: true for an estimate with a standard error below half a report, by its own variance."""
         if self.domain.size == 1:
             return np.zeros(1, dtype=np.bool_)
         found: BoolArray = self.variance(self.linear) < (0.5 / self.n) ** 2

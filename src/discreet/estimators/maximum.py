@@ -10,8 +10,8 @@ of blocks whose members are independent,
 
 (psi (k - psi) where the entries of a column of B are k instead of 1), taken anew when the rows'
 likelihoods have moved by more than a few percent. Passes run in single precision where that pays:
-they carry *changes*, whose rounding fades with the steps. What is returned was certified in double
-precision from the start.
+they carry *changes*, whose rounding fades with the steps. The result is certified by a new
+computation in double precision.
 """
 
 from collections.abc import Callable
@@ -52,13 +52,13 @@ _DRIFT = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """A maximum likelihood estimate and how good it is.
+    """A maximum likelihood estimate with its certificate.
 
     Attributes:
         frequencies: Of the sensitive values, shape ``(v,)``.
         rest: The frequency of all values that are not sensitive together; 0 if there are none.
-        gap: The log-likelihood is at most this far from its maximum, in nats per report; computed
-            in double precision.
+        gap: An upper bound on the log-likelihood that is missing to the maximum, in nats per report;
+            computed in double precision.
         passes: Passes over the reports, of one product and one transposed product each; halves
             occur.
         information: Minus the diagonal of the Hessian per report on the simplex, approximately:
@@ -76,7 +76,7 @@ class Solution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Start:
-    """Where to start: a linear estimate, not necessarily a distribution.
+    """The start of the ascent: a linear estimate, not necessarily a distribution.
 
     Attributes:
         values: Shape ``(v,)``, or ``(v + 1,)`` with the rest last if there is one.
@@ -98,11 +98,11 @@ def maximize(
     """Maximise the likelihood of blocks and values in clear.
 
     Args:
-        likelihood: What was reported.
+        likelihood: The likelihood of the reports.
         start: The linear estimate; it is projected onto the simplex.
         tolerance: Stop at this gap, in nats per report; > 0. A gap of 1e-4 leaves the estimate
             within a thousandth (total variation) of the optimum in the cases that were measured.
-        most_passes: Give up after this many passes; the last point is certified and returned, with
+        most_passes: The largest number of passes; the last point is certified and returned, with
             ``converged`` false.
         progress: Called with passes and gap after each step.
 
@@ -169,17 +169,17 @@ class _Ascent:
 
     @property
     def gap(self) -> float:
-        """How much log-likelihood may be missing, in nats per report."""
+        """The gap: an upper bound on the missing log-likelihood, in nats per report."""
         return max(float(self._gradient.max()) - 1.0, 0.0)
 
     @property
     def stalled(self) -> bool:
-        """Whether single precision has stopped to improve the gap."""
+        """Whether the gap no longer improves in single precision."""
         return self.rows.single and self._idle >= _PATIENCE
 
     @property
     def hopeless(self) -> bool:
-        """Whether double precision has reached what it can."""
+        """Whether the gap can no longer improve in double precision."""
         return self.exhausted or self._idle >= _DESPAIR
 
     def certify(self) -> None:
@@ -197,7 +197,7 @@ class _Ascent:
         return gradient
 
     def _from_blocks(self, weights: RowSums) -> FloatArray:
-        """What blocks of these weights (or changes of weights) add to the gradient."""
+        """Return the part of the gradient from blocks, given their weights (or the change from changes of weights)."""
         everywhere = weights.everywhere / (self._reports * self._likelihood.contrast)
         gradient = np.full(self._point.size, everywhere)
         gradient[: self._size] += weights.inside / self._reports

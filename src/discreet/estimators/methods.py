@@ -1,4 +1,4 @@
-"""The named estimators: from evidence to an estimate, each with its own uncertainty."""
+"""The named estimators from linear decoding, each with its own standard errors."""
 
 from statistics import NormalDist
 
@@ -30,15 +30,15 @@ def linear(start: LinearStart) -> Estimate:
 
 
 def threshold(start: LinearStart, *, significance: float = 0.05, remainder: str = "uniform") -> Estimate:
-    """Keep what is significantly above zero [ULDP, section 4: emp+thr].
+    """Keep the frequencies that are significantly above zero [ULDP, section 4: emp+thr].
 
     Wins where a few values have most of the mass and n is too small for the rest.
 
     Args:
         start: the reports and their linear estimate.
         significance: level of all |X| one-sided tests together (Bonferroni), in (0, 1).
-        remainder: what becomes of the mass that is not kept: ``"uniform"`` shares it among the
-            values below [ULDP], ``"zero"`` drops it [PIE].
+        remainder: the use of the mass that is not kept: ``"uniform"`` shares it among the values
+            below the threshold [ULDP], ``"zero"`` drops it [PIE].
     """
     checked_choice("remainder", remainder, ("uniform", "zero"))
     frequencies, cut = thresholded(start, checked_significance(significance), uniform=remainder == "uniform")
@@ -114,10 +114,10 @@ def make_estimate(
     second_moments: tuple[FloatArray, FloatArray] | None = None,
     no_intervals: str | None = None,
 ) -> Estimate:
-    """Wrap numbers up as an estimate.
+    """Return an estimate of these frequencies and errors.
 
-    Where nothing was seen of a value, or a formula leaves it an error of less than half a report, no method claims to
-    know more than the linear estimate does.
+    Where `LinearStart.unseen` holds, or an error is below half a report, the error is at least that of the linear
+    estimate.
     """
     tally = start.tally
     bare = start.unseen | (errors < 0.5 / tally.n)

@@ -27,7 +27,7 @@ class Face:
     """The points of the simplex that can be optimal.
 
     Attributes:
-        floor: What no coordinate falls below, shape ``(length,)``.
+        floor: The lower bounds of the coordinates, shape ``(length,)``.
     """
 
     floor: FloatArray
@@ -110,16 +110,16 @@ class Curvature:
 
 
 def best_step(point: FloatArray, slope: FloatArray, curvature: Curvature, face: Face) -> FloatArray:
-    """Find about the best step of the model: slope . d - d . H d / 2 with point + d on the face.
+    """Return the best step of the model, approximately: slope . d - d . H d / 2 with point + d on the face.
 
     Spectral projected gradient [Birgin, Martinez, Raydan 2000] in the metric of the diagonal,
     whose first iterate is the optimum of the diagonal model.
 
     Args:
-        point: Where the model holds, shape ``(length,)``.
+        point: The point of the model, shape ``(length,)``.
         slope: The gradient there, up to a constant, shape ``(length,)``.
         curvature: The model's curvature.
-        face: What is feasible.
+        face: The feasible points.
 
     Returns:
         The step, shape ``(length,)``; zero if there is nothing to gain.

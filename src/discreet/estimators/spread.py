@@ -1,8 +1,8 @@
 """Standard errors of estimators that are not linear.
 
-They all start from a linear estimate that is nearly normal, so what they return is nearly a piecewise linear function
-of a normal number, whose variance has a closed form. What is left out is the noise that values share through the
-constraint that frequencies sum to one, beyond its first order.
+They all start from a linear estimate that is nearly normal, so their results are nearly piecewise linear functions of
+normal numbers, whose variances have closed forms. The noise that values share, as frequencies sum to one, is taken to
+first order only.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ def censored_deviation(mean: FloatArray, deviation: FloatArray, cut: FloatArray,
     Args:
         mean: ``(|X|,)`` of Z.
         deviation: ``(|X|,)`` of Z; 0 gives 0.
-        cut: ``(|X|,)`` where Z is cut off.
-        below: ``(|X|,)`` what stands for Z below.
+        cut: ``(|X|,)`` thresholds of Z.
+        below: ``(|X|,)`` values in the place of Z at or below the threshold.
 
     Returns:
         ``(|X|,)`` standard deviations.
@@ -43,7 +43,7 @@ def projected_deviation(
         variance: ``(|X|,)`` V, of the linear estimates.
         covariance: ``(|X|,)`` C, of each linear estimate with the sum of all.
         kept: ``(|X|,)`` booleans: above zero.
-        share: ``(|X|,)`` h, what each takes of a correction, summing to 1 over the kept values.
+        share: ``(|X|,)`` h, the share of each value in a correction; they sum to 1 over the kept values.
     """
     total = float(covariance[kept].sum())
     inside = np.maximum(variance - 2 * share * covariance + share**2 * total, 0)

@@ -1,11 +1,11 @@
-"""From reports of a personalized mechanism to the distribution of the values [ULDP, (22) and Theorem 1].
+"""Estimates of the distribution of values from reports of a personalized mechanism [ULDP, (22) and Theorem 1].
 
-The common mechanism gives r_hat, the distribution of values and bots. What is behind a bot, pi_k, no report can tell:
-it is background knowledge, or a guess from what others told in clear. Then
+The common mechanism gives r_hat, the distribution of values and bots. No report tells pi_k, the distribution of the
+values behind bot k: its estimate pi_hat_k is background knowledge, or a guess from values in clear. Then
 
     p_hat(x) = r_hat(x) + sum_k r_hat(bot_k) pi_hat_k(x),
 
-and whatever pi_hat_k is, the guess costs at most 2 sum_k |r_hat(bot_k)| in l1.
+and for every pi_hat_k the error of the guess is at most 2 sum_k |r_hat(bot_k)| in l1.
 """
 
 import warnings
@@ -34,7 +34,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Share:
-    """How the mass of a bot is shared: pi_hat_k, where it is above 0.
+    """The shares of values in the mass of a bot: pi_hat_k, where it is above 0.
 
     Attributes:
         codes: ``(m,)`` values.
@@ -59,8 +59,8 @@ class ErrorTerms:
 
     Attributes:
         error: l1(p_hat, p).
-        intermediate: l1(r_hat, r): what the noise of the common mechanism costs.
-        knowledge: sum_k |r_hat(bot_k)| l1(pi_hat_k, pi_k): what not knowing the secrets costs.
+        intermediate: l1(r_hat, r), the error from the noise of the common mechanism.
+        knowledge: sum_k |r_hat(bot_k)| l1(pi_hat_k, pi_k), the error from the distributions behind the bots.
         worst_case: 2 sum_k |r_hat(bot_k)|, which needs no truth.
     """
 
@@ -104,16 +104,15 @@ class TagEstimate:
 
     @property
     def worst_case(self) -> float:
-        """2 sum_k |r_hat(bot_k)|: the most that wrong background knowledge can cost in l1 (Theorem 1)."""
+        """2 sum_k |r_hat(bot_k)|: an upper bound on the l1 error from wrong background knowledge (Theorem 1)."""
         return 2 * float(sum(abs(mass) for mass in self.bots.values()))
 
     def decomposition(self, truth: Any, behind: Mapping[str, Any]) -> ErrorTerms:
-        """Return the terms of Theorem 1 where the truth is known.
+        """Return the terms of Theorem 1 for a known truth.
 
         Args:
             truth: ``(|X| + bots,)`` r, the true distribution of values and bots.
-            behind: for every tag with a bot of mass above 0 the ``(|X|,)`` true distribution pi_k of the values
-                behind it.
+            behind: pi_k, the ``(|X|,)`` true distribution of the values behind each bot of mass above 0, by tag.
 
         Raises:
             ParameterError: if these are not distributions, or one is lacking.
@@ -148,10 +147,10 @@ def estimate_personalized(
     """Estimate the distribution of the true values from reports of a personalized mechanism [ULDP, (22)].
 
     Args:
-        personalized: what made the reports.
-        data: reports of any number of users, a tally of them, or what an engine keeps of them; see `estimate`.
-        method: how r_hat is estimated; see `discreet.estimators.estimate`.
-        background: what is known of the values behind bots, by tag, or one word for all of them. For a tag not named:
+        personalized: the mechanism of the reports.
+        data: reports of any number of users, a tally of them, or the result of `discreet.engines.observe`.
+        method: the method of r_hat; see `discreet.estimators.estimate`.
+        background: the distributions of the values behind bots, by tag, or one word for all. For a tag not named:
             "in-clear".
 
             - a distribution over the domain: ``(|X|,)`` probabilities, or a mapping from values to them;
@@ -164,7 +163,7 @@ def estimate_personalized(
         UserWarning: if a background has mass on values that are sensitive for everybody: those never become bots.
 
     Raises:
-        ParameterError: if a tag is not in the plan, or what is given is no distribution over the domain; or as for
+        ParameterError: if a tag is not in the plan, or a background is no distribution over the domain; or as for
             `discreet.estimators.estimate`.
         DataError: if there is no report.
         MismatchError: if reports and mechanism belong to different plans.
@@ -188,7 +187,7 @@ def estimate_personalized(
 
 
 def _by_tag(personalized: Personalized, background: Background) -> list[Any]:
-    """Return what is known of each bot: a word or a distribution, checked."""
+    """Return the background of each bot: a word or a distribution, checked."""
     if background is None or isinstance(background, str):
         return [_known(personalized.domain, "every tag", background)] * len(personalized.tags)
     if not isinstance(background, Mapping):
@@ -245,7 +244,7 @@ def _share(personalized: Personalized, r: FloatArray, place: int, known: Any) ->
 
 
 def _shared(domain: Domain, r: Estimate, shares: tuple[Share, ...]) -> Estimate:
-    """Return p_hat with its standard errors: r_hat's own, scaled by what follows it, and the bots' parts of theirs."""
+    """Return p_hat with its standard errors, from those of r_hat and the shares of the bots."""
     frequencies, own = r.frequencies[: domain.size].copy(), np.ones(domain.size)
     variance = np.zeros(domain.size)
     for mass, error, share in zip(r.frequencies[domain.size :], r.standard_errors[domain.size :], shares, strict=True):

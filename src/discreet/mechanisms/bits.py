@@ -38,7 +38,7 @@ _FEW_BITS, _OFTEN = 12, 4
 
 
 class PackedBitCodec(CommonLaw):
-    """A bit per sensitive value, which noise sets on its own: how the bits are drawn, written down and counted."""
+    """A bit per sensitive value, which noise sets independently: the drawing, the columns and the counting of bits."""
 
     __slots__ = ()
 
@@ -48,14 +48,14 @@ class PackedBitCodec(CommonLaw):
     @property
     @abstractmethod
     def _piece_lanes(self) -> int:
-        """How many 64-bit lanes of noise are made at a time."""
+        """The number of 64-bit lanes of noise in one piece."""
 
     @abstractmethod
     def _ladder(self, words: AnyArray) -> AnyArray:
         """Compare lanes of random integers with the thresholds at once, from the last binary digit to the first.
 
         Args:
-            words: ``(depth, lanes)`` words: bit u of lane j has its integer's digits in words[:, j]. Taken over.
+            words: ``(depth, lanes)`` words: bit u of lane j has the digits of its integer in words[:, j]. Overwritten.
         """
 
     @property
@@ -106,7 +106,7 @@ class PackedBitCodec(CommonLaw):
     has_joint_law: ClassVar[bool] = True
 
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw how many blocks have each bit: those that tell it, and a binomial of the others."""
+        """Draw the number of blocks with each bit set: those that tell it, and a binomial of the others."""
         # Whoever tells the truth has that bit set for sure; in every other block noise sets it, on its own.
         return truth + generator.binomial(blocks - truth, by_group(self.inclusions, self.groups))
 
@@ -155,7 +155,7 @@ class PackedBitCodec(CommonLaw):
         return {"bits": np.ascontiguousarray(rows)}, weights
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return which rows have bits beyond v."""
+        """Return ``(m,)`` booleans: true for a row with a bit beyond v."""
         if self.size % 8 == 0:
             return np.zeros(len(blocks["bits"]), dtype=np.bool_)
         spare = np.uint8((0xFF << self.size % 8) & 0xFF)
@@ -178,7 +178,7 @@ class IndependentBits(EvenLaw, PackedBitCodec):
     depth: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no law.
+        """Refuse parameters that define no law.
 
         Raises:
             ParameterError: if there is no value, or the fraction is not one between 0 and 1 in lowest terms.
@@ -242,7 +242,7 @@ class BitRows:
         tiles: ``(ceil(m / 32), v)`` words; bit u of word [i, j] is bit j of report 32 i + u.
         rows: m.
         size: v.
-        multiplicity: ``(m,)`` how often each row came; None if once.
+        multiplicity: ``(m,)`` counts of the rows; None if each came once.
     """
 
     tiles: AnyArray

@@ -1,4 +1,4 @@
-"""What a mechanism must say of its blocks; everything else is written once, in the law of truth or noise."""
+"""Block laws: the interface, and the parts that all block laws share; the law of truth or noise does the rest."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -25,9 +25,9 @@ _ENTRIES_AT_ONCE = 1 << 24
 
 
 class BlockLaw(Protocol):
-    """A random subset A of the v sensitive values: the law Lambda, how to draw from it, and how to write A down.
+    """A random subset A of the v sensitive values: its law Lambda, the drawing from it, and the columns of A.
 
-    Sensitive values are meant by their rank 0..v - 1. Values that are in a noise block equally often form a *group*;
+    Sensitive values are given by their ranks 0..v - 1. Values that are in a noise block equally often form a *group*;
     most laws have one group only (see `EvenLaw`).
     """
 
@@ -48,54 +48,54 @@ class BlockLaw(Protocol):
 
     @property
     def conditional_inclusions(self) -> tuple[Fraction, ...]:
-        """Return rho = P(x' in A given x in A) for an x' of each group, whatever the other value x is.
+        """Return rho = P(x' in A given x in A) for an x' of each group, the same for every other value x.
 
-        Where v = 1 it only scales what cancels.
+        Where v = 1 its value has no effect.
         """
         ...
 
     @property
     def conditional_variation(self) -> tuple[Fraction, Fraction]:
-        """Return how far rho is from what holds between two given values, where something public was drawn for all.
+        """Return the variance of R_xx', the rho of two given values, and its covariance with R_xx''.
 
-        Rho is then a mean over all such draws, of R_xx'. These are the variance of R_xx' and the covariance of R_xx'
-        and R_xx''; both 0 where rho is exact (see `discreet.accuracy.pool_bias`).
+        Where something public was drawn for all devices, such as a pool of hash functions, R_xx' depends on the draw,
+        and rho is its mean. Both are 0 where rho is exact (see `discreet.accuracy.pool_bias`).
         """
         ...
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return how a block is written down."""
+        """Return the columns of a block."""
         ...
 
     @property
     def alphabet_size(self) -> int:
-        """Return how many different blocks can be written down."""
+        """Return the number of different blocks."""
         ...
 
     def describe(self) -> dict[str, Any]:
-        """Return the integers that determine the law, ready for JSON."""
+        """Return the integers that determine the law, as values of JSON."""
         ...
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw one block per entry of ``members`` into the columns of ``out``.
 
         Args:
-            members: ``(m,)`` values to be contained, whose blocks follow Lambda given x in A; -1 for a block of
-                noise, which follows Lambda.
-            random: the words.
+            members: ``(m,)`` ranks x of values that the blocks must contain, drawn from Lambda given x in A; -1 for a
+                block of noise, drawn from Lambda.
+            random: the source of random words.
             out: columns of length m, to be filled.
         """
         ...
 
     @property
     def counts(self) -> Counting:
-        """Return what a tally counts of blocks."""
+        """Return the counting of blocks, as a tally holds it."""
         ...
 
     @property
     def block_size(self) -> Fraction | None:
-        """Return how many values a block contains; None if that varies."""
+        """Return the number of values in a block; None if it varies."""
         ...
 
     @property
@@ -104,7 +104,7 @@ class BlockLaw(Protocol):
         ...
 
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw, for a simulation, how many blocks contain each value; see `CommonLaw.draw_support`."""
+        """Draw the support of many blocks at once, for a simulation; see `CommonLaw.draw_support`."""
         ...
 
     def membership(self, blocks: Blocks) -> Membership:
@@ -112,11 +112,11 @@ class BlockLaw(Protocol):
         ...
 
     def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans, spelled out."""
+        """Return ``(m, v)`` booleans: true where the block contains the value."""
         ...
 
     def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-        """List blocks, some at a time: how many values each contains, and their ranks, block by block."""
+        """Yield stretches of blocks: ``(m,)`` numbers of members, and the ranks of the members, block by block."""
         ...
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
@@ -124,26 +124,26 @@ class BlockLaw(Protocol):
         ...
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: which blocks no device can have sent, beyond the bounds of the columns."""
+        """Return ``(m,)`` booleans: true for a block within the bounds of its columns that no device can have sent."""
         ...
 
     def hit_distribution(self, m: int) -> HitDistribution | None:
-        """Return the law of the share of m values that is in a noise block, for those m that tell most of their users.
+        """Return the hit distribution of the m values that tell most of their users.
 
-        None if values differ, so that only general bounds hold.
+        None if it depends on the values, so that only general bounds hold.
         """
         ...
 
     def hits(self, m: FloatArray) -> FloatArray | None:
-        """Return, for each of ``m`` whole numbers, P(a noise block contains one of m values); the largest, or a bound.
+        """Return P(a noise block contains one of m values) for each m: the largest over the sets, or an upper bound.
 
-        None if values differ, so that only general bounds hold.
+        None if it depends on the values, so that only general bounds hold.
         """
         ...
 
 
 class CommonLaw(ABC):
-    """What follows for every block law from what it says of itself."""
+    """The part of every block law that follows from its other members."""
 
     __slots__ = ()
 
@@ -156,12 +156,12 @@ class CommonLaw(ABC):
     @property
     @abstractmethod
     def block_size(self) -> Fraction | None:
-        """Return how many values a block contains; None if that varies."""
+        """Return the number of values in a block; None if it varies."""
 
     @property
     @abstractmethod
     def counts(self) -> Counting:
-        """Return what a tally counts of blocks."""
+        """Return the counting of blocks, as a tally holds it."""
 
     @property
     @abstractmethod
@@ -175,7 +175,7 @@ class CommonLaw(ABC):
 
     @abstractmethod
     def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans, spelled out."""
+        """Return ``(m, v)`` booleans: true where the block contains the value."""
 
     @property
     def conditional_variation(self) -> tuple[Fraction, Fraction]:
@@ -183,29 +183,32 @@ class CommonLaw(ABC):
         return Fraction(0), Fraction(0)
 
     def membership(self, blocks: Blocks) -> Membership:
-        """Return the matrix of ``blocks``, where counting them says all."""
+        """Return the matrix of ``blocks``, from their counts; for laws whose counts suffice."""
         counts = self.counts
         return counts.membership_of(counts.of(blocks))
 
     def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-        """List blocks, some at a time: how many values each contains, and their ranks, block by block."""
+        """Yield stretches of blocks: ``(m,)`` numbers of members, and the ranks of the members, block by block."""
         step = max(_ENTRIES_AT_ONCE // self.size, 1)
         for start in range(0, block_count(blocks), step):
             contained = self.contains({name: column[start : start + step] for name, column in blocks.items()})
             yield contained.sum(axis=1), np.nonzero(contained)[1]
 
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw, for a simulation, how many blocks contain each value, from their joint law.
+        """Draw the support of many blocks from its joint law, for a simulation.
 
         Args:
-            truth: ``(v,)`` how many blocks tell each value.
-            blocks: how many there are, noise included.
-            generator: the randomness.
+            truth: ``(v,)`` counts of the blocks that tell each value.
+            blocks: the number of blocks, noise included.
+            generator: the source of randomness.
+
+        Returns:
+            ``(v,)`` counts of the blocks that contain each value.
         """
         raise NotImplementedError
 
     def _block_size(self, counts: list[int]) -> Fraction | None:
-        """Return how many values a block contains, for groups of so many values; None if that varies."""
+        """Return the number of values in a block, given the numbers of values in the groups; None if it varies."""
         mean = sum((n * pi for n, pi in zip(counts, self.inclusions, strict=True)), Fraction(0))
         others = sum((n * rho for n, rho in zip(counts, self.conditional_inclusions, strict=True)), Fraction(0))
         # A block with a given member would be as large as any other.
@@ -213,7 +216,7 @@ class CommonLaw(ABC):
 
 
 class EvenLaw(CommonLaw):
-    """A block law in which every value is in a noise block equally often: one group."""
+    """A block law with one group: every value is in a noise block with the same probability."""
 
     __slots__ = ()
 
@@ -229,7 +232,7 @@ class EvenLaw(CommonLaw):
 
     @property
     def block_size(self) -> Fraction | None:
-        """Return how many values a block contains; None if that varies."""
+        """Return the number of values in a block; None if it varies."""
         return self._block_size([self.size])
 
     @property
@@ -243,7 +246,7 @@ class EvenLaw(CommonLaw):
         return (self.conditional_inclusion,)
 
     def hit_distribution(self, m: int) -> HitDistribution:
-        """Return a law that tells no less than that of any m values, from pi and rho alone."""
+        """Return a hit distribution that tells no less than that of any m values, from pi and rho alone."""
         return from_pairs(m, self.inclusion, self.conditional_inclusion)
 
     def hits(self, m: FloatArray) -> FloatArray:
@@ -253,20 +256,20 @@ class EvenLaw(CommonLaw):
 
 
 class WeightedLaw(CommonLaw):
-    """A block law in which values of different groups are in a noise block differently often.
+    """A block law with several groups: their values are in a noise block with different probabilities.
 
-    Two of them are equal if they describe themselves alike.
+    Two of them are equal if their descriptions are.
     """
 
     groups: IntArray
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return what determines the law, ready for JSON."""
+        """Return the parameters that determine the law, as values of JSON."""
 
     @property
     def block_size(self) -> Fraction | None:
-        """Return how many values a block contains; None if that varies."""
+        """Return the number of values in a block; None if it varies."""
         return self._block_size(group_counts(self.size, self.groups))
 
     def hit_distribution(self, m: int) -> None:
@@ -292,15 +295,15 @@ class WeightedLaw(CommonLaw):
 
 
 def group_counts(size: int, groups: IntArray | None) -> list[int]:
-    """Return how many of ``size`` values each group has."""
+    """Return the number of values in each group, of ``size`` in all."""
     return [size] if groups is None else tallied(groups).tolist()
 
 
 def check_groups(groups: object, numbers: object, name: str) -> None:
-    """Refuse groups that are no column of integers from 0 on, and numbers of groups that are no whole ones.
+    """Refuse groups that are not integers from 0 on, and parameters of groups that are not integers.
 
     Raises:
-        ParameterError: if they are so.
+        ParameterError: if groups or numbers are such.
     """
     if not is_plain(groups) or not len(groups) or groups.min() < 0:  # type: ignore[arg-type,attr-defined]
         raise ParameterError("levels must be a column of integers of at least 0, one for each value.")
@@ -311,6 +314,6 @@ def check_groups(groups: object, numbers: object, name: str) -> None:
 
 
 def by_group(shares: tuple[Fraction, ...], groups: IntArray | None) -> float | FloatArray:
-    """Return probabilities that are given by group: one number, or ``(v,)`` where values differ."""
+    """Return the probabilities of the values, from those of the groups: one number, or ``(v,)`` if there are groups."""
     numbers = np.array([float(share) for share in shares])
     return float(numbers[0]) if groups is None else numbers[groups]

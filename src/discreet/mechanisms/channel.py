@@ -1,4 +1,4 @@
-"""Any explicit mechanism: a matrix Q(y|x), for what the one law does not cover and to spell it out where it does."""
+"""Explicit channels: matrices Q(y|x), for mechanisms beyond the law of truth or noise, and to spell out the others."""
 
 import hashlib
 from dataclasses import dataclass
@@ -91,7 +91,7 @@ class Channel:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """How a report is written down: the index of the output."""
+        """The columns of a report: the index of the output."""
         return (Column("output", smallest_unsigned(self.outputs), bound=self.outputs),)
 
     block_columns = columns
@@ -130,7 +130,7 @@ class Channel:
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """The smallest epsilon for which every output is either protected or tells one value that is not sensitive."""
+        """The smallest epsilon for which every output is either protected or invertible."""
         domain = self.domain
         if domain.sensitive_count == 0:
             return Guarantee("none", domain, None, inf)
@@ -206,11 +206,11 @@ class Channel:
         return MatrixDecoder(self.domain, self.matrix, partial(refuse_unfit_tally, self))
 
     def evidence(self, data: Data) -> Evidence:
-        """Return what the likelihood of reports, or of a tally of them, reads; errors as for `Evidence`."""
+        """Return the evidence of reports, or of a tally of them; errors as for `evidence_of_outputs`."""
         return evidence_of_outputs(self, data)
 
     def flaws(self, blocks: Any) -> BoolArray:
-        """Return which outputs never come."""
+        """Return ``(m,)`` booleans: true for an output that no value can cause."""
         largest: FloatArray = self.matrix.max(axis=0)
         flawed: BoolArray = largest[blocks["output"].astype(np.int64)] == 0
         return flawed

@@ -1,7 +1,7 @@
-"""Whether reports and tallies can be a mechanism's: asked before anything is estimated from them.
+"""Checks that reports and tallies can be of a mechanism, before anything is estimated from them.
 
-What is read from outside is judged row by row where it is read (`discreet.io.wire`). What somebody puts together by
-hand has the same plan's mark, but need not be what its mechanism makes.
+Reports from files are checked row by row as they are read (`discreet.io.wire`). Reports and tallies that a caller puts
+together carry the fingerprint of the plan, but need not be possible under its mechanism.
 """
 
 from contextlib import suppress
@@ -17,7 +17,7 @@ from discreet.errors import DataError
 
 
 class Maker(Protocol):
-    """What must be known of a mechanism to judge what is said to come from it."""
+    """The part of a mechanism by which its reports and tallies are checked."""
 
     @property
     def domain(self) -> Domain:
@@ -26,7 +26,7 @@ class Maker(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Return what marks the plan."""
+        """Return the fingerprint of the plan."""
         ...
 
     @property
@@ -36,11 +36,11 @@ class Maker(Protocol):
 
     @property
     def block_columns(self) -> tuple[Column, ...]:
-        """Return how a block is written down."""
+        """Return the columns of a block."""
         ...
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return which blocks no device can have sent."""
+        """Return ``(m,)`` booleans: true for a block that no device can have sent."""
         ...
 
     def empty_tally(self) -> Tally:
@@ -53,7 +53,7 @@ class Maker(Protocol):
 
 
 def refuse_unfit_reports(mechanism: Maker, reports: object) -> Reports:
-    """Return reports whose columns are this mechanism's; what is in the blocks is judged by `refuse_flaws`.
+    """Return reports with the columns of this mechanism, or refuse them; `refuse_flaws` checks the blocks.
 
     Raises:
         DataError: if they are no reports, or none that this mechanism makes.
@@ -76,11 +76,11 @@ def refuse_unfit_reports(mechanism: Maker, reports: object) -> Reports:
 
 
 def counted_in_clear(domain: Domain, codes: AnyArray) -> IntArray:
-    """Return ``(|X_N|,)`` how often each value that is not sensitive came in clear.
+    """Return the ``(|X_N|,)`` counts F of values in clear.
 
     Args:
         domain: of the mechanism.
-        codes: ``(m,)`` integers.
+        codes: ``(m,)`` codes of values in clear.
 
     Raises:
         DataError: if one of them is of a sensitive value, or of none.

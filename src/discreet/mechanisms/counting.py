@@ -1,7 +1,8 @@
-"""What a tally counts of blocks: a part of every block law, of one of three kinds.
+"""Counts of blocks in a tally: a part of every block law, of one of three kinds.
 
-Per value, how many blocks contain it; per block, how often each of a few came; or per value and size of block. From any
-of them follow the support that the decoder reads, and whether the tally says all that reports say.
+The counts are of the blocks that contain each value; of each block of a small alphabet; or of the blocks of each size
+that contain each value. From any of them follow the support that the decoder reads, and whether a tally suffices for
+a likelihood.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +23,7 @@ Add = Callable[[Blocks, IntArray], None]
 
 
 class Sized(Protocol):
-    """A block law, as far as counting is concerned."""
+    """The part of a block law that counting needs."""
 
     @property
     def size(self) -> int:
@@ -31,7 +32,7 @@ class Sized(Protocol):
 
     @property
     def block_size(self) -> Fraction | None:
-        """Return how many values a block contains; None if that varies."""
+        """Return the number of values in a block; None if it varies."""
         ...
 
 
@@ -39,7 +40,7 @@ class Counting(ABC):
     """The counts of blocks that a tally holds.
 
     Attributes:
-        size: how many counts there are.
+        size: the number of counts.
     """
 
     size: int
@@ -50,10 +51,10 @@ class Counting(ABC):
 
     @abstractmethod
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return whether nonnegative counts could be those of so many blocks."""
+        """Return whether nonnegative counts could be those of ``blocks`` blocks."""
 
     def support_of(self, counts: IntArray) -> IntArray:
-        """Return what the decoder reads: how many blocks contain each value (for each size of block in turn)."""
+        """Return the support: the number of blocks that contain each value (for each size of block in turn)."""
         return counts
 
     @property
@@ -63,7 +64,7 @@ class Counting(ABC):
 
     @property
     def suffices(self) -> bool:
-        """Whether the counts say all that the blocks say."""
+        """Whether the likelihood of the blocks follows from the counts."""
         return self.one_per_value
 
     def membership_of(self, counts: IntArray) -> Membership:
@@ -82,11 +83,11 @@ class Counting(ABC):
 
 
 class ValueCounts(Counting):
-    """How many blocks contain each value.
+    """The number of blocks that contain each value.
 
     Args:
-        law: whose blocks.
-        add: adds them to ``(v,)`` counts.
+        law: the law of the blocks.
+        add: a function that adds blocks to ``(v,)`` counts, in place.
     """
 
     def __init__(self, law: Sized, add: Add) -> None:
@@ -97,7 +98,7 @@ class ValueCounts(Counting):
         self._add(blocks, counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return whether no value is in more blocks than there are, and blocks have the size that they must have."""
+        """Return whether no value is in more blocks than there are, and the sum fits the size of a block."""
         return int(counts.max()) <= blocks and (self._block_size is None or total(counts) == self._block_size * blocks)
 
     @cached_property
@@ -115,7 +116,7 @@ class Listed(Protocol):
 
     @property
     def alphabet_size(self) -> int:
-        """Return how many different blocks can be written down."""
+        """Return the number of different blocks."""
         ...
 
     def places(self, blocks: Blocks) -> AnyArray:
@@ -123,7 +124,7 @@ class Listed(Protocol):
         ...
 
     def support_of(self, counts: IntArray) -> IntArray:
-        """Return the ``(v,)`` support of blocks that came as often as ``(alphabet_size,)`` counts say."""
+        """Return the ``(v,)`` support, from the ``(alphabet_size,)`` counts of the blocks."""
         ...
 
     def membership_of(self, counts: IntArray) -> Membership:
@@ -132,13 +133,13 @@ class Listed(Protocol):
 
 
 class BlockCounts(Counting):
-    """How often each block of a small alphabet came; what values they contain is worked out once, from the counts."""
+    """The counts of each block of a small alphabet; the support is computed once, from these counts."""
 
     def __init__(self, law: Listed) -> None:
         self.size, self._law = law.alphabet_size, law
 
     def add(self, blocks: Blocks, counts: IntArray) -> None:
-        """Add how often each block came, in the order of the alphabet, in place."""
+        """Add the count of each block, in the order of the alphabet, in place."""
         from discreet.kernels.blocks.counting import add_symbols
 
         add_symbols(self._law.places(blocks), counts)
@@ -148,7 +149,7 @@ class BlockCounts(Counting):
         return total(counts) == blocks
 
     def support_of(self, counts: IntArray) -> IntArray:
-        """Return how many blocks contain each value."""
+        """Return the ``(v,)`` numbers of blocks that contain each value."""
         return self._law.support_of(counts)
 
     @property
@@ -162,12 +163,12 @@ class BlockCounts(Counting):
 
 
 class SizeCounts(Counting):
-    """For each size of block in turn, how many blocks of it contain each value.
+    """The number of blocks of each size that contain each value; one size after the other.
 
     Args:
-        law: whose blocks.
+        law: the law of the blocks.
         sizes: of blocks, ascending.
-        add: adds blocks to ``(len(sizes) v,)`` counts.
+        add: a function that adds blocks to ``(len(sizes) v,)`` counts, in place.
     """
 
     def __init__(self, law: Sized, sizes: tuple[int, ...], add: Add) -> None:
@@ -178,7 +179,7 @@ class SizeCounts(Counting):
         self._add(blocks, counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return whether counts are those of whole blocks of each size, so many in all."""
+        """Return whether counts can be those of ``blocks`` blocks, of one of the sizes each."""
         for size, inside in zip(self._sizes, counts.reshape(len(self._sizes), -1), strict=True):
             own, rest = divmod(total(inside), size)
             if rest or int(inside.max()) > own:

@@ -1,4 +1,4 @@
-"""From tallies to unbiased estimates in the domain's order, with exact errors: truth or noise, designs, matrices."""
+"""Decoders: unbiased estimates from tallies, with exact errors; for truth or noise, designs and explicit channels."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Decoder(Protocol):
         ...
 
     def decode(self, tally: Tally) -> FloatArray:
-        """Return `estimate` of a tally that was judged before."""
+        """Return `estimate` of a tally that was checked before."""
         ...
 
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -65,7 +65,7 @@ class Decoder(Protocol):
         ...
 
     def worth(self, reports: Reports) -> FloatArray:
-        """Return ``(n, |X|)`` what each report adds to the estimates: their mean is the estimate."""
+        """Return the ``(n, |X|)`` contributions of reports to the estimates; their mean is the estimate."""
         ...
 
 
@@ -75,9 +75,9 @@ class BlockDecoder:
 
     Attributes:
         domain: the values.
-        law: the blocks.
-        numbers: of truth or noise, or of a design of two sizes, by class of values.
-        judge: refuses a tally that the mechanism cannot have made.
+        law: the block law.
+        numbers: the coefficients of the decoder, for truth or noise or for a design of two sizes.
+        judge: a function that refuses a tally that the mechanism cannot have made.
     """
 
     domain: Domain
@@ -90,7 +90,7 @@ class BlockDecoder:
         return self.decode(self.judge(tally))
 
     def decode(self, tally: Tally) -> FloatArray:
-        """Return `estimate` of a tally that was judged before."""
+        """Return `estimate` of a tally that was checked before."""
         support = self._counts.support_of(tally.support) if len(tally.support) else tally.support
         counts = support.astype(np.float64), tally.clear.astype(np.float64)
         return self.domain.arrange(*self.numbers.estimate(*counts, tally.n))
@@ -102,7 +102,7 @@ class BlockDecoder:
     def variance_of(self, sensitive_mass: float) -> tuple[FloatArray, FloatArray]:
         """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A_x + B_x p_x - p_x^2, exactly, given a = p(X_S).
 
-        What a pool of hash functions adds is not in it.
+        The variance of a pool bias is not included.
         """
         sensitive, clear = self.numbers.variances(sensitive_mass)
         ones, rest = np.ones(self.domain.sensitive_count), np.ones(self.domain.clear_count)
@@ -111,15 +111,15 @@ class BlockDecoder:
         return arrange(constant[0] * ones, constant[1] * rest), arrange(slope[0] * ones, slope[1] * rest)
 
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``(A, B)`` as `variance_of`, with the sensitive mass that the reports in clear leave over.
+        """Return ``(A, B)`` as `variance_of`, with the estimate of the sensitive mass from the reports in clear.
 
-        A has in it n times what lasts (`pool_bias_variance`), so that it is for this n.
+        A includes n times `pool_bias_variance`, so it holds for this n only.
         """
         constant, slope = self.variance_of(self._mass_seen(tally))
         return constant + tally.n * self.pool_bias_variance(tally, linear), slope
 
     def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` estimates, from the linear ones, of the variance that more reports do not lessen."""
+        """Return ``(|X|,)`` variances of the pool bias, which more reports do not lessen, from the linear estimates."""
         found, chosen, n = np.zeros(self.domain.size), self.domain.sensitive, tally.n
         if self.numbers.pool_bias and n > 1:
             mass, values = self._mass_seen(tally), linear[chosen]
@@ -129,7 +129,7 @@ class BlockDecoder:
         return found
 
     def _mass_seen(self, tally: Tally) -> float:
-        """Return p(X_S) as the reports in clear leave it over."""
+        """Return the estimate of p(X_S) from the number of reports in clear."""
         if self.domain.sensitive_count == 0:
             return 0.0
         told = tally.clear_total / (tally.n * self.numbers.truth) if self.domain.clear_count else 0.0
@@ -165,7 +165,7 @@ class BlockDecoder:
         return self.numbers.worst_case_mse(checked_n(n))
 
     def worth(self, reports: Reports) -> FloatArray:
-        """Return ``(n, |X|)`` what each report adds to the estimates.
+        """Return the ``(n, |X|)`` contributions of reports to the estimates.
 
         Raises:
             ParameterError: if there are more than about 30 million numbers; pass fewer reports at a time.
@@ -196,7 +196,7 @@ class MatrixDecoder:
     Attributes:
         domain: the inputs.
         matrix: ``(|X|, |Y|)`` Q(y|x).
-        judge: refuses a tally that the channel cannot have made.
+        judge: a function that refuses a tally that the channel cannot have made.
     """
 
     domain: Domain
@@ -227,7 +227,7 @@ class MatrixDecoder:
         return self.decode(self.judge(tally))
 
     def decode(self, tally: Tally) -> FloatArray:
-        """Return `estimate` of a tally that was judged before."""
+        """Return `estimate` of a tally that was checked before."""
         estimate: FloatArray = (tally.support / tally.n) @ self.inverse
         return estimate
 
@@ -272,6 +272,6 @@ class MatrixDecoder:
         return float((loss @ p - p @ p) / checked_n(n))
 
     def worth(self, reports: Reports) -> FloatArray:
-        """Return ``(n, |X|)`` what each report adds to the estimates: the row of its output."""
+        """Return the ``(n, |X|)`` contributions of reports to the estimates: the row of the output of each."""
         worth: FloatArray = self.inverse[reports.blocks["output"].astype(np.int64)]
         return worth

@@ -42,7 +42,7 @@ class MixedSubsets(EvenLaw):
     Attributes:
         size: v, the number of sensitive values; at least 2.
         smaller: k, in 1..v - 1.
-        larger: a noise block has k + 1 members with probability ``larger / 2^64``; in 1..2^64 - 1.
+        larger: lambda 2^64, in 1..2^64 - 1; lambda is the probability that a noise block has k + 1 members.
     """
 
     size: int
@@ -50,7 +50,7 @@ class MixedSubsets(EvenLaw):
     larger: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no law.
+        """Refuse parameters that define no law.
 
         Raises:
             ParameterError: if a number is out of its range.
@@ -67,7 +67,7 @@ class MixedSubsets(EvenLaw):
 
     @property
     def shares(self) -> tuple[Fraction, Fraction]:
-        """Return how often a block of noise has each size, exactly."""
+        """Return the probabilities of the two sizes of a noise block, exactly."""
         share = Fraction(self.larger, WORD_RANGE)
         return 1 - share, share
 
@@ -84,12 +84,12 @@ class MixedSubsets(EvenLaw):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return one column: the members, ascending; v stands last where there are only k."""
+        """Return one column: the members, ascending; a block of k members has v in the last place."""
         return (Column("members", smallest_unsigned(self.size + 1), width=self.smaller + 1, bound=self.size + 1),)
 
     @property
     def alphabet_size(self) -> int:
-        """Return how many subsets of both sizes there are."""
+        """Return the number of subsets of both sizes."""
         return sum(comb(self.size, k) for k in self.sizes)
 
     def describe(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class MixedSubsets(EvenLaw):
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`.
 
-        A uniform subset of k + 1 loses, where k are wanted, a uniform one of those that need not be there.
+        A block of k is a uniform block of k + 1 without a uniform one of the members that it need not contain.
         """
         listed, n = out["members"], len(members)
         draw_subsets(self.size, members, random, listed)
@@ -128,7 +128,7 @@ class MixedSubsets(EvenLaw):
         listed.sort(axis=1)
 
     def _larger_given_a_member(self, n: int, random: RandomSource) -> BoolArray:
-        """Draw sizes by how many members they have: one of noise is kept with probability proportional to that."""
+        """Draw sizes of blocks with a given member: a size of noise is kept with probability in proportion to it."""
         larger = toss(n, self.larger, random)
         open_rows = np.flatnonzero(~larger & (uniform_below(self.smaller + 1, n, random) == self.smaller))
         while len(open_rows):
@@ -140,7 +140,7 @@ class MixedSubsets(EvenLaw):
 
     @property
     def counts(self) -> SizeCounts:
-        """Return how many blocks of k contain each value, then how many of k + 1."""
+        """Return the counting of blocks by size: for each value the blocks of k, then those of k + 1."""
         return SizeCounts(self, self.sizes, self._add)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
@@ -151,7 +151,7 @@ class MixedSubsets(EvenLaw):
         counts += np.concatenate([count_symbols(listed[rows], self.size) for rows in (short, ~short)])
 
     def membership(self, blocks: Blocks) -> MemberLists:
-        """Return the lists as an operator; what stands for nobody counts for nothing."""
+        """Return the lists as an operator; v in the last place of a list adds nothing."""
         return MemberLists(blocks["members"], self.size)
 
     def contains(self, blocks: Blocks) -> BoolArray:
@@ -169,7 +169,7 @@ class MixedSubsets(EvenLaw):
         return {"members": listed}, np.repeat(np.array(weights, dtype=object), [len(short), len(long)])
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return which lists do not ascend."""
+        """Return ``(m,)`` booleans: true for a list that does not ascend."""
         listed = blocks["members"]
         flawed: BoolArray = np.any(listed[:, 1:] <= listed[:, :-1], axis=1)
         return flawed
@@ -220,7 +220,7 @@ class BlockDesign(BlockMechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return the sensitive mass that it is for, if one was given; else k, the smaller size of a block."""
+        """Return the sensitive mass of the optimum, if it was given; else k, the smaller size of a block."""
         if self.design is not None and self.design.given:
             return {"sensitive_mass": self.design.alpha}
         return {"k": self.law.smaller if isinstance(self.law, MixedSubsets) else self.law.count}

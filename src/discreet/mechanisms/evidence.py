@@ -1,4 +1,4 @@
-"""What reports say of the frequencies, as a likelihood reads it: rows a + (B diag(k) p), and what came in clear.
+"""Evidence of the frequencies, as a likelihood reads it: rows a + (B diag(k) p), and the counts of values in clear.
 
 A block has a = 1/c and members as its row of B; an output of an explicit channel has a = 0 and the column of Q.
 """
@@ -25,12 +25,13 @@ from discreet.mechanisms.membership import Extent, MatrixRows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredBlocks:
-    """The blocks of reports that are kept elsewhere than in memory, and their tally.
+    """The blocks of reports that are not kept in this memory, and their tally.
 
     Attributes:
-        tally: their counts.
-        membership: the matrix of the blocks, wherever it is kept.
-        rows_of: makes the sums over its rows, of a likelihood, wherever they are; None for here.
+        tally: the counts of the reports.
+        membership: the matrix of the blocks, in files or on other machines.
+        rows_of: a function from a likelihood to its `Rows`, which sum over the blocks where they are; None for the
+            rows of this process.
     """
 
     tally: Tally
@@ -44,19 +45,19 @@ Data: TypeAlias = Reports | Tally | StoredBlocks
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A tally that was judged, and the likelihood of the reports behind it.
+    """A tally that was checked, and the terms of the likelihood of its reports.
 
     Attributes:
         tally: the counts.
         contrast: c = 1/a, the largest one of any value; infinite for an explicit channel.
-        covered: ``(|X|,)`` booleans: for which values B has a column; the others come in clear.
+        covered: ``(|X|,)`` booleans: true for a value with a column of B; the others come in clear.
         shares: ``(v,)`` k, each value's own contrast divided by c; None if all have the same.
-        truth: s, how often values that are not covered come in clear.
-        noise: ``(v,)`` how probable each value is as noise, where each block is a single value; None elsewhere.
-        information_left: the share of what rows say of a frequency that is left where what all reports have in common
-            is unknown too.
-        blocks: makes the matrix B; None if the tally does not tell.
-        rows_of: makes the sums over rows, wherever they are; None for here.
+        truth: s, the probability that a value that is not covered comes in clear.
+        noise: ``(v,)`` probabilities of the values as noise, where each block is a single value; None elsewhere.
+        information_left: the share of the information of the rows about a frequency that is left where the part that
+            all reports have in common is unknown too.
+        blocks: a function that returns the matrix B; None if the tally does not determine it.
+        rows_of: as for `StoredBlocks`.
     """
 
     tally: Tally
@@ -71,7 +72,7 @@ class Evidence:
 
     @cached_property
     def membership(self) -> Extent | None:
-        """The matrix B as an operator; None if the tally does not tell."""
+        """The matrix B as an operator; None if the tally does not determine it."""
         return None if self.blocks is None else self.blocks()
 
 
@@ -80,7 +81,7 @@ class _Counter(Maker, Protocol):
 
 
 class _Blocks(_Counter, Protocol):
-    """A block mechanism, as far as its likelihood is concerned."""
+    """The part of a block mechanism that its likelihood needs."""
 
     @property
     def law(self) -> BlockLaw: ...
@@ -101,7 +102,7 @@ class _Blocks(_Counter, Protocol):
 
 
 class _Outputs(_Counter, Protocol):
-    """An explicit channel, as far as its likelihood is concerned."""
+    """The part of an explicit channel that its likelihood needs."""
 
     @property
     def matrix(self) -> FloatArray: ...

@@ -1,4 +1,4 @@
-"""Mechanisms that somebody hands over: which kind they are is asked here and nowhere else."""
+"""Mechanisms that a caller hands over: the only place that asks for their kind."""
 
 from discreet.errors import ParameterError
 from discreet.mechanisms.channel import Channel
@@ -7,10 +7,10 @@ from discreet.mechanisms.personalized import Personalized
 
 
 def block_mechanism(given: object) -> BlockMechanism:
-    """Return a block mechanism, or refuse what is none.
+    """Return a block mechanism, or refuse another object.
 
     Raises:
-        ParameterError: if so.
+        ParameterError: if it is no block mechanism.
     """
     if not isinstance(given, BlockMechanism):
         raise ParameterError(f"mechanism must be a block mechanism, got {type(given).__name__}.")
@@ -18,10 +18,10 @@ def block_mechanism(given: object) -> BlockMechanism:
 
 
 def mechanism(given: object) -> BlockMechanism | Channel:
-    """Return a block mechanism or a channel, or refuse what is neither.
+    """Return a block mechanism or a channel, or refuse another object.
 
     Raises:
-        ParameterError: if so.
+        ParameterError: if it is neither.
     """
     return given if isinstance(given, Channel) else block_mechanism(given)
 

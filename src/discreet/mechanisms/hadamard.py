@@ -1,8 +1,7 @@
 """Hadamard columns: Hadamard response and its utility-optimized form.
 
-Value x owns row x + 1 of a Sylvester matrix of order V = 2^ceil(log2(v + 1)); a block is what has +1 in a uniform
-column.
-So pi = rho = 1/2 and s = tanh(eps/2) [Acharya 2019; DESIGN section 1].
+Value x owns row x + 1 of a Sylvester matrix of order V = 2^ceil(log2(v + 1)); a block is the values with +1
+in a uniform column. So pi = rho = 1/2 and s = tanh(eps/2) [Acharya 2019; DESIGN section 1].
 """
 
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ class HadamardColumns(EvenLaw):
     size: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no law.
+        """Refuse parameters that define no law.
 
         Raises:
             ParameterError: if there is no value.
@@ -84,7 +83,7 @@ class HadamardColumns(EvenLaw):
 
     @property
     def counts(self) -> BlockCounts:
-        """Return how often each column came."""
+        """Return the counting of columns."""
         return BlockCounts(self)
 
     def places(self, blocks: Blocks) -> AnyArray:
@@ -124,7 +123,7 @@ class DistinctColumns:
     """The membership matrix of Hadamard columns: B = (1 + H)/2, one row per column of H.
 
     Attributes:
-        multiplicity: ``(V,)`` how often each column came.
+        multiplicity: ``(V,)`` counts of the columns.
         size: v.
     """
 

@@ -1,6 +1,7 @@
 """Hash buckets: local hashing (BLH, OLH, GLH) and its utility-optimized form.
 
-A block is what a random hash function sends to one bucket. The family is Carter and Wegman's over a prime P,
+A block is the set of values that a random hash function sends to one bucket. The family is that of Carter and Wegman
+over a prime P,
 
     h(x) = ((a x + b) mod P) mod g,  a uniform on 1..P - 1, b on 0..P - 1,
 
@@ -8,7 +9,7 @@ and the bucket of noise is uniform on 0..g - 1. So pi = 1/g and rho is the famil
 k (P + m - g) / (P (P - 1)) with k = P // g and m = P mod g, not 1/g.
 
 A report carries alpha = 1/a and beta = -b/a (mod P), which are uniform on the same sets: the block then is
-{alpha z + beta mod P : z = bucket, bucket + g, ... < P}, and nobody ever inverts anything. Given the value x, a device
+{alpha z + beta mod P : z = bucket, bucket + g, ... < P}, and no number is ever inverted. Given the value x, a device
 draws alpha and z = a x + b and sets beta = x - alpha z.
 """
 
@@ -51,7 +52,7 @@ class HashedBlocks(EvenLaw):
         return Fraction(1, self.buckets)
 
     def hit_distribution(self, m: int) -> HitDistribution:
-        """Return a law that tells no less than any m values under any hash family.
+        """Return a hit distribution that tells no less than that of any m values under any hash family.
 
         Given the function, a report is randomized response over the g buckets: as much as m values of which no two
         collide, or as all g buckets evenly. Under a public function that is uniformly random, K is binomial.
@@ -134,7 +135,7 @@ class HashBuckets(HashedBlocks):
 
     @property
     def counts(self) -> ValueCounts:
-        """Return how many blocks contain each value, by listing every block instead of asking every value."""
+        """Return the counting of blocks by value, which lists the members of every block."""
         return ValueCounts(self, self._add)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
@@ -178,7 +179,7 @@ class HashBuckets(HashedBlocks):
         return blocks, np.full(self.alphabet_size, Fraction(1, self.alphabet_size), dtype=object)
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return which multipliers are 0."""
+        """Return ``(m,)`` booleans: true for a block whose alpha is 0."""
         flawed: BoolArray = blocks["alpha"] == 0
         return flawed
 
@@ -271,7 +272,7 @@ class LocalHashing(BlockMechanism):
 
 
 def checked_buckets(g: object) -> int:
-    """Return a number of buckets that is one, or refuse it."""
+    """Return g, the number of buckets, or refuse it."""
     return checked_whole("g", g, 2, _LARGEST_PRIME)
 
 

@@ -1,10 +1,10 @@
-"""The one law: truth or noise.
+"""The law of truth or noise, which all block mechanisms share.
 
 With probability s a device tells the truth: a sensitive value as a block that contains it, any other value in clear.
-Otherwise it sends a block of noise, whatever the value is. With s/(1 - s) = pi (e^eps - 1) this is (X_S, eps)-ULDP with
-equality (LDP if every value is sensitive). A `BlockLaw` says what the blocks are; the rest is here, once.
+Otherwise it sends a block of noise, which does not depend on the value. With s/(1 - s) = pi (e^eps - 1) this is
+(X_S, eps)-ULDP with equality (LDP if every value is sensitive). A `BlockLaw` defines the blocks; the rest is here.
 
-Where the law has groups, pi_x differs, and so does what is promised to x: with s/(1 - s) <= pi_x (e^eps_x - 1) for
+Where the law has groups, pi_x differs, and so does the promise to x: with s/(1 - s) <= pi_x (e^eps_x - 1) for
 every sensitive x, no report makes x more than e^eps_x times likelier than any other value [spec of the optimum, section
 5].
 """
@@ -44,7 +44,7 @@ _FORMAT = 2
 
 
 class _Usual:
-    """How it is unless a mechanism has a field for it; not fields themselves, as this is no dataclass.
+    """Defaults for mechanisms without fields of these names; no fields themselves, as this is no dataclass.
 
     Attributes:
         clear_blocks: whether reports in clear carry a block of noise too.
@@ -57,7 +57,7 @@ class _Usual:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BlockMechanism(_Usual):
-    """A mechanism of the one law: a domain, an epsilon and options, from which its block law follows.
+    """A mechanism of truth or noise: a domain, an epsilon and options, from which its block law follows.
 
     Options are the other fields, by keyword: `dataclasses.replace`, equality, repr, pickles and the schema of plans
     know a mechanism by its fields.
@@ -75,7 +75,7 @@ class BlockMechanism(_Usual):
         """Refuse an epsilon that is no promise, options that make no law, and a law over other values.
 
         Raises:
-            ParameterError: if it is so.
+            ParameterError: if one of them is such.
         """
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         size = sensitive_size(self.domain)
@@ -113,7 +113,7 @@ class BlockMechanism(_Usual):
 
     @classmethod
     def needs_options(cls) -> bool:
-        """Return whether a domain and an epsilon are not enough to make one."""
+        """Return whether the mechanism has an option without a default."""
         return any(one.default is MISSING for one in cls.options())
 
     @property
@@ -128,7 +128,7 @@ class BlockMechanism(_Usual):
 
     @property
     def promises(self) -> tuple[float, ...]:
-        """What is promised to the values of each group of the law, in nats."""
+        """The promise to the values of each group of the law, in nats."""
         return self.epsilons or (self.epsilon,)
 
     @cached_property
@@ -138,7 +138,7 @@ class BlockMechanism(_Usual):
 
     @cached_property
     def numbers(self) -> LinearDecoder:
-        """The numbers that every error of the truth-or-noise decoder follows from."""
+        """The linear decoder of truth or noise, with its coefficients and errors."""
         return numbers_of(self.domain, self.law, self.threshold, self.clear_blocks)
 
     @cached_property
@@ -148,7 +148,7 @@ class BlockMechanism(_Usual):
 
     @cached_property
     def counts(self) -> Counting:
-        """What a tally counts of blocks."""
+        """The counting of blocks, as a tally holds it."""
         return self.law.counts
 
     @cached_property
@@ -163,9 +163,10 @@ class BlockMechanism(_Usual):
         return float(np.max(self.contrasts))
 
     def promised_to(self, code: int) -> float:
-        """Return the epsilon that bounds how much likelier than others a report makes a value, given by its code.
+        """Return the epsilon of the promise to one value, given by its code, in nats.
 
-        For a value that is not sensitive, that of the mechanism: of such values only what is protected is promised.
+        No report makes the value more than e^epsilon times likelier than any other. For a value that is not sensitive
+        this holds of protected outputs only, with the epsilon of the mechanism.
         """
         if not self.domain.sensitive[code] or self.law.groups is None:
             return self.epsilon
@@ -173,18 +174,18 @@ class BlockMechanism(_Usual):
 
     @cached_property
     def block_columns(self) -> tuple[Column, ...]:
-        """How the block of a report is written down."""
+        """The columns of the block of a report."""
         return self.law.columns
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """How a report is written down: the code of a value in clear, where there are such values, or a block."""
+        """The columns of a report: of the code of a value in clear, where there are such values, and of a block."""
         size = self.domain.size
         in_clear = (Column(CLEAR, smallest_unsigned(size), bound=size),) if self.domain.clear_count else ()
         return (*in_clear, *self.block_columns)
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: which blocks no device can have sent."""
+        """Return ``(m,)`` booleans: true for a block that no device can have sent."""
         return self.law.flaws(blocks)
 
     @cached_property
@@ -203,7 +204,7 @@ class BlockMechanism(_Usual):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What is promised and what the sampler's integers realise."""
+        """The guarantee: the promised epsilon, and the realised one, from the integers of the sampler."""
         domain = self.domain
         if domain.sensitive_count == 0:
             return Guarantee("none", domain, None, float("inf"))
@@ -221,7 +222,7 @@ class BlockMechanism(_Usual):
 
         Args:
             values: ``(n,)`` values of the domain; see `Domain.encode`.
-            random: the words; None for fresh ones from the operating system's key.
+            random: the source of random words; None for fresh ones under a key of the operating system.
 
         Returns:
             n reports, in order.
@@ -246,23 +247,24 @@ class BlockMechanism(_Usual):
             random: as for `obfuscate`.
 
         Raises:
-            ParameterError: if a size is given that is no whole number of at least 1.
-            DataError: if codes are no column of integers; if one of them is not in the domain, with its batch.
+            ParameterError: if size is neither None nor an integer of at least 1.
+            DataError: if codes are no column of integers, or one of them is not in the domain; the latter only when
+                its batch is reached.
         """
         return obfuscated_batches(self, codes, size, checked_source(random))
 
     # The collector
 
     def empty_tally(self) -> Tally:
-        """Return the zero of addition."""
+        """Return the tally of no reports."""
         blocks = self.counts.size if self.domain.sensitive_count else 0
         return Tally(self.fingerprint, 0, np.zeros(blocks, np.int64), np.zeros(self.domain.clear_count, np.int64))
 
     def tally(self, reports: Reports) -> Tally:
-        """Count what estimation needs.
+        """Return the tally of reports.
 
         Raises:
-            DataError: if they are none that this mechanism makes.
+            DataError: if they are no reports that this mechanism can make.
             MismatchError: if the reports belong to another plan.
         """
         refuse_unfit_reports(self, reports)
@@ -274,7 +276,7 @@ class BlockMechanism(_Usual):
         )
 
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
-        """Add what `tally` counts to the counts of blocks and the ``(|X_N|,)`` ones in clear, in place.
+        """Add reports to the counts of blocks and the ``(|X_N|,)`` counts of values in clear, in place.
 
         Raises:
             MismatchError: if the reports belong to another plan.
@@ -294,7 +296,7 @@ class BlockMechanism(_Usual):
         return self.counts.is_consistent(support, n if self.clear_blocks else n - told)
 
     def blocks_of_unknown(self, reports: Reports) -> Blocks:
-        """Return the blocks of the reports that are not in clear: what the likelihood is about."""
+        """Return the blocks of the reports that are not in clear, which the likelihood reads."""
         if not self.clear_blocks or reports.in_clear is None:
             return reports.blocks
         return {name: column[~reports.in_clear] for name, column in reports.blocks.items()}
@@ -302,7 +304,7 @@ class BlockMechanism(_Usual):
     # The analyst
 
     def evidence(self, data: Data) -> Evidence:
-        """Return what the likelihood of reports, or of a tally of them, reads; errors as for `Evidence`."""
+        """Return the evidence of reports, or of a tally of them; errors as for `evidence_of_blocks`."""
         return evidence_of_blocks(self, data)
 
     def channel(self) -> Channel:
@@ -322,10 +324,10 @@ class BlockMechanism(_Usual):
 
 
 def _short(option: object) -> str:
-    """Return an option as it is, or how many values it has where that is long."""
+    """Return the repr of an option, or the number of its groups where it has groups."""
     return f"<{len(option)} groups>" if isinstance(option, tuple) else repr(option)
 
 
 def sensitive_size(domain: Domain) -> int:
-    """Return what a block law must be over: v, or 1 where nothing is sensitive and no block is ever sent."""
+    """Return the size of a block law over this domain: v, or 1 where nothing is sensitive and no block is ever sent."""
     return max(checked_domain(domain).sensitive_count, 1)

@@ -1,4 +1,4 @@
-"""A mechanism of a block law that somebody hands over, instead of options that it follows from."""
+"""A mechanism of a given block law, in the place of options from which the law follows."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from discreet.mechanisms.law import BlockMechanism
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LawMechanism(BlockMechanism):
-    """A mechanism whose block law is handed over as it is.
+    """A mechanism of a given block law.
 
     Attributes:
         law: the block law, over the sensitive values.
@@ -23,10 +23,10 @@ class LawMechanism(BlockMechanism):
     epsilons: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what is no law, and promises that are not those of its groups.
+        """Refuse an object that is no block law, and promises that do not fit its groups.
 
         Raises:
-            ParameterError: if it is so.
+            ParameterError: if the law or the promises are such.
         """
         if not all(hasattr(self.law, name) for name in ("inclusions", "draw", "columns")) or isinstance(self.law, type):
             raise ParameterError(f"law must be a block law, got {type(self.law).__name__}.")

@@ -1,4 +1,4 @@
-"""The one face of everything that makes reports: block mechanisms, explicit channels, personalized mechanisms."""
+"""The interface of all mechanisms: block mechanisms, explicit channels, personalized mechanisms."""
 
 from typing import Any, Protocol
 
@@ -13,11 +13,11 @@ from discreet.mechanisms.evidence import Data, Evidence
 
 
 class Mechanism(Protocol):
-    """Makes reports on devices, counts them, and says how a tally is decoded and what a likelihood reads."""
+    """A mechanism: it makes reports on devices and counts them, and has a decoder and the evidence of reports."""
 
     @property
     def name(self) -> str:
-        """Its name in plans."""
+        """The name in plans."""
         ...
 
     @property
@@ -32,17 +32,17 @@ class Mechanism(Protocol):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised, and what the sampler's integers realise."""
+        """The guarantee: the promised epsilon, and the realised one, from the integers of the sampler."""
         ...
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """How a report is written down."""
+        """The columns of a report."""
         ...
 
     @property
     def block_columns(self) -> tuple[Column, ...]:
-        """How a block is written down."""
+        """The columns of a block."""
         ...
 
     @property
@@ -55,19 +55,19 @@ class Mechanism(Protocol):
         ...
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: which blocks no device can have sent."""
+        """Return ``(m,)`` booleans: true for a block that no device can have sent."""
         ...
 
     def empty_tally(self) -> Tally:
-        """Return the zero of addition."""
+        """Return the tally of no reports."""
         ...
 
     def tally(self, reports: Reports) -> Tally:
-        """Count what estimation needs."""
+        """Return the tally of reports."""
         ...
 
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
-        """Add what `tally` counts, in place."""
+        """Add reports to the counts of a tally, in place."""
         ...
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
@@ -76,9 +76,9 @@ class Mechanism(Protocol):
 
     @property
     def decoder(self) -> Decoder:
-        """From tallies to linear estimates, with exact errors."""
+        """The linear decoder of tallies, with exact errors."""
         ...
 
     def evidence(self, data: Data) -> Evidence:
-        """Return what the likelihood of reports, or of a tally of them, reads."""
+        """Return the evidence of reports, or of a tally of them."""
         ...

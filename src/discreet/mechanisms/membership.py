@@ -1,4 +1,4 @@
-"""The 0/1 matrix B of a batch of blocks, which says what block contains what value, as an operator."""
+"""The membership matrix B of a batch of blocks, as an operator: a row per block, a column per value."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -10,27 +10,27 @@ from discreet.core.reports import Blocks
 
 
 class Extent(Protocol):
-    """How large the matrix of a batch is: a row per distinct block, a column per value."""
+    """The size of the matrix of a batch: a row per distinct block, a column per value."""
 
     @property
     def multiplicity(self) -> FloatArray | None:
-        """``(rows,)`` how often each block came; None if once."""
+        """``(rows,)`` counts of the blocks; None if each came once."""
         ...
 
     @property
     def rows(self) -> int:
-        """How many blocks."""
+        """The number of rows."""
         ...
 
     @property
     def size(self) -> int:
-        """V."""
+        """The number of columns: v, or |X| for an explicit channel."""
         ...
 
 
 @runtime_checkable
 class Membership(Extent, Protocol):
-    """The matrix itself, as an operator."""
+    """The membership matrix as an operator: its products with vectors."""
 
     def dot(self, values: Any) -> Any:
         """Return ``(rows,)`` B @ values, in the precision of ``values`` or better."""
@@ -43,10 +43,10 @@ class Membership(Extent, Protocol):
 
 @runtime_checkable
 class Separable(Protocol):
-    """A `Membership` of which some rows can be had as a matrix of their own, without a copy."""
+    """A `Membership` that can be cut into stretches of rows without a copy."""
 
     def part(self, start: int, stop: int) -> Membership:
-        """Return rows start..stop - 1; the start is a multiple of what a law lays out together (see `LaidOut`)."""
+        """Return the matrix of rows start..stop - 1; start is a multiple of `LaidOut.abreast`."""
         ...
 
 
@@ -59,11 +59,11 @@ class LaidOut(Protocol):
 
     @property
     def abreast(self) -> int:
-        """Return how many reports are laid out together; only the last ones may be fewer."""
+        """Return the number of reports in one piece of the layout; only the last piece may have fewer."""
         ...
 
     def lay_out(self, blocks: Blocks) -> AnyArray:
-        """Return the layout of the matrix of ``blocks``; laid out piece by piece, it is the same end to end."""
+        """Return the layout of the matrix of ``blocks``; the layouts of pieces, end to end, are that of the whole."""
         ...
 
     def membership_of(self, laid: AnyArray, rows: int) -> Membership:
@@ -102,7 +102,7 @@ class MatrixRows:
 
     Attributes:
         matrix: ``(rows, |X|)`` probabilities Q(y|x), a row per output.
-        multiplicity: ``(rows,)`` how often each came.
+        multiplicity: ``(rows,)`` counts of the outputs.
     """
 
     matrix: FloatArray
@@ -110,7 +110,7 @@ class MatrixRows:
 
     @property
     def rows(self) -> int:
-        """Return how many outputs were seen."""
+        """Return the number of distinct outputs that were seen."""
         return len(self.matrix)
 
     @property

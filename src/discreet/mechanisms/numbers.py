@@ -1,4 +1,4 @@
-"""From a block law and its promises to the numbers that guarantee and errors follow from."""
+"""The truth threshold of a block law with promises, its decoder, and the law with the least error."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -19,7 +19,7 @@ def threshold_of(promises: tuple[float, ...], law: BlockLaw) -> int:
 
 
 def numbers_of(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> LinearDecoder:
-    """Return the numbers of the truth-or-noise decoder."""
+    """Return the linear decoder of truth or noise."""
     return LinearDecoder(
         domain.sensitive_count,
         domain.clear_count,
@@ -33,6 +33,6 @@ def numbers_of(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool
 
 
 def least_worst(domain: Domain, epsilon: float, laws: Sequence[Law]) -> Law:
-    """Return the law with the least worst-case error; the first one of equals."""
+    """Return the law with the least worst-case error; the first of several such."""
     promise = (epsilon,)
     return min(laws, key=lambda law: numbers_of(domain, law, threshold_of(promise, law)).worst_case_mse(1))

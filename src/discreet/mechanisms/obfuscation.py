@@ -1,4 +1,4 @@
-"""What devices do, for many of them at once: one coin and one block each, in the order of the values."""
+"""Obfuscation of many values at once: one coin and one block per device, in the order of the values."""
 
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -19,7 +19,7 @@ _MOST_PER_BATCH = 1 << 20
 
 
 class Device(Protocol):
-    """A block mechanism, as far as making reports is concerned."""
+    """The part of a block mechanism that makes reports."""
 
     clear_blocks: bool
 
@@ -35,31 +35,31 @@ class Device(Protocol):
 
     @property
     def threshold(self) -> int:
-        """S; the truth is told with probability S / 2^64."""
+        """S, the truth threshold: the truth is told with probability S / 2^64."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the plan."""
+        """The fingerprint of the plan."""
         ...
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Columns of a report."""
+        """The columns of a report."""
         ...
 
     @property
     def block_columns(self) -> tuple[Column, ...]:
-        """Columns of a block."""
+        """The columns of a block."""
         ...
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
-        """Return the reports of values, given by their codes."""
+        """Return the reports of values that are given by their codes."""
         ...
 
 
 def obfuscated(mechanism: Device, codes: IntArray, random: RandomSource) -> Reports:
-    """Return the reports of values, given by their codes."""
+    """Return the reports of values that are given by their codes."""
     blocks = {c.name: np.empty(c.shape(len(codes)), dtype=c.dtype) for c in mechanism.block_columns}
     in_clear = np.zeros(len(codes), dtype=np.bool_) if mechanism.domain.clear_count else None
     clear, filled = [np.empty(0, dtype=np.int64)], 0
@@ -73,14 +73,14 @@ def obfuscated(mechanism: Device, codes: IntArray, random: RandomSource) -> Repo
         out = {name: column[filled : filled + len(members)] for name, column in blocks.items()}
         mechanism.law.draw(members, random, out)
         filled += len(members)
-    # What is cut off would keep memory that nobody filled.
+    # A view would keep the memory of the rows that were not filled.
     blocks = blocks if filled == len(codes) else {name: column[:filled].copy() for name, column in blocks.items()}
     stored = np.concatenate(clear).astype(smallest_unsigned(mechanism.domain.size))
     return Reports(mechanism.fingerprint, len(codes), in_clear, stored, blocks, not random.secure)
 
 
 def _truth_or_noise(mechanism: Device, codes: AnyArray, random: RandomSource) -> tuple[IntArray, BoolArray | None]:
-    """Toss the coin: ``(n,)`` members that blocks must contain (-1: none), and who speaks in clear."""
+    """Draw the coins of devices: ``(n,)`` members that blocks must contain (-1: none), and who reports in clear."""
     truth = toss(len(codes), mechanism.threshold, random)
     slots = mechanism.domain.slots
     if slots is None:
@@ -91,7 +91,7 @@ def _truth_or_noise(mechanism: Device, codes: AnyArray, random: RandomSource) ->
 
 
 def obfuscated_batches(mechanism: Device, codes: Any, size: int | None, random: RandomSource) -> Iterator[Reports]:
-    """Return the reports of values batch by batch, of so many each, or of as many as are about 64 MB."""
+    """Return an iterator over the reports of values, in batches of ``size``; None for about 64 MB."""
     if size is None:
         size = min(max(_BATCH_BYTES // sum(column.bytes for column in mechanism.columns), 1), _MOST_PER_BATCH)
     # Checked here and now, not when the first batch is asked for.
@@ -101,6 +101,6 @@ def obfuscated_batches(mechanism: Device, codes: Any, size: int | None, random: 
 
 
 def _or_noise(members: AnyArray, told: BoolArray) -> IntArray:
-    """Return the members that are told, -1 for the others; without a branch, whose time would tell the coin."""
+    """Return the members that are told, and -1 for the others; without a branch, whose time would reveal the coin."""
     masked: IntArray = np.bitwise_or(members, told.view(np.int8) - np.int8(1), dtype=np.int64)
     return masked

@@ -2,7 +2,7 @@
 
 For a prime q of the form 4 m + 3 the non-zero squares modulo q are a difference set [Paley 1933]: of the q translates
 t + squares, every value is in (q - 1)/2, and any two values are together in (q - 3)/4. A block is a uniform translate,
-of which the v sensitive values 0..v - 1 are looked at, v <= q. So
+restricted to the v sensitive values 0..v - 1, v <= q. So
 
     pi = (q - 1)/(2 q),  rho = (q - 3)/(2 (q - 1)),
 
@@ -64,7 +64,7 @@ class PaleyTranslates(EvenLaw):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return one column: by how much the squares are translated."""
+        """Return one column: t, the translation of the squares."""
         return (Column("translate", smallest_unsigned(self.prime), bound=self.prime),)
 
     @property
@@ -86,7 +86,7 @@ class PaleyTranslates(EvenLaw):
 
     @property
     def counts(self) -> BlockCounts:
-        """Return how often each translate came."""
+        """Return the counting of translates."""
         return BlockCounts(self)
 
     def places(self, blocks: Blocks) -> AnyArray:
@@ -126,7 +126,7 @@ class Translates:
     """The membership matrix of all translates: row t has the values x with a non-zero square x - t.
 
     Attributes:
-        multiplicity: ``(q,)`` how often each translate came.
+        multiplicity: ``(q,)`` counts of the translates.
         size: v.
     """
 

@@ -1,4 +1,4 @@
-"""Mechanisms that promise an epsilon of its own to each sensitive value."""
+"""Mechanisms with an epsilon for each sensitive value."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,17 +23,17 @@ class PerValueMechanism(BlockMechanism):
         domain: the values and which of them are sensitive.
         epsilon: the largest promise, in nats.
         epsilons: epsilon_x for every sensitive value: a mapping from label to epsilon, or a list of groups with
-            ``values`` (said as what is sensitive in a domain is) and ``epsilon``.
+            ``values`` (written like the ``sensitive`` values of a domain) and ``epsilon``.
 
     Raises:
         ParameterError: if an epsilon is no promise, or values are not named once each; see `EpsilonGroups`.
     """
 
-    # Said as labels or groups, and kept as groups that know whose they are: what may be said again.
+    # Given as labels or groups, and kept as groups of values, which may be given again.
     epsilons: Mapping[Any, float] | Sequence[Mapping[str, Any]] = field()  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        """Turn what is said of values into groups.
+        """Replace ``epsilons`` by groups of values.
 
         Raises:
             ParameterError: if an epsilon is no promise, or values are not named once each.
@@ -43,12 +43,12 @@ class PerValueMechanism(BlockMechanism):
 
     @cached_property
     def law(self) -> BlockLaw:
-        """The block law that keeps what is promised."""
+        """The block law that keeps the promises."""
         return self._law_keeping(EpsilonGroups.of(self.domain, self.epsilon, self.epsilons))
 
     @staticmethod
     def _law_keeping(promises: EpsilonGroups) -> BlockLaw:
-        """Return the law that keeps what is promised."""
+        """Return the law that keeps the promises."""
         raise NotImplementedError
 
 

@@ -1,9 +1,9 @@
-"""The personalized mechanism (PUM): values that only one user holds secret are protected as well [ULDP, section 5].
+"""The personalized mechanism (PUM): values that are secret for single users are protected as well [ULDP, section 5].
 
-Every user has values of her own that nobody must learn, her home for one. On her device they are replaced by *bots*,
-public stand-ins of which there is one per tag ("home", "workplace", "others") or one per coarse cell of a map; then a
-common mechanism, for which the bots are sensitive values like any other, does the rest. With f_i what the device of
-user i replaces, Q^(i) = Q_cmn after f_i is (X_S + X_S^(i), epsilon)-ULDP, and Q_cmn says nothing of X_S^(i).
+Every user has secret values X_S^(i) of her own, such as her home. Her device replaces them by *bots*, which are public:
+one per tag ("home", "workplace", "others"), or one per coarse cell of a map. Then it applies a common mechanism Q_cmn,
+for which the bots are sensitive values like any other. With f_i the replacement on the device of user i, Q^(i) = Q_cmn
+after f_i is (X_S + X_S^(i), epsilon)-ULDP, and Q_cmn, which is public, does not depend on X_S^(i).
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ OTHERS = "others"
 """The tag of secret values that no other tag fits."""
 
 Build: TypeAlias = str | Callable[..., BlockMechanism]
-"""A block mechanism's plan name, its class, or whatever makes one of a domain, an epsilon and options."""
+"""A block mechanism's plan name, its class, or a function of a domain, an epsilon and options that returns one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -43,7 +43,7 @@ class Personalized:
     Args:
         domain: the values, and which of them are sensitive for everybody.
         epsilon: the privacy promise, in nats.
-        tags: what users may call their secret values; different texts.
+        tags: names for kinds of secret values; different texts.
         mechanism: the common one; see `Build`.
         others: add the tag "others", for secret values that no other tag fits.
         options: of the common mechanism.
@@ -52,8 +52,8 @@ class Personalized:
         domain: X, the values without bots.
         common: Q_cmn, the mechanism over X and the bots; it is public.
         tags: one name per bot.
-        cell_of: ``(|X|,)`` which bot stands for a value, -1 where it is sensitive for everybody; None if that is for
-            the user's tag to say.
+        cell_of: ``(|X|,)`` ranks of the bots that stand for the values, -1 for a value that is sensitive for everybody;
+            None if it depends on the user's tags.
 
     Raises:
         ParameterError: if the tags are not different texts, every value is sensitive for everybody already, or the
@@ -96,7 +96,7 @@ class Personalized:
     def cells(
         cls, domain: Domain, epsilon: float, *, rows: int, cols: int, mechanism: Build = "unary", **options: Any
     ) -> "Personalized":
-        """Make one bot per coarse cell of a map: a user's secret place becomes the bot of its cell.
+        """Return a mechanism with one bot per coarse cell of a map: the bot of its cell replaces a user's secret place.
 
         The collector shares a bot's mass inside its cell, and needs no knowledge from elsewhere. Cells in which every
         region is sensitive for everybody need no bot and have none.
@@ -104,8 +104,8 @@ class Personalized:
         Args:
             domain: a grid.
             epsilon: the privacy promise, in nats.
-            rows: how many cells along the latitude, at most the grid's.
-            cols: how many cells along the longitude, at most the grid's.
+            rows: number of cells along the latitude, at most the grid's.
+            cols: number of cells along the longitude, at most the grid's.
             mechanism: the common one; see `Build`.
             options: of the common mechanism.
 
@@ -151,19 +151,19 @@ class Personalized:
 
     @property
     def fingerprint(self) -> str:
-        """The common mechanism's: it marks reports, tallies and estimates."""
+        """The fingerprint of the common mechanism, which reports, tallies and estimates carry."""
         return self.common.fingerprint
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """The common mechanism's, restated: X_S and every user's own secret values, whatever they are."""
+        """The guarantee of the common mechanism, restated for X_S and any secret values of a user's own."""
         common, domain = self.common.guarantee, self.domain
         numbers = common.promised, common.realised
         return Guarantee("ULDP", domain, *numbers, tags=len(self.tags))
 
     @cached_property
     def behind(self) -> tuple[IntArray, ...]:
-        """For every bot the codes of the values that it may stand for, ascending; never one of X_S."""
+        """The codes of the values that each bot may stand for, ascending; never one of X_S."""
         if self.cell_of is None:
             return (self.domain.clear_codes,) * len(self.tags)
         order = np.argsort(self.cell_of, kind="stable")
@@ -180,7 +180,7 @@ class Personalized:
         Args:
             values: ``(n,)`` values of the domain; see `Domain.encode`.
             secret: her secret values.
-            random: the words; None for fresh ones from the operating system's key.
+            random: the source of random words; None for fresh ones under a key of the operating system.
 
         Raises:
             DataError: if a value is missing or not in the domain.
@@ -194,7 +194,7 @@ class Personalized:
         """Obfuscate values of one user that are given by their codes, ``(n,)`` integers in 0..|X| - 1.
 
         Raises:
-            ParameterError: without her secret values: nobody is taken to have none.
+            ParameterError: if ``secret`` is no `SecretTags`; a user without secret values needs an empty one.
         """
         if not isinstance(secret, SecretTags):
             raise ParameterError(f"secret must be a user's SecretTags, got {type(secret).__name__}.")
@@ -207,28 +207,28 @@ class Personalized:
     ) -> Reports:
         """Obfuscate values of many users, each with secret values of her own.
 
-        For simulation: on real devices nobody holds a table of everybody's secrets.
+        For simulations only: no real party holds a table of all users' secrets.
 
         Args:
             codes: ``(n,)`` integers in 0..|X| - 1.
-            users: ``(n,)`` integers or texts: whose value it is.
+            users: ``(n,)`` integers or texts: the user of each value.
             tags: all users' secret values.
-            random: the words; None for fresh ones from the operating system's key.
+            random: the source of random words; None for fresh ones under a key of the operating system.
         """
         return self.common.obfuscate_codes(tags.replaced(self, codes, users), random=random)
 
     # The collector
 
     def tally(self, reports: Reports) -> Tally:
-        """Count what estimation needs; see `BlockMechanism.tally`."""
+        """Return the tally of reports; see `BlockMechanism.tally`."""
         return self.common.tally(reports)
 
     def empty_tally(self) -> Tally:
-        """Return the zero of addition."""
+        """Return the tally of no reports."""
         return self.common.empty_tally()
 
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
-        """Add what `tally` counts, in place."""
+        """Add reports to the counts of a tally, in place."""
         self.common.add_tally(reports, support, clear)
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
@@ -236,17 +236,17 @@ class Personalized:
         return self.common.is_consistent(n, support, clear)
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: which blocks no device can have sent."""
+        """Return ``(m,)`` booleans: true for a block that no device can have sent."""
         return self.common.flaws(blocks)
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """How a report is written down: as one of the common mechanism."""
+        """The columns of a report of the common mechanism."""
         return self.common.columns
 
     @property
     def block_columns(self) -> tuple[Column, ...]:
-        """How a block is written down."""
+        """The columns of a block."""
         return self.common.block_columns
 
     @property
@@ -255,17 +255,17 @@ class Personalized:
         return self.common.decoder
 
     def evidence(self, data: Data) -> Evidence:
-        """Refuse to estimate values and bots as if they were values.
+        """Refuse reports of a personalized mechanism: bots are no values of the domain.
 
         Raises:
-            ParameterError: always; estimate_personalized shares the bots' mass among values.
+            ParameterError: always; estimate_personalized shares the mass of the bots among values.
         """
         raise ParameterError("estimate_personalized takes what a personalized mechanism made; use it, or `common`.")
 
     # What is left of a secret
 
     def candidates_left(self, reports: Reports) -> int:
-        """Return how many values may still be a user's one secret place, given all ``reports`` she ever sent.
+        """Return the number of values that may still be a user's one secret place, given all ``reports`` she ever sent.
 
         Raises:
             MismatchError: if the reports belong to another plan.
@@ -275,13 +275,13 @@ class Personalized:
 
 
 def candidates_left(domain: Domain, seen_in_clear: int) -> int:
-    """Return how many values may still be a user's secret place: |X| - t_I.
+    """Return the number of values that may still be a user's secret place: |X| - t_I.
 
     A value that she told in clear is none of her secrets; no report rules anything else out [ULDP, section 5].
 
     Args:
         domain: the values, without bots.
-        seen_in_clear: t_I, how many different values she has told in clear.
+        seen_in_clear: t_I, the number of different values that she has told in clear.
 
     Raises:
         DataError: if more values were told in clear than there are.
@@ -323,6 +323,6 @@ def _check_count(name: str, count: object, most: int) -> None:
 
 
 def _span(name: str, part: int, parts: int, size: int) -> str:
-    """Say which rows or columns a cell is made of: those r with r * parts // size == part."""
+    """Return the name of the rows or columns of a cell: those r with r * parts // size == part."""
     first, last = -(-part * size // parts), -(-(part + 1) * size // parts) - 1
     return f"{name} {first}" if first == last else f"{name}s {first}-{last}"

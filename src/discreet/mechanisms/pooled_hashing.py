@@ -1,9 +1,10 @@
 """A pool of public hash functions: local hashing whose tally is decoded once (FLH; RAPPOR's cohorts).
 
-The plan names m hash functions by a seed that everybody knows. A device draws one of them, its *cohort* c, and a block
-is what h_c sends to one bucket; the bucket of noise is uniform on 0..g - 1. So pi = 1/g for every value, exactly and
-under any functions, and with it epsilon. There are m g blocks only: their counts are the tally, and what values they
-contain is worked out once, in m v steps, not in v/g steps for every report [Cormode, Maddock, Maple 2021].
+The plan has a public seed, which determines m hash functions. A device draws one of them, its *cohort* c, and a block
+is the set of values that h_c sends to one bucket; the bucket of noise is uniform on 0..g - 1. So pi = 1/g for every
+value, exactly and under any functions, and so epsilon is exact too. There are m g blocks only: their counts are the
+tally, and their members are computed once, in m v steps, not in v/g steps for every report [Cormode, Maddock, Maple
+2021].
 
 The price is an error that more reports do not lessen (`discreet.accuracy.pool_bias`). To state it exactly, functions
 are cubic polynomials over the integers modulo the prime P = 2^31 - 1,
@@ -60,8 +61,8 @@ class PooledHashBlocks(HashedBlocks):
         size: v, the number of sensitive values; at least 1.
         buckets: g, at least 2.
         functions: m, at least 1.
-        seed: what the functions are read off.
-        prime: P, not below v or g; another one than in plans is for small examples.
+        seed: the number that determines the functions; see the module.
+        prime: P, not below v or g; plans have 2^31 - 1, another prime is for small examples.
     """
 
     size: int
@@ -71,7 +72,7 @@ class PooledHashBlocks(HashedBlocks):
     prime: int = _LARGEST_PRIME
 
     def __post_init__(self) -> None:
-        """Refuse what is no law.
+        """Refuse parameters that define no law.
 
         Raises:
             ParameterError: if a number is out of its range, or there would be too many blocks to count.
@@ -85,7 +86,7 @@ class PooledHashBlocks(HashedBlocks):
 
     @property
     def _shares(self) -> tuple[tuple[int, Fraction], ...]:
-        """Return how many buckets have each of the two sizes, and what share of the numbers mod P that is."""
+        """Return, for each of the two sizes of a bucket, the number of such buckets and the share n_b/P of one."""
         full, over = divmod(self.prime, self.buckets)
         return (over, Fraction(full + 1, self.prime)), (self.buckets - over, Fraction(full, self.prime))
 
@@ -102,7 +103,7 @@ class PooledHashBlocks(HashedBlocks):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return two columns: which function, and the bucket."""
+        """Return two columns: the function and the bucket."""
         return (
             Column("cohort", smallest_unsigned(self.functions), bound=self.functions),
             Column("bucket", smallest_unsigned(self.buckets), bound=self.buckets),
@@ -152,7 +153,7 @@ class PooledHashBlocks(HashedBlocks):
 
     @property
     def counts(self) -> BlockCounts:
-        """Return how often each bucket of each function came."""
+        """Return the counting of each bucket of each function."""
         return BlockCounts(self)
 
     def places(self, blocks: Blocks) -> AnyArray:
@@ -160,7 +161,7 @@ class PooledHashBlocks(HashedBlocks):
         return blocks["cohort"].astype(np.int64) * self.buckets + blocks["bucket"]
 
     def support_of(self, counts: IntArray) -> IntArray:
-        """Return ``(v,)`` T: for each value the counts of its bucket under every function."""
+        """Return the ``(v,)`` support T: for each value the sum of the counts of its bucket under every function."""
         from discreet.kernels.blocks.pooling import gather_buckets
 
         tables = counts.reshape(self.functions, self.buckets)
@@ -212,7 +213,7 @@ class DistinctBuckets:
     """The membership matrix of a pool: one row for each bucket of each function.
 
     Attributes:
-        multiplicity: ``(m g,)`` how often each block came.
+        multiplicity: ``(m g,)`` counts of the blocks.
         law: the pool.
     """
 
@@ -248,17 +249,17 @@ class DistinctBuckets:
 class PooledHashing(BlockMechanism):
     """Local hashing with a pool of public hash functions: a short report, a small tally, decoded once.
 
-    The linear estimate is unbiased over pools; under any one pool it has an error that stays however many people
-    report, and that its standard errors and the planner include. The seed must be chosen without looking at values.
+    The linear estimate is unbiased over pools; under any one pool it has a pool bias, which more reports do not lessen
+    and which its standard errors and the planner include. The seed must be chosen without looking at values.
 
     Args:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
         g: number of buckets, at least 2; None for the one with the least worst-case error of a report among a few near
             e^eps + 1.
-        functions: m, how many hash functions; None for the largest power of two, at most 65,536, with m v <= 2^30
+        functions: m, the number of hash functions; None for the largest power of two, at most 65,536, with m v <= 2^30
             and m g <= 2^22 (but at least 64): about a second to decode and 32 MB.
-        seed: names the functions; public.
+        seed: the number that determines the functions; public.
 
     Raises:
         ParameterError: if a parameter is out of range.

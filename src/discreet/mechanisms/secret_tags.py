@@ -1,8 +1,8 @@
-"""What must stay on the device: which values of which user are secret, and what they are called.
+"""Secret values of users, with their tags, which must stay on the device.
 
-`SecretTags` holds one user's; nothing of it can be printed, compared, copied or written down. That guards against
-accidents, not against code that runs on her device and means harm, or sends local variables away. `SimulatedTags` is
-the same for the many users of a simulation, where there are no secrets.
+`SecretTags` holds those of one user; it cannot be printed, compared, copied or written to a file. That guards against
+accidents, not against hostile code on her device, or code that sends local variables away. `SimulatedTags` holds those
+of the many users of a simulation, where there are no secrets.
 """
 
 import warnings
@@ -25,7 +25,7 @@ Replacement: TypeAlias = Callable[[IntArray, IntArray], IntArray]
 
 
 class Tagged(Protocol):
-    """What a map of tags must know of the mechanism that it is for."""
+    """The part of a personalized mechanism that its tags need."""
 
     @property
     def domain(self) -> Domain:
@@ -34,7 +34,7 @@ class Tagged(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Return what marks the plan."""
+        """Return the fingerprint of the plan."""
         ...
 
     @property
@@ -44,7 +44,7 @@ class Tagged(Protocol):
 
     @property
     def cell_of(self) -> IntArray | None:
-        """Return ``(|X|,)`` which bot stands for a value; None if that is for the user's tag to say."""
+        """Return the ``(|X|,)`` ranks of the bots that stand for the values; None if they depend on the user's tags."""
         ...
 
 
@@ -53,7 +53,7 @@ class SecretTags:
 
     Args:
         personalized: the plan's mechanism.
-        tagged: for every tag the values that carry it; where bots stand for cells, the secret values themselves.
+        tagged: a mapping from tags to the values that carry them; where bots stand for cells, the secret values.
         keep_sensitive: let a value that is sensitive for everybody stay itself, as protected as it was, instead of
             refusing it.
 
@@ -135,7 +135,7 @@ def _bots_of_cells(personalized: Tagged, codes: IntArray) -> IntArray:
 
 
 def _replacement(keys: IntArray, bots: IntArray, most: int) -> Replacement:
-    """Return what puts bots in the place of ``keys``; each step is the same for every key, secret or not."""
+    """Return the replacement of ``keys`` by bots; each step is the same for every key, secret or not."""
     order = np.argsort(keys, kind="stable")
     keys, bots = keys[order], bots[order]
     twice = int(np.count_nonzero((np.diff(keys) == 0) & (np.diff(bots) != 0)))
@@ -152,11 +152,11 @@ def _replacement(keys: IntArray, bots: IntArray, most: int) -> Replacement:
 
 
 class SimulatedTags:
-    """The secret values of all users of a simulation, one row each; it does not show them, but protects nobody.
+    """The secret values of all users of a simulation, one row each; not printed, but not protected either.
 
     Args:
         personalized: the plan's mechanism.
-        users: ``(m,)`` integers or texts: whose secret it is.
+        users: ``(m,)`` integers or texts: the user of each secret.
         codes: ``(m,)`` codes of the secret values.
         tags: ``(m,)`` texts; None where bots stand for cells.
 
@@ -205,12 +205,12 @@ class SimulatedTags:
         return owners
 
     def replaced(self, personalized: Tagged, codes: Any, users: Any) -> IntArray:
-        """Return ``(n,)`` codes in which bots stand for what is secret of the user whose value it is.
+        """Return ``(n,)`` codes in which bots stand for the secret values of the user of each.
 
         Args:
             personalized: the plan's mechanism.
             codes: ``(n,)`` integers in 0..|X| - 1.
-            users: ``(n,)`` integers or texts, as those of the secrets.
+            users: ``(n,)`` integers or texts, of the same kind as those of the secrets.
 
         Raises:
             DataError: if users are missing, or codes and users are of different lengths.

@@ -31,7 +31,7 @@ _SMALL = 1 << 16
 
 
 class SingletonCodec(CommonLaw):
-    """One sensitive value per block, however noise is drawn: how it is written down and counted."""
+    """One sensitive value per block, for any law of noise: its column and its counting."""
 
     __slots__ = ()
 
@@ -62,7 +62,7 @@ class SingletonCodec(CommonLaw):
 
     @property
     def counts(self) -> ValueCounts:
-        """Return how often each value came."""
+        """Return the counting of values."""
         return ValueCounts(self, _add)
 
     def contains(self, blocks: Blocks) -> BoolArray:
@@ -73,7 +73,7 @@ class SingletonCodec(CommonLaw):
     has_joint_law: ClassVar[bool] = True
 
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw how often each value came: the truth, and a multinomial of noise."""
+        """Draw the counts of the values: the truth, and a multinomial of noise."""
         noise = blocks - int(truth.sum())
         return truth + generator.multinomial(noise, by_group(self.inclusions, self.groups) * np.ones(len(truth)))
 
@@ -97,7 +97,7 @@ class Singletons(SingletonCodec, EvenLaw):
     size: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no law.
+        """Refuse parameters that define no law.
 
         Raises:
             ParameterError: if there is no value.

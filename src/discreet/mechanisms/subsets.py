@@ -46,7 +46,7 @@ class Subsets(EvenLaw):
     count: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no law.
+        """Refuse parameters that define no law.
 
         Raises:
             ParameterError: if k is not in 1..v - 1.
@@ -92,13 +92,13 @@ class Subsets(EvenLaw):
         """Draw blocks; see `BlockLaw`.
 
         A uniform k-subset in which a wanted member takes the place of a uniform one, if it is not there already, is
-        uniform among the k-subsets that contain it. Members are listed in order, so that no place gives it away.
+        uniform among the k-subsets that contain it. Members ascend, so that no place reveals the wanted one.
         """
         draw_subsets(self.size, members, random, out["members"])
 
     @property
     def counts(self) -> ValueCounts:
-        """Return how many blocks contain each value."""
+        """Return the counting of blocks by value."""
         return ValueCounts(self, self._add)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
@@ -122,7 +122,7 @@ class Subsets(EvenLaw):
         return {"members": listed}, np.full(len(listed), Fraction(1, self.alphabet_size), dtype=object)
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return which lists do not ascend."""
+        """Return ``(m,)`` booleans: true for a list that does not ascend."""
         listed = blocks["members"]
         flawed: BoolArray = np.any(listed[:, 1:] <= listed[:, :-1], axis=1)
         return flawed
@@ -133,9 +133,9 @@ def draw_subsets(size: int, members: IntArray, random: RandomSource, out: AnyArr
 
     Args:
         size: v.
-        members: ``(n,)`` what must be contained; -1 for nothing.
-        random: the words.
-        out: ``(n, k)`` to be filled, each row ascending.
+        members: ``(n,)`` values that the subsets must contain; -1 for none.
+        random: the source of random words.
+        out: ``(n, k)`` array to be filled, each row ascending.
     """
     step = max(_PIECE_BYTES // size, min(_LEAST, _MOST_BYTES // size), 1)
     for start in range(0, len(members), step):
@@ -155,7 +155,7 @@ def _draw_piece(size: int, count: int, members: IntArray, random: RandomSource) 
 
 
 def _uniform_subsets(size: int, count: int, n: int, random: RandomSource) -> tuple[AnyArray, IntArray]:
-    """Draw by Floyd's method: ``(n, v)`` marks and ``(k, n)`` members in the order they were taken."""
+    """Draw by Floyd's method: ``(n, v)`` marks, and ``(k, n)`` members in the order of drawing."""
     taken = np.zeros((n, size), dtype=np.bool_)
     listed = np.empty((count, n), dtype=np.int64)
     rows = np.arange(n)

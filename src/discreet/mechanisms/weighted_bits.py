@@ -5,8 +5,8 @@ odds of the truth, and beta_x = 1/(e^eps_x - 1),
 
     pi_x = d_x = r beta_x,  rho = d_x' for every x',  0 < r < 1/max(beta),
 
-meets every one-sided epsilon_x with equality, but for rounding. r is free. Here it makes the noise of the decoder small
-where nobody's value goes in clear: least is the sum of its variances over X_S,
+meets every one-sided epsilon_x with equality, but for rounding. r is free. Here it minimises the noise of the
+decoder where no value goes in clear, that is the sum of these variances over X_S,
 
     n Var = beta_x (1 + r)^2 / (r (1 - r beta_x)),
 
@@ -51,7 +51,7 @@ class WeightedBits(WeightedLaw, PackedBitCodec):
     depth: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no law.
+        """Refuse parameters that define no law.
 
         Raises:
             ParameterError: if a group has no value or no threshold, or one is not a probability between 0 and 1.
@@ -72,7 +72,7 @@ class WeightedBits(WeightedLaw, PackedBitCodec):
     def keeping(cls, promises: EpsilonGroups) -> "WeightedBits":
         """Return the law of the best r whose d_x are within 2^-12 of r beta_x.
 
-        The truth threshold makes up for what rounding took.
+        The truth threshold compensates for the rounding.
         """
         odds = best_odds(promises)
         wanted = [odds * noise_weight(epsilon) for epsilon in promises.epsilons]
@@ -96,7 +96,7 @@ class WeightedBits(WeightedLaw, PackedBitCodec):
         return self.inclusions
 
     def describe(self) -> dict[str, Any]:
-        """Return the thresholds and which values have them."""
+        """Return the thresholds, and a digest of the groups of values."""
         return {
             "law": "uneven bits",
             "size": self.size,
@@ -107,7 +107,7 @@ class WeightedBits(WeightedLaw, PackedBitCodec):
 
     @property
     def _wide(self) -> bool:
-        """Whether eight rows, which are a whole number of lanes, are more than a piece."""
+        """Whether eight rows, a whole number of lanes, are more than a piece."""
         return self._row_bytes > PIECE_WORDS // self.depth
 
     @cached_property
@@ -118,7 +118,7 @@ class WeightedBits(WeightedLaw, PackedBitCodec):
 
     @cached_property
     def _turns(self) -> WordArray:
-        """``(depth + 1, lanes)`` where a binary digit of a bit's threshold differs from the digit before it.
+        """``(depth + 1, lanes)`` words: a bit is 1 where a digit of its threshold differs from the digit before it.
 
         Digits go from the last one to the first, with a 0 before and after them. Lanes are those of a piece; of wide
         rows, those of one row.

@@ -42,7 +42,7 @@ class WeightedSingletons(SingletonCodec, WeightedLaw):
     weights: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        """Refuse what is no law.
+        """Refuse parameters that define no law.
 
         Raises:
             ParameterError: if a group has no value or no weight, or they are too large.
@@ -58,7 +58,7 @@ class WeightedSingletons(SingletonCodec, WeightedLaw):
     def keeping(cls, promises: EpsilonGroups) -> "WeightedSingletons":
         """Return the law whose weights are in proportion to beta, rounded down; to at least 1.
 
-        The truth threshold makes up for what rounding took.
+        The truth threshold compensates for the rounding.
         """
         beta = [noise_weight(epsilon) for epsilon in promises.epsilons]
         whole = sum((n * one for n, one in zip(promises.counts, beta, strict=True)), Fraction(0))
@@ -72,7 +72,7 @@ class WeightedSingletons(SingletonCodec, WeightedLaw):
 
     @cached_property
     def total(self) -> int:
-        """Return W, what the weights of all values add up to."""
+        """Return W, the sum of the weights of all values."""
         return sum(n * weight for n, weight in zip(group_counts(self.size, self.groups), self.weights, strict=True))
 
     @property
@@ -86,7 +86,7 @@ class WeightedSingletons(SingletonCodec, WeightedLaw):
         return (Fraction(0),) * len(self.weights)
 
     def describe(self) -> dict[str, Any]:
-        """Return the weights and which values have them."""
+        """Return the weights, and a digest of the groups of values."""
         return {"law": "uneven singletons", "size": self.size, "weights": self.weights, "levels": self._groups_digest}
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
@@ -96,7 +96,7 @@ class WeightedSingletons(SingletonCodec, WeightedLaw):
 
     @cached_property
     def _shares(self) -> tuple[AnyArray, WordArray, WordArray, IntArray]:
-        """Return values by group; and of each group its width, where its stretches begin, and its first value there."""
+        """Return the values by group; and per group its width, the start of its stretches, its first place."""
         counts = group_counts(self.size, self.groups)
         order = np.argsort(self.groups, kind="stable").astype(smallest_unsigned(self.size))
         stretches = [n * weight for n, weight in zip(counts, self.weights, strict=True)]

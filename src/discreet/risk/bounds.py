@@ -152,13 +152,15 @@ class Bounds:
 def conditions(bounds: Iterable[Bounds]) -> str:
     """Return the conditions of the leading figures of several bounds, in one sentence; empty where there are none.
 
+    They are about several reports of a user together; the figures of single reports need none.
+
     Example:
         >>> import discreet as dc
         >>> bounds = identification_bounds(dc.RandomizedResponse(dc.Domain(range(1000)), 4.0), users=5000, reports=3)
         >>> "noise is fresh in each report" in conditions([bounds])
         True
     """
-    found = list(bounds)
+    found = [one for one in bounds if one.reports > 1]
     figures = [figure for one in found for figure in (one.identification, one.pie)]
     needed = list(dict.fromkeys(figure.condition for figure in figures if figure.condition))
     if not needed:
