@@ -23,7 +23,7 @@ from refusals import refused
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-KINDS = ("unary", "unary-clear-bits", "subset", "hashing", "unary-per-value")
+KINDS = ("unary-clear-bits", "hashing", "unary-per-value")
 
 
 def spread(folder: Path, mechanism: Any, reports: Any, each: int = 1100) -> Path:

@@ -55,7 +55,7 @@ def test_deviation_equals_the_sum_in_fractions(n: int) -> None:
         assert float(mean_absolute_deviation(n, chance)) == pytest.approx(float(expected), rel=1e-12)
 
 
-@pytest.mark.parametrize("n", [100, 1000, 20_000])
+@pytest.mark.parametrize("n", [100, 1000, 4000])
 def test_deviation_of_many_trials_equals_the_sum(n: int) -> None:
     for chance in (1e-4, 0.3, 0.5, 0.871, 1 - 1e-4):
         m = Fraction(chance)
@@ -236,7 +236,13 @@ def climbed(mechanism: BlockMechanism, p: Any) -> Any:
     return p
 
 
-@every
+# To climb, where values have promises of their own, takes seconds.
+CLIMBED = [
+    case for case in cases(SIZES) if case.builder not in PER_VALUE or "40" not in case.sizes or case.epsilon == 1
+]
+
+
+@pytest.mark.parametrize("case", CLIMBED, ids=str)
 def test_no_distribution_is_worse_than_the_worst(case: Case) -> None:
     mechanism, domain = case.mechanism, case.domain
     worst = worst_normal_l1(mechanism, 50)
