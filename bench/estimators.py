@@ -199,8 +199,8 @@ def _from_tally(size: int) -> Iterator[Row]:
     codes = np.random.default_rng(1).integers(0, size, N)
     tally = mechanism.tally(mechanism.obfuscate_codes(codes, random=SeededRandom(1)))
     numpy: dict[str, Callable[[], object]] = {
-        "linear": lambda: reference.decoder.estimate(tally.support, N, EPSILON),
-        "norm-sub": lambda: reference.norm_sub(reference.decoder.estimate(tally.support, N, EPSILON)[0]),
+        "linear": lambda: reference.linear(tally.support, N, EPSILON),
+        "norm-sub": lambda: reference.norm_sub(reference.linear(tally.support, N, EPSILON)[0]),
     }
     for method in ("linear", "norm-sub", "threshold", "projected", "mle"):
         works = {"ours": lambda method=method: seconds(lambda: estimate(mechanism, tally, method=method)) * 1e3}

@@ -84,7 +84,7 @@ def estimate_rr(source: str) -> Columns:
     counts = np.zeros(SIZE, dtype=np.int64)
     for batch in batches(source):
         counts += np.bincount(batch["symbol"].to_numpy(), minlength=SIZE)
-    frequencies, errors = reference.decoder.estimate(counts, int(counts.sum()), EPSILON)
+    frequencies, errors = reference.linear(counts, int(counts.sum()), EPSILON)
     return {"frequency": frequencies, "standard_error": errors}
 
 

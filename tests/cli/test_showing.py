@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def test_examples_are_copied(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "examples"
     shown = done("examples", folder)
-    there = {file.name: file.read_bytes() for file in EXAMPLES.iterdir()}
+    there = {file.name: file.read_bytes() for file in EXAMPLES.iterdir() if file.is_file()}
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == there
     assert len(there) >= 8
     assert f"discreet simulate {folder / 'census.toml'}" in shown
