@@ -13,7 +13,6 @@ from bench.measure import Cell, Group, Row, interleaved, median_seconds, one_cor
 from discreet import Domain, HadamardResponse, RandomizedResponse, Reports, SeededRandom, UnaryEncoding, estimate
 from discreet.estimators.expectation import expectation_maximization, passes_to_gap
 from discreet.estimators.likelihood import RowLikelihood
-from discreet.estimators.linear_start import LinearStart
 from discreet.leakage.capacity import Inputs, capacity
 from discreet.leakage.matrices import channel_capacity
 from discreet.mechanisms import BlockMechanism
@@ -139,8 +138,9 @@ def _plain_em(problem: Problem) -> dict[str, Cell]:
     start = np.full(size, 1 / size)
 
     def likelihood() -> RowLikelihood:
-        evidence = LinearStart.of(problem.mechanism, problem.reports)
-        return RowLikelihood(evidence.membership("em"), problem.mechanism.contrast, None)
+        evidence = problem.mechanism.evidence(problem.reports)
+        assert evidence.membership is not None
+        return RowLikelihood(evidence.membership, evidence.contrast, None)
 
     passes = passes_to_gap(likelihood(), start, gap=problem.gap, most_passes=most) or most
     found: list[np.ndarray] = []

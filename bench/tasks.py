@@ -214,7 +214,7 @@ def _server(
 
     def work() -> object:
         # With what is worked out once of the counts, where a tally does not count values.
-        return mechanism.law.support_of(mechanism.tally(reports).support)
+        return mechanism.counts.support_of(mechanism.tally(reports).support)
 
     return Task(name, work, len(codes), numpy, numpy_n, demand, **more)
 
