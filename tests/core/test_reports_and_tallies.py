@@ -11,9 +11,12 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally, total
-from discreet.errors import DataError, MismatchError
+from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import METHODS, estimate
 from discreet.mechanisms import BlockDesign, BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
+from discreet.mechanisms.evidence import StoredBlocks
+from discreet.mechanisms.hadamard import HadamardColumns
+from discreet.mechanisms.law_mechanism import LawMechanism
 from laws import BUILDERS
 from refusals import refused
 
@@ -256,7 +259,48 @@ def test_reports_that_their_mechanism_did_not_make(name: str) -> None:
     for forged in others(mechanism, reports):
         for method in METHODS:
             refused(DataError, lambda one=forged, how=method: estimate(mechanism, one, method=how))
+        refused(DataError, lambda one=forged: mechanism.decoder.worth(one))
     refused(DataError, lambda: mechanism.tally(None))  # type: ignore[arg-type]
+
+
+def test_single_reports_of_strangers_are_worth_nothing() -> None:
+    channel, other = Channel([[0.75, 0.25], [0.25, 0.75]]), Channel([[0.5, 0.5], [0.25, 0.75]])
+    stranger = RandomizedResponse(DOMAIN, 2.0)
+    for mechanism, made_by in ((channel, other), (RR, stranger), (channel, RR)):
+        reports = made_by.obfuscate_codes([0, 1], random=SeededRandom(1))  # type: ignore[attr-defined]
+        refused(MismatchError, lambda one=reports, m=mechanism: m.decoder.worth(one))
+    own = channel.obfuscate_codes([0, 1, 1], random=SeededRandom(1))
+    in_clear = replace(
+        own, in_clear=np.array([True, False, False]), clear=np.array([1]), blocks={"output": own.blocks["output"][:2]}
+    )
+    refused(DataError, lambda: channel.decoder.worth(in_clear))
+    refused(DataError, lambda: channel.decoder.worth(None))  # type: ignore[arg-type]
+
+
+def test_a_tally_suffices_only_where_no_value_in_clear_brings_a_block() -> None:
+    """Hadamard columns are counted one by one; beside values in clear they are counted with the others."""
+    both = LawMechanism(DOMAIN, 1.0, HadamardColumns(5), clear_blocks=True)
+    reports = both.obfuscate_codes(CODES, random=SeededRandom(1))
+    assert both.counts.suffices
+    assert not both.tally_suffices
+    assert "needs the reports" in refused(ParameterError, lambda: estimate(both, both.tally(reports), method="mle"))
+    unknown = replace(
+        reports,
+        n=reports.n - len(reports.clear),
+        in_clear=None,
+        clear=reports.clear[:0],
+        blocks=both.blocks_of_unknown(reports),
+    )
+    stored = StoredBlocks(
+        both.tally(reports), both.law.membership(unknown.blocks), rows_of=lambda likelihood: likelihood
+    )
+    assert both.evidence(stored).rows_of is stored.rows_of
+    alone = LawMechanism(DOMAIN, 1.0, HadamardColumns(5))
+    assert alone.evidence(replace(stored, tally=alone.tally(alone.obfuscate_codes(CODES)))).rows_of is None
+
+
+def test_a_block_mechanism_without_a_law_is_refused_in_a_sentence() -> None:
+    assert "LawMechanism" in refused(ParameterError, lambda: BlockMechanism(DOMAIN, 1.0))
 
 
 def test_blocks_that_no_device_sends() -> None:

@@ -100,6 +100,18 @@ def test_what_is_no_mechanism_of_its_name_is_refused(name: str, made: Any, monke
     assert repr(name) in refused(ParameterError, lambda: list(Registry([RandomizedResponse])))
 
 
+def test_one_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load() -> Any:
+        raise ImportError("No module named 'elsewhere'")
+
+    points(monkeypatch, SimpleNamespace(name="broken", value="elsewhere:Broken", load=load))
+    registry = Registry([RandomizedResponse])
+    message = refused(ParameterError, lambda: registry["nowhere"])
+    assert "'broken'" in message
+    assert "cannot be loaded" in message
+    assert registry["rr"] is RandomizedResponse
+
+
 def test_an_unknown_name_is_refused_where_nothing_joined(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(PLAN % "exclusion")
     if "exclusion" not in BLOCK_MECHANISMS:

@@ -201,7 +201,7 @@ def _gathered(
     """Return what the method needs of the reports, and how many rows were left out for which reason."""
     given = {"bad_share": options["bad_rows"], "progress": told}
     given |= {name: options[name] for name in ("trust_plan", "allow_copies", "manifest")}
-    if options["method"] in _NEEDS_REPORTS and not mechanism.counts.suffices:
+    if options["method"] in _NEEDS_REPORTS and not mechanism.tally_suffices:
         return engine.gather(mechanism, sources, **given)
     _refuse_given(["memory", "temporary"], "this method needs no more than a tally")
     counted = engine.tally(mechanism, sources, **given)

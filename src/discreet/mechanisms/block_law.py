@@ -306,7 +306,7 @@ def check_groups(groups: object, numbers: object, name: str) -> None:
         ParameterError: if groups or numbers are such.
     """
     if not is_plain(groups) or not len(groups) or groups.min() < 0:  # type: ignore[arg-type,attr-defined]
-        raise ParameterError("levels must be a column of integers of at least 0, one for each value.")
+        raise ParameterError("groups must be a column of integers of at least 0, one for each value.")
     if not isinstance(numbers, tuple) or not numbers:
         raise ParameterError(f"{name} must be a tuple of integers, one for each group.")
     for number in numbers:

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from math import inf
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_so
 from discreet.core.reports import Column, Reports, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.consistency import refuse_unfit_reports, refuse_unfit_tally
+from discreet.mechanisms.consistency import refuse_unfit_reports
 from discreet.mechanisms.decoders import MatrixDecoder
 from discreet.mechanisms.evidence import Data, Evidence, evidence_of_outputs
 
@@ -203,7 +203,7 @@ class Channel:
     @cached_property
     def decoder(self) -> MatrixDecoder:
         """The linear decoder of its tallies, which needs linearly independent rows."""
-        return MatrixDecoder(self.domain, self.matrix, partial(refuse_unfit_tally, self))
+        return MatrixDecoder(self, self.matrix)
 
     def evidence(self, data: Data) -> Evidence:
         """Return the evidence of reports, or of a tally of them; errors as for `evidence_of_outputs`."""

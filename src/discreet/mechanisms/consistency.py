@@ -51,6 +51,10 @@ class Maker(Protocol):
         """Return whether counts could be those of n reports."""
         ...
 
+    def tally(self, reports: Reports) -> Tally:
+        """Return the tally of reports; refuses codes in clear that no device sends."""
+        ...
+
 
 def refuse_unfit_reports(mechanism: Maker, reports: object) -> Reports:
     """Return reports with the columns of this mechanism, or refuse them; `refuse_flaws` checks the blocks.
@@ -118,6 +122,17 @@ def refuse_flaws(mechanism: Maker, reports: Reports) -> None:
             f"{np.count_nonzero(flawed)} of {len(flawed)} blocks are none that a device can send; "
             "take reports as the mechanism made them."
         )
+
+
+def checked_tally_of(mechanism: Maker, reports: object) -> Tally:
+    """Return the tally of reports that this mechanism can have made, of one at least.
+
+    Raises:
+        DataError: if there is no report, or none that this mechanism makes.
+        MismatchError: if they belong to another plan.
+    """
+    refuse_flaws(mechanism, checked := refuse_unfit_reports(mechanism, reports))
+    return refuse_unfit_tally(mechanism, mechanism.tally(checked))
 
 
 def refuse_unfit_tally(mechanism: Maker, tally: object) -> Tally:

@@ -1,6 +1,5 @@
 """Decoders: unbiased estimates from tallies, with exact errors; for truth or noise, designs and explicit channels."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -17,11 +16,9 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.consistency import Maker, checked_tally_of, refuse_unfit_tally
 
 _PATIENCE = 1 << 25
-
-Judge = Callable[[object], Tally]
-"""Returns a tally as it is, or refuses it."""
 
 
 class Decoder(Protocol):
@@ -65,7 +62,12 @@ class Decoder(Protocol):
         ...
 
     def worth(self, reports: Reports) -> FloatArray:
-        """Return the ``(n, |X|)`` contributions of reports to the estimates; their mean is the estimate."""
+        """Return the ``(n, |X|)`` contributions of reports to the estimates; their mean is the estimate.
+
+        Raises:
+            DataError: if there is no report, or none that the mechanism can have made.
+            MismatchError: if they belong to another plan.
+        """
         ...
 
 
@@ -74,20 +76,23 @@ class BlockDecoder:
     """The decoder of a block mechanism; its numbers are those of truth or noise, or of a design.
 
     Attributes:
-        domain: the values.
+        maker: the mechanism, by which tallies and reports are checked.
         law: the block law.
         numbers: the coefficients of the decoder, for truth or noise or for a design of two sizes.
-        judge: a function that refuses a tally that the mechanism cannot have made.
     """
 
-    domain: Domain
+    maker: Maker
     law: BlockLaw
     numbers: LinearDecoder | Design
-    judge: Judge
+
+    @property
+    def domain(self) -> Domain:
+        """The values."""
+        return self.maker.domain
 
     def estimate(self, tally: Tally) -> FloatArray:
         """Return the unbiased estimate of the frequencies [DESIGN section 1; spec of the optimum, section 3]."""
-        return self.decode(self.judge(tally))
+        return self.decode(refuse_unfit_tally(self.maker, tally))
 
     def decode(self, tally: Tally) -> FloatArray:
         """Return `estimate` of a tally that was checked before."""
@@ -168,8 +173,11 @@ class BlockDecoder:
         """Return the ``(n, |X|)`` contributions of reports to the estimates.
 
         Raises:
+            DataError: if there is no report, or none that the mechanism can have made.
+            MismatchError: if they belong to another plan.
             ParameterError: if there are more than about 30 million numbers; pass fewer reports at a time.
         """
+        checked_tally_of(self.maker, reports)
         if reports.n * self.domain.size > _PATIENCE:
             raise ParameterError(f"{reports.n} reports are worth too many numbers; pass fewer at a time.")
         domain, whole = self.domain, np.zeros((reports.n, self.domain.size))
@@ -194,14 +202,17 @@ class MatrixDecoder:
     """The decoder of an explicit channel.
 
     Attributes:
-        domain: the inputs.
+        maker: the channel, by which tallies and reports are checked.
         matrix: ``(|X|, |Y|)`` Q(y|x).
-        judge: a function that refuses a tally that the channel cannot have made.
     """
 
-    domain: Domain
+    maker: Maker
     matrix: FloatArray
-    judge: Judge
+
+    @property
+    def domain(self) -> Domain:
+        """The inputs."""
+        return self.maker.domain
 
     @cached_property
     def inverse(self) -> FloatArray:
@@ -224,7 +235,7 @@ class MatrixDecoder:
 
     def estimate(self, tally: Tally) -> FloatArray:
         """Return the unbiased ``(|X|,)`` estimate of the frequencies."""
-        return self.decode(self.judge(tally))
+        return self.decode(refuse_unfit_tally(self.maker, tally))
 
     def decode(self, tally: Tally) -> FloatArray:
         """Return `estimate` of a tally that was checked before."""
@@ -273,5 +284,6 @@ class MatrixDecoder:
 
     def worth(self, reports: Reports) -> FloatArray:
         """Return the ``(n, |X|)`` contributions of reports to the estimates: the row of the output of each."""
+        checked_tally_of(self.maker, reports)
         worth: FloatArray = self.inverse[reports.blocks["output"].astype(np.int64)]
         return worth

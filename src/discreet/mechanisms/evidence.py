@@ -18,7 +18,7 @@ from discreet.core.reports import Blocks, Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.block_law import BlockLaw
-from discreet.mechanisms.consistency import Maker, refuse_flaws, refuse_unfit_reports, refuse_unfit_tally
+from discreet.mechanisms.consistency import Maker, checked_tally_of, refuse_unfit_tally
 from discreet.mechanisms.counting import Counting
 from discreet.mechanisms.membership import Extent, MatrixRows
 
@@ -76,11 +76,7 @@ class Evidence:
         return None if self.blocks is None else self.blocks()
 
 
-class _Counter(Maker, Protocol):
-    def tally(self, reports: Reports) -> Tally: ...
-
-
-class _Blocks(_Counter, Protocol):
+class _Blocks(Maker, Protocol):
     """The part of a block mechanism that its likelihood needs."""
 
     @property
@@ -88,6 +84,9 @@ class _Blocks(_Counter, Protocol):
 
     @property
     def counts(self) -> Counting: ...
+
+    @property
+    def tally_suffices(self) -> bool: ...
 
     @property
     def numbers(self) -> LinearDecoder: ...
@@ -101,7 +100,7 @@ class _Blocks(_Counter, Protocol):
     def blocks_of_unknown(self, reports: Reports) -> Blocks: ...
 
 
-class _Outputs(_Counter, Protocol):
+class _Outputs(Maker, Protocol):
     """The part of an explicit channel that its likelihood needs."""
 
     @property
@@ -118,13 +117,12 @@ def evidence_of_blocks(mechanism: _Blocks, data: Data) -> Evidence:
     tally, counts, numbers = judged(mechanism, data), mechanism.counts, mechanism.numbers
     own, largest = mechanism.contrasts, mechanism.contrast
     blocks: Callable[[], Extent] | None = None
-    if counts.suffices and not mechanism.clear_blocks:
+    if mechanism.tally_suffices:
         blocks = lambda: counts.membership_of(tally.support)  # noqa: E731
     elif isinstance(data, StoredBlocks):
         blocks = lambda: data.membership  # noqa: E731
     elif isinstance(data, Reports):
         blocks = lambda: mechanism.law.membership(mechanism.blocks_of_unknown(data))  # noqa: E731
-    elsewhere = isinstance(data, StoredBlocks) and not counts.suffices
     one_per_value = counts.one_per_value and mechanism.domain.sensitive_count > 0
     return Evidence(
         tally,
@@ -135,7 +133,7 @@ def evidence_of_blocks(mechanism: _Blocks, data: Data) -> Evidence:
         numbers.noisy * numbers.inclusion * np.ones(mechanism.domain.sensitive_count) if one_per_value else None,
         numbers.pool_bias.left(mechanism.domain.sensitive_count),
         blocks,
-        data.rows_of if elsewhere and isinstance(data, StoredBlocks) else None,
+        data.rows_of if isinstance(data, StoredBlocks) and not mechanism.tally_suffices else None,
     )
 
 
@@ -149,7 +147,7 @@ def evidence_of_outputs(channel: _Outputs, data: Data) -> Evidence:
     return Evidence(tally, inf, everything, information_left=0.0, blocks=lambda: rows)
 
 
-def judged(mechanism: _Counter, data: object) -> Tally:
+def judged(mechanism: Maker, data: object) -> Tally:
     """Return the tally of data that this mechanism can have made; errors as for `evidence_of_blocks`.
 
     Raises:
@@ -161,8 +159,7 @@ def judged(mechanism: _Counter, data: object) -> Tally:
         return refuse_unfit_tally(mechanism, data)
     if not isinstance(data, Reports):
         raise DataError(f"reports or a tally of them are needed, got {type(data).__name__}.")
-    refuse_flaws(mechanism, refuse_unfit_reports(mechanism, data))
-    return refuse_unfit_tally(mechanism, mechanism.tally(data))
+    return checked_tally_of(mechanism, data)
 
 
 def needs_reports(method: str) -> ParameterError:

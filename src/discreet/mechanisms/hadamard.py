@@ -11,22 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, fresh_words
-from discreet.core.reports import Blocks, Column, smallest_unsigned
-from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.counting import BlockCounts
+from discreet.core.reports import Blocks
+from discreet.mechanisms.indexed import IndexedLaw, WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 
 @dataclass(frozen=True, slots=True)
-class HadamardColumns(EvenLaw):
+class HadamardColumns(IndexedLaw):
     """Half of the sensitive values: those with +1 in a column of a Sylvester matrix.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
     """
+
+    index = "column"
 
     size: int
 
@@ -54,11 +55,6 @@ class HadamardColumns(EvenLaw):
         return Fraction(1, 2)
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """Return one column: the index of the matrix column."""
-        return (Column("column", smallest_unsigned(self.order), bound=self.order),)
-
-    @property
     def alphabet_size(self) -> int:
         """Return V."""
         return self.order
@@ -81,16 +77,6 @@ class HadamardColumns(EvenLaw):
         misses = (np.bitwise_count(row & drawn) & 1).astype(np.uint64)
         out["column"][:] = drawn ^ (lowest * misses)
 
-    @property
-    def counts(self) -> BlockCounts:
-        """Return the counting of columns."""
-        return BlockCounts(self)
-
-    def places(self, blocks: Blocks) -> AnyArray:
-        """Return the ``(m,)`` columns."""
-        columns: AnyArray = blocks["column"]
-        return columns
-
     def support_of(self, counts: IntArray) -> IntArray:
         """Return ``(v,)`` T, by a Walsh-Hadamard transform of the column counts."""
         from discreet.kernels.blocks.walsh import walsh_hadamard
@@ -108,32 +94,10 @@ class HadamardColumns(EvenLaw):
         found: BoolArray = np.bitwise_count(blocks["column"].astype(np.uint64)[:, None] & rows) & 1 == 0
         return found
 
-    def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return the V columns, uniform."""
-        columns = np.arange(self.order, dtype=smallest_unsigned(self.order))
-        return {"column": columns}, np.full(self.order, Fraction(1, self.order), dtype=object)
-
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return no flaws: every column below V can be sent."""
-        return np.zeros(len(blocks["column"]), dtype=np.bool_)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DistinctColumns:
-    """The membership matrix of Hadamard columns: B = (1 + H)/2, one row per column of H.
-
-    Attributes:
-        multiplicity: ``(V,)`` counts of the columns.
-        size: v.
-    """
-
-    multiplicity: FloatArray
-    size: int
-
-    @property
-    def rows(self) -> int:
-        """Return V."""
-        return len(self.multiplicity)
+class DistinctColumns(WholeAlphabet):
+    """The membership matrix of Hadamard columns: B = (1 + H)/2, one row per column of H."""
 
     def dot(self, values: Any) -> Any:
         """Return ``(V,)`` B @ values."""

@@ -16,8 +16,8 @@ draws alpha and z = a x + b and sets beta = x - alpha z.
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from math import expm1, isqrt
+from functools import cached_property
+from math import expm1
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.counting import ValueCounts
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 from discreet.mechanisms.numbers import least_worst
+from discreet.mechanisms.primes import next_prime
 
 _LARGEST_PRIME = (1 << 32) - 5
 # Products of two numbers below this fit into 32 bits.
@@ -83,7 +84,7 @@ class HashBuckets(HashedBlocks):
         """
         checked_whole("size", self.size, 1, _LARGEST_PRIME)
         checked_whole("g", self.buckets, 2, _LARGEST_PRIME)
-        object.__setattr__(self, "prime", _next_prime(max(self.size, self.buckets)))
+        object.__setattr__(self, "prime", next_prime(max(self.size, self.buckets)))
 
     @property
     def conditional_inclusion(self) -> Fraction:
@@ -282,22 +283,8 @@ def promising_buckets(size: int, epsilon: float) -> list[int]:
     Plain LDP wants about e^eps + 1. But buckets of a small prime P are uneven unless g is just above P divided by a
     whole number, which decides where v is small; then g = v, P - 1 and P (no collisions at all) may win too.
     """
-    best, prime = min(expm1(epsilon) + 2, 4.0 * size + 16), _next_prime(size)
+    best, prime = min(expm1(epsilon) + 2, 4.0 * size + 16), next_prime(size)
     parts = np.unique(np.geomspace(max(prime / (4 * best), 1), max(4 * prime / best, 1), 48).astype(np.int64))
     near = [int(best * factor) + extra for factor in (0.25, 0.5, 1, 2) for extra in (0, 1)]
     choices = {2, size, prime - 1, prime, *near, *(-(-prime // int(part)) for part in parts)}
     return sorted(choice for choice in choices if 2 <= choice <= _LARGEST_PRIME)
-
-
-@lru_cache(maxsize=256)
-def _next_prime(least: int) -> int:
-    candidate = max(least, 2)
-    while not is_prime(candidate):
-        candidate += 1
-    return candidate
-
-
-def is_prime(number: int) -> bool:
-    """Return whether a number of at least 2 is a prime."""
-    divisors = np.arange(2, isqrt(number) + 1)
-    return bool((number % divisors).all())

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, dataclass, fields
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,7 +32,7 @@ from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, by_group, group_counts
 from discreet.mechanisms.channel import Channel
-from discreet.mechanisms.consistency import counted_in_clear, refuse_unfit_reports, refuse_unfit_tally
+from discreet.mechanisms.consistency import counted_in_clear, refuse_unfit_reports
 from discreet.mechanisms.counting import Counting
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.evidence import Data, Evidence, evidence_of_blocks
@@ -124,7 +124,9 @@ class BlockMechanism(_Usual):
     @cached_property
     def law(self) -> BlockLaw:
         """The block law, over the sensitive values."""
-        raise NotImplementedError
+        raise ParameterError(
+            "BlockMechanism has no block law; make a mechanism that has one, or give one to LawMechanism."
+        )
 
     @property
     def promises(self) -> tuple[float, ...]:
@@ -144,12 +146,17 @@ class BlockMechanism(_Usual):
     @cached_property
     def decoder(self) -> BlockDecoder:
         """The linear decoder of its tallies."""
-        return BlockDecoder(self.domain, self.law, self.numbers, partial(refuse_unfit_tally, self))
+        return BlockDecoder(self, self.law, self.numbers)
 
     @cached_property
     def counts(self) -> Counting:
         """The counting of blocks, as a tally holds it."""
         return self.law.counts
+
+    @property
+    def tally_suffices(self) -> bool:
+        """Whether the likelihood follows from a tally; not where values in clear bring blocks too."""
+        return self.counts.suffices and not self.clear_blocks
 
     @cached_property
     def contrasts(self) -> PerValue:

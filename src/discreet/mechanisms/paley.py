@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
+from discreet.arrays import BoolArray, FloatArray, IntArray, sealed
 from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, uniform_below
-from discreet.core.reports import Blocks, Column, smallest_unsigned
-from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.counting import BlockCounts
-from discreet.mechanisms.hashing import is_prime
+from discreet.core.reports import Blocks
+from discreet.mechanisms.indexed import IndexedLaw, WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.mechanisms.primes import next_prime
 
 # Entries of the matrix that are multiplied at a time.
 _PIECE = 1 << 22
@@ -32,13 +31,15 @@ _LARGEST_SIZE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class PaleyTranslates(EvenLaw):
+class PaleyTranslates(IndexedLaw):
     """The values of a uniform translate of the non-zero squares modulo a prime.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
         prime: q, the least prime of the form 4 m + 3 that is at least v, and at least 7.
     """
+
+    index = "translate"
 
     size: int
     prime: int = field(init=False)
@@ -50,7 +51,7 @@ class PaleyTranslates(EvenLaw):
             ParameterError: if there is no value, or there are more than 2^20.
         """
         checked_whole("size", self.size, 1, _LARGEST_SIZE)
-        object.__setattr__(self, "prime", _next_prime(self.size))
+        object.__setattr__(self, "prime", next_prime(max(self.size, 7), step=4, rest=3))
 
     @property
     def inclusion(self) -> Fraction:
@@ -61,11 +62,6 @@ class PaleyTranslates(EvenLaw):
     def conditional_inclusion(self) -> Fraction:
         """Return rho = (q - 3)/(2 (q - 1))."""
         return Fraction(self.prime - 3, 2 * (self.prime - 1))
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """Return one column: t, the translation of the squares."""
-        return (Column("translate", smallest_unsigned(self.prime), bound=self.prime),)
 
     @property
     def alphabet_size(self) -> int:
@@ -84,16 +80,6 @@ class PaleyTranslates(EvenLaw):
         # The member's translate or the noise, without a branch, whose time would tell which.
         out["translate"][:] = ((told ^ noise) & ~(members >> 63)) ^ noise
 
-    @property
-    def counts(self) -> BlockCounts:
-        """Return the counting of translates."""
-        return BlockCounts(self)
-
-    def places(self, blocks: Blocks) -> AnyArray:
-        """Return the ``(m,)`` translates."""
-        translates: AnyArray = blocks["translate"]
-        return translates
-
     def support_of(self, counts: IntArray) -> IntArray:
         """Return ``(v,)`` T: for each value the counts of the translates that contain it."""
         support = np.zeros(self.size, dtype=np.int64)
@@ -111,32 +97,10 @@ class PaleyTranslates(EvenLaw):
         contained: BoolArray = _squares(self.prime)[beyond % self.prime]
         return contained
 
-    def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return the q translates, uniform."""
-        translates = np.arange(self.prime, dtype=smallest_unsigned(self.prime))
-        return {"translate": translates}, np.full(self.prime, Fraction(1, self.prime), dtype=object)
-
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return no flaws: every translate below q can be sent."""
-        return np.zeros(len(blocks["translate"]), dtype=np.bool_)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Translates:
-    """The membership matrix of all translates: row t has the values x with a non-zero square x - t.
-
-    Attributes:
-        multiplicity: ``(q,)`` counts of the translates.
-        size: v.
-    """
-
-    multiplicity: FloatArray
-    size: int
-
-    @property
-    def rows(self) -> int:
-        """Return q."""
-        return len(self.multiplicity)
+class Translates(WholeAlphabet):
+    """The membership matrix of all translates: row t has the values x with a non-zero square x - t."""
 
     def dot(self, values: Any) -> Any:
         """Return ``(q,)`` B @ values."""
@@ -166,14 +130,6 @@ def _squares(prime: int) -> BoolArray:
     marked = np.zeros(prime, dtype=np.bool_)
     marked[np.arange(1, prime, dtype=np.int64) ** 2 % prime] = True
     return sealed(marked)
-
-
-@lru_cache(maxsize=256)
-def _next_prime(least: int) -> int:
-    candidate = max(least, 7)
-    while candidate % 4 != 3 or not is_prime(candidate):
-        candidate += 1
-    return candidate
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -37,9 +37,10 @@ from discreet.core.random import WORD_RANGE, RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms.counting import BlockCounts
-from discreet.mechanisms.hashing import HashedBlocks, checked_buckets, is_prime, promising_buckets
+from discreet.mechanisms.hashing import HashedBlocks, checked_buckets, promising_buckets
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 from discreet.mechanisms.numbers import least_worst
+from discreet.mechanisms.primes import is_prime
 
 _LARGEST_PRIME = (1 << 31) - 1
 _LARGEST_SEED = (1 << 63) - 1

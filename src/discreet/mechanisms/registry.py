@@ -34,14 +34,21 @@ class Registry(Mapping[str, type[BlockMechanism]]):
         """The mechanisms of other packages, by name.
 
         Raises:
-            ParameterError: if an entry point is none of a block mechanism of its name, or its name is taken.
+            ParameterError: if an entry point cannot be loaded, is none of a block mechanism of its name, or its name
+                is taken.
         """
         # A device that knows its plan need not pay for this import.
         from importlib.metadata import entry_points
 
         found: dict[str, type[BlockMechanism]] = {}
         for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-            made = point.load()
+            try:
+                made = point.load()
+            except Exception as failure:  # another package's code, which may raise anything
+                raise ParameterError(
+                    f"entry point {point.name!r} of {GROUP} cannot be loaded ({type(failure).__name__}: {failure}); "
+                    "mend or remove the package that brings it."
+                ) from None
             if not (isinstance(made, type) and issubclass(made, BlockMechanism)) or made.name != point.name:
                 raise ParameterError(
                     f"entry point {point.name!r} of {GROUP} must be a block mechanism of this name, got "
