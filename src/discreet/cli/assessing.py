@@ -1,4 +1,4 @@
-"""The verb ``risk``: how surely can someone tell whose traces or reports these are."""
+"""The verb ``risk``: the identification risk of traces, reports and plans."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -27,7 +27,7 @@ _MOST_DIGITS = 18
 
 
 def assess_tables(paths: Sequence[Path], **options: Any) -> None:
-    """Attack tables of events, print and keep what was found, and exit with 1 if the risk is above a limit."""
+    """Attack tables of events, print the assessment, write its page, and exit with 1 if the risk is above a limit."""
     if options["output"] is not None:
         check_page(options["output"])
     mechanism, domain = _mechanism(options)
@@ -69,7 +69,7 @@ def _read(paths: Sequence[Path], options: dict[str, Any], domain: Domain | None)
 
 
 def compare_plans(paths: list[Path], **options: Any) -> None:
-    """Rank plans by the identification risk, their errors beside it, and exit with 1 if one is above a limit."""
+    """Rank plans by identification risk, with their errors, and exit with 1 if the risk of one is above a limit."""
     users, reports = options["users"], options["reports"]
     if users is None:
         raise ParameterError("--users must say among how many people a report's sender is to be found.")
@@ -118,7 +118,7 @@ def _show_compared(rows: list[tuple[Path, BlockMechanism, Bounds, float]], users
 
 
 def _show_conditions(bounds: list[Bounds]) -> None:
-    """Say when figures of several reports hold, and what a large epsilon means."""
+    """Print the conditions of figures for several reports, and the odds behind a large epsilon."""
     odds = in_odds(max(one.total_epsilon for one in bounds))
     for sentence in (conditions(bounds), f"At the largest epsilon: {odds}" if odds else ""):
         if sentence:
@@ -126,7 +126,7 @@ def _show_conditions(bounds: list[Bounds]) -> None:
 
 
 def _compared(path: Path, mechanism: BlockMechanism, bounds: Bounds, mse: float) -> dict[str, Any]:
-    """Return what is told of a plan in JSON."""
+    """Return the risks and the error of a plan, ready for JSON."""
     return {
         "plan": str(path),
         "mechanism": mechanism.name,
@@ -157,7 +157,7 @@ def _named(name: str, domain: Domain, epsilon: float) -> BlockMechanism:
 
 
 def _split(traces: Traces, how: str, least: int) -> tuple[Split, str]:
-    """Return the split and what the attacker knows, in words."""
+    """Return the split, and the attacker's knowledge in words."""
     kind, _, number = how.partition(":")
     # Not isdigit, which also takes what int does not, such as a superscript.
     count = int(number) if number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS else 0

@@ -14,7 +14,7 @@ from discreet.privacy.audit import Audit, audit
 
 
 def audit_plan(path: Path, draws: int, confidence: float, seed: int | None, *, as_json: bool) -> None:
-    """Audit a plan's mechanism, show what was found, and exit with 1 if the promise is broken."""
+    """Audit a plan's mechanism, show the lower bound on epsilon, and exit with 1 if the promise is broken."""
     mechanism = load_plan(path).mechanism()
     random = None if seed is None else SeededRandom(seed)
     found = audit(mechanism, draws=draws, confidence=confidence, random=random)

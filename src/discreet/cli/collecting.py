@@ -38,7 +38,7 @@ _NEEDS_REPORTS = ("mle", "em")
 
 
 def obfuscate_file(plan: Path, values: Path, output: Path, **options: Any) -> None:
-    """Obfuscate a table of values and say what was promised."""
+    """Obfuscate a table of values and print the guarantee."""
     document, seed = load_plan(plan), options["seed"]
     mechanism = document.mechanism()
     asked = {name: options[name] for name in ("column", "user", "tags", "missing")}
@@ -73,7 +73,7 @@ def _promising(plan: Plan) -> BlockMechanism | Personalized:
 
 
 def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
-    """Estimate from files of reports or tallies, write what was asked for, and show the largest values."""
+    """Estimate from files of reports or tallies, write the outputs that are named, and show the largest values."""
     document = load_plan(plan)
     mechanism, known = document.mechanism(), backgrounds(document, options["background"])
     method = options["method"]
@@ -103,7 +103,7 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
 
 
 def _reading_facts(options: dict[str, Any], left_out: Mapping[str, int], said: Sequence[str]) -> dict[str, Any]:
-    """Return what is to be said of how the files were read, where there is anything to say."""
+    """Return the rows left out, the trust in the plan and the notes on files, ready for JSON, where there are any."""
     facts = {"left_out": dict(left_out), "trust_plan": options["trust_plan"], "notes": list(said)}
     return {name: fact for name, fact in facts.items() if fact}
 
@@ -121,7 +121,7 @@ def _estimated(
 def _write(
     mechanism: BlockMechanism, data: Reports | Tally | StoredBlocks, found: Estimate, options: dict[str, Any]
 ) -> None:
-    """Write what was asked for: all of it, or nothing."""
+    """Write the outputs that are named: all of them, or none."""
     if options["output"] is None:
         _write_files(mechanism, data, found, options)
         return
@@ -146,7 +146,7 @@ def _write_files(
 
 
 def _check_intervals(options: dict[str, Any]) -> None:
-    """Refuse what is said of intervals where the method has none, before anything is read."""
+    """Refuse options of intervals for a method that has none, before anything is read."""
     why = NO_INTERVALS.get(options["method"])
     if why is not None and (options["level"] is not None or options["simultaneous"]):
         name = "--simultaneous" if options["level"] is None else "--level"
@@ -154,7 +154,7 @@ def _check_intervals(options: dict[str, Any]) -> None:
 
 
 def _given(options: dict[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
-    """Return the estimator's options that were given; a method that has no use for one says so."""
+    """Return the estimator's options that were given; the method refuses those that it does not use."""
     given = {name: options[name] for name in ("tolerance", "significance", "remainder") if options[name] is not None}
     if options["method"] in _NEEDS_REPORTS:
         given["progress"] = lambda passes, gap: progress(f"pass {passes:g}, gap {gap:.1e}", 0, None)
@@ -163,7 +163,7 @@ def _given(options: dict[str, Any], progress: Callable[..., None]) -> dict[str, 
 
 @dataclass(frozen=True)
 class _Engine:
-    """What goes through the reports: for a tally, or for what a likelihood needs."""
+    """The functions that read reports: for a tally, or for the evidence of a likelihood."""
 
     tally: Callable[..., Counted]
     gather: Callable[..., tuple[Reports | Tally | StoredBlocks, Mapping[str, int]]]
@@ -171,7 +171,7 @@ class _Engine:
 
 @contextmanager
 def _engine(options: dict[str, Any]) -> Iterator[_Engine]:
-    """Yield the engine that was asked for; what it started is stopped afterwards."""
+    """Yield the engine of ``--engine``; a Spark session is stopped afterwards."""
     if options["engine"] == "local":
         _refuse_given(["master"], "it goes with --engine spark")
         memory = None if options["memory"] is None else options["memory"] * 1_000_000
@@ -198,7 +198,7 @@ def _refuse_given(names: Sequence[str], why: str) -> None:
 def _gathered(
     engine: _Engine, mechanism: BlockMechanism, sources: Sequence[Path], options: dict[str, Any], told: Progress
 ) -> tuple[Reports | Tally | StoredBlocks, Mapping[str, int]]:
-    """Return what the method needs of the reports, and how many rows were left out for which reason."""
+    """Return the evidence or the tally that the method needs, and the number of rows left out, by reason."""
     given = {"bad_share": options["bad_rows"], "progress": told}
     given |= {name: options[name] for name in ("trust_plan", "allow_copies", "manifest")}
     if options["method"] in _NEEDS_REPORTS and not mechanism.tally_suffices:

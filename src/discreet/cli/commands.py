@@ -344,7 +344,7 @@ def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
 @allow_outside
 @_JSON
 def risk(tables: tuple[Path, ...], **options: Any) -> None:
-    """How surely can someone tell whose traces or reports these are?
+    """Assess the identification risk of traces, of reports, of plans, or of scores of a matcher.
 
     TABLE has a row per event: user, event and perhaps time; several files, and folders of them, are one table.
     Published as it is, or with --plan or --epsilon as reports, it is attacked, and what the strongest attack finds is

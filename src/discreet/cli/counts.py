@@ -1,4 +1,4 @@
-"""Numbers of people, reports and the like on the command line, as one writes large ones: 100000, 100_000 or 1e5."""
+"""Counts of people and reports on the command line, in each form of a large number: 100000, 100_000 or 1e5."""
 
 import re
 from decimal import Decimal
@@ -16,7 +16,7 @@ _FORM = re.compile(r"[+-]?\d+(_\d+)*(\.\d+)?(e\+?\d{1,2})?", re.ASCII | re.IGNOR
 
 
 class Count(_Base):
-    """A whole number.
+    """A whole number on the command line.
 
     Args:
         least: the smallest that there may be; None if what takes it says so itself.

@@ -1,4 +1,4 @@
-"""Defects of discreet: where they are, never what they say, and the whole traceback for who asks for it.
+"""Defects of discreet: their places in the code, never their messages; the whole traceback on request.
 
 The message of an exception that nobody foresaw may quote anything, a person's value too.
 """
@@ -47,7 +47,7 @@ def _created(path: Path) -> int:
 
 
 def keep_traceback(ctx: click.Context, error: Exception) -> str:
-    """Keep the traceback if that was asked for, and return what is to be said of it."""
+    """Write the traceback to the file of ``--debug``, if there is one, and return a sentence about it."""
     path = ctx.meta.get(_DEBUG)
     if path is None:
         return f"The same with --debug FILE keeps the whole traceback; {_LOOK}"
@@ -60,7 +60,7 @@ def keep_traceback(ctx: click.Context, error: Exception) -> str:
 
 
 def place_of(error: Exception) -> str:
-    """Return the type of an exception and where it was raised, in our code and in a library's."""
+    """Return the type of an exception and the lines that raised it, in our code and in a library's."""
     raised = [(frame.f_globals.get("__name__", "?"), line) for frame, line in traceback.walk_tb(error.__traceback__)]
     inside = [place for place in raised if place[0].startswith("discreet.")]
     told = dict.fromkeys([*raised[-1:], *inside[-1:]])

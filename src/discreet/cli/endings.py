@@ -1,4 +1,4 @@
-"""How a verb ends before its time: by Ctrl-C, by a signal, or because nobody reads on.
+"""Early ends of a verb: Ctrl-C, a signal, or a closed pipe.
 
 A signal that ends programs is raised as an exception, so that what was half written is removed on the way out.
 """
@@ -22,7 +22,7 @@ _PIPE = 13
 
 
 class Terminated(BaseException):
-    """A signal ended the program; not an error, which something on the way might swallow.
+    """The exception of a signal that ends the program; not an error, which other code might catch.
 
     Attributes:
         number: of the signal.
@@ -35,7 +35,7 @@ class Terminated(BaseException):
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Turn signals that end programs into an orderly way out, with the exit code that they would have given."""
+    """Turn signals that end programs into an orderly exit, with the exit code of the signal."""
     before = _listening(os.getpid())
     try:
         yield
@@ -48,7 +48,7 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def _listening(process: int) -> dict[int, Any]:
-    """Handle the signals that nobody else handles or ignores; return what was there before."""
+    """Handle the signals that nobody else handles or ignores; return their former handlers."""
     if threading.current_thread() is not threading.main_thread():
         return {}
 
@@ -69,7 +69,7 @@ def _listening(process: int) -> dict[int, Any]:
 
 
 def flushed(code: int) -> int:
-    """Send what was printed on its way while it can still be said that nobody reads it; return the exit code."""
+    """Flush standard output, and return the exit code: the one given, or that of a closed pipe."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -79,7 +79,7 @@ def flushed(code: int) -> int:
 
 
 def pipe_closed() -> int:
-    """Let the rest of what is printed go nowhere, and return the exit code of a program whose reader has gone."""
+    """Discard further output, and return the exit code of a program with a closed pipe."""
     # What has no file behind it has no reader that can go either.
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -1,4 +1,4 @@
-"""The three forms of the verb ``risk``, and which options each of them takes: what one would ignore, it refuses."""
+"""The three forms of the verb ``risk`` and the options of each; options that a form would ignore are refused."""
 
 from collections.abc import Collection, Sequence
 from math import isfinite
@@ -44,7 +44,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 
 
 def form_of(context: click.Context, tables: Sequence[Path], options: dict[str, Any]) -> str:
-    """Return which form of the verb is meant, if it uses every option that was given.
+    """Return the form of the verb that is meant, if it uses every option that was given.
 
     Raises:
         ParameterError: if it would ignore one, or two of them do not go together.

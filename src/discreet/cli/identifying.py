@@ -12,7 +12,7 @@ from discreet.risk.inverse import LARGEST_EPSILON, Wanted
 
 
 def plan_for(domain: Domain, wanted: Wanted, epsilon: float | None, *, as_json: bool) -> None:
-    """Show what every mechanism offers for a wanted identification risk."""
+    """Show the largest epsilon, both risks and the error of every mechanism at a wanted identification risk."""
     found = plan_identification(domain, wanted, epsilon=epsilon)
     if as_json:
         show_json(_facts(found))
@@ -99,6 +99,6 @@ def _notes(found: IdentificationPlan) -> list[str]:
 
 
 def _odds(bounds: list[Bounds]) -> str:
-    """Say what the largest epsilon means, if it is large."""
+    """Return a sentence on the odds behind the largest epsilon, if it is large."""
     odds = in_odds(max((one.total_epsilon for one in bounds), default=0.0))
     return f"At the largest epsilon: {odds}" if odds else ""

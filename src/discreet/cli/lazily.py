@@ -1,4 +1,4 @@
-"""What the verbs share before anything heavy is imported."""
+"""Verbs as commands of click: refusals, defects and exit codes; nothing heavy is imported here."""
 
 import sys
 from difflib import get_close_matches
@@ -17,7 +17,7 @@ _DEFECT = 70
 
 
 def given_options() -> dict[str, str]:
-    """Return the options that the running verb was given, by the names of their values, as they are written.
+    """Return the options that the running verb was given, as they are written, by the names of their values.
 
     Whether one was given cannot be seen from its value: it may be the default, or 0.
     """
@@ -31,19 +31,19 @@ def given_options() -> dict[str, str]:
 
 
 class Refused(click.ClickException):
-    """What discreet refuses: one sentence, exit code 2."""
+    """A refusal: one sentence, exit code 2."""
 
     exit_code = 2
 
 
 class _Compiling:
-    """Says once, to who looks at the error stream, why nothing seems to happen for some seconds."""
+    """A note on the error stream, once and only on a terminal, that kernels are being compiled."""
 
     def __init__(self) -> None:
         self._said = False
 
     def __call__(self) -> None:
-        """Say it, if somebody looks and it was not said before."""
+        """Print the note, if the error stream is a terminal and this is the first time."""
         if not self._said and sys.stderr.isatty():
             self._said = True
             click.echo("Note: compiling for this machine, about 10 s; only once where that can be kept.", err=True)
@@ -57,18 +57,18 @@ class Verb(click.Command):
         self.params.append(debug_option())
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Look at the outputs, then run the verb."""
+        """Check the outputs, then run the verb."""
         check_outputs(self.params, ctx.params)
         return super().invoke(ctx)
 
 
 class Verbs(click.Group):
-    """A group whose verbs report what discreet refuses as one sentence and exit with 2, and a defect with 70."""
+    """The group of all verbs: a refusal is one sentence and exit code 2, a defect exit code 70."""
 
     command_class = Verb
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the verb; if there is none of this name, say which there are."""
+        """Return the verb of a name, or refuse the name and list the verbs."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             close = get_close_matches(name, self.commands, n=1)
@@ -77,7 +77,7 @@ class Verbs(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb."""
+        """Run the verb, and exit with its code."""
         try:
             with ended_by_signals(), listening(_Compiling()):
                 super().invoke(ctx)

@@ -1,4 +1,4 @@
-"""Files that verbs write, looked at before any work: all of them can be written, or the verb is refused."""
+"""Outputs of verbs, checked before any work: all of them can be written, or the verb is refused."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,14 +11,14 @@ from discreet.io.suffixes import PICTURES, checked_output
 
 
 class InputFile(click.Path):
-    """A file or a folder that is read."""
+    """A file or a folder to read."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
 
 class OutputFile(click.Path):
-    """A file that is written.
+    """A file to write.
 
     Args:
         what: what it holds, in the plural.
@@ -32,14 +32,14 @@ class OutputFile(click.Path):
 
 
 class OutputFolder(click.Path):
-    """A folder that files are written into, pictures among them; made if need be."""
+    """A folder for files, pictures among them; made if need be."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
 
 def check_outputs(parameters: Sequence[click.Parameter], given: dict[str, Any]) -> None:
-    """Refuse outputs that cannot be written, are named twice, or would replace what is read.
+    """Refuse outputs that cannot be written, are named twice, or would replace an input.
 
     Raises:
         OutputExistsError: if one exists and ``force`` was not given.
@@ -104,7 +104,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _refuse_inside(output: Path, folders: Sequence[Path]) -> None:
-    """Refuse an output among what a folder is read for: the next run would read it too."""
+    """Refuse an output in a folder of inputs: the next run would read it too."""
     for folder in folders:
         if folder.is_dir() and output.resolve().is_relative_to(folder.resolve()):
             inside = output.resolve().relative_to(folder.resolve())

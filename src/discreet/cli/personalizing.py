@@ -1,4 +1,4 @@
-"""What the verbs do differently under a personalized plan."""
+"""Personalized plans in the verbs: secret values become bots, and bots are shown."""
 
 import warnings
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ TAG = "tag"
 
 @contextmanager
 def notes() -> Iterator[None]:
-    """Say warnings of what is done inside on the error stream, one line each."""
+    """Print the warnings of the body on the error stream, one line each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
@@ -38,7 +38,7 @@ def notes() -> Iterator[None]:
 def codes_of(
     plan: Plan, values: Path, *, column: str | None, user: str | None, tags: Path | None, missing: str
 ) -> tuple[IntArray, dict[str, int]]:
-    """Return the codes that the plan's mechanism is to obfuscate, users' secret values replaced by bots.
+    """Return the codes for the plan's mechanism, users' secret values replaced by bots.
 
     Returns:
         the codes, and how many rows were left out for which reason.
@@ -62,7 +62,7 @@ def codes_of(
 def _rows_of(
     plan: Plan, values: Path, user: str | None, column: str | None, *, drop: bool
 ) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return values and their users, missing values filled in as the plan says, and how many rows were left out."""
+    """Return values and their users, missing values filled in as the plan says, and the number of rows left out."""
     source = _piped() if str(values) == "-" else values
     found, users, _ = read_owned(source, plan.domain, user, column)
     rows = {"value": filled(found, plan.document.domain.missing)} | ({} if users is None else {"user": users})
@@ -90,7 +90,7 @@ def _secrets(personalized: Personalized, path: Path, user: str, column: str | No
 
 
 def backgrounds(plan: Plan, given: tuple[str, ...]) -> Any:
-    """Return what ``--background`` says, for `estimate_personalized`."""
+    """Return the backgrounds of ``--background``, as `estimate_personalized` takes them."""
     if not plan.is_personalized:
         if given:
             raise ParameterError("--background is for personalized plans; this one has no tags and no cells.")
@@ -117,7 +117,7 @@ def _tag_and_rest(personalized: Personalized, given: str) -> tuple[str, str]:
 
 
 def bot_facts(found: TagEstimate) -> dict[str, Any]:
-    """Return what is known of the bots, ready for JSON."""
+    """Return the frequencies and errors of the bots, ready for JSON."""
     errors = found.intermediate.standard_errors[found.estimate.domain.size :]
     return {
         "bots": {"tag": list(found.bots), "frequency": list(found.bots.values()), "standard_error": errors.tolist()},
@@ -126,7 +126,7 @@ def bot_facts(found: TagEstimate) -> dict[str, Any]:
 
 
 def show_bots(found: TagEstimate, largest: int) -> None:
-    """Show the largest bots and what not knowing what is behind them may cost."""
+    """Show the largest bots, and the error that wrong background knowledge of them can cause."""
     errors = found.intermediate.standard_errors[found.estimate.domain.size :]
     ranked = sorted(zip(found.bots.items(), errors, strict=True), key=lambda one: -one[0][1])
     cells = [[tag, f"{mass:.4%}", f"{error:.4%}"] for (tag, mass), error in ranked[: max(largest, 1)]]

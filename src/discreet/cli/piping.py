@@ -1,4 +1,4 @@
-"""``-`` as a file: what comes on standard input is kept as a file while a verb runs, and so is what goes out.
+"""``-`` as a file: standard input and standard output are temporary files while a verb runs.
 
 So a verb reads and writes as it always does: damage and change are noticed, and either all of the output is sent on its
 way, or nothing.
@@ -22,7 +22,7 @@ _LONGEST = max(map(len, _NOT_LINES))
 
 @contextmanager
 def reports_here(sources: Sequence[Path]) -> Iterator[list[Path]]:
-    """Yield the sources, with a file of JSON lines in the place of ``-``; what is said of that file names the input.
+    """Yield the sources, with a file of JSON lines in the place of ``-``; errors about it name the standard input.
 
     Raises:
         ParameterError: if ``-`` is named twice, or something else than JSON lines comes.
@@ -54,7 +54,7 @@ def _keep(target: Path) -> None:
 
 @contextmanager
 def sent(target: Path, ending: str) -> Iterator[Path]:
-    """Yield where to write: the target, or for ``-`` a file that is sent to standard output if all went well.
+    """Yield the file to write: the target, or for ``-`` a file that is sent to standard output if all went well.
 
     Args:
         target: the file.

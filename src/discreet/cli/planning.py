@@ -26,7 +26,7 @@ _LOSSES = ("MSE", "/ bound", "l1", "max s.e.")
 
 
 def compare_on(path: Path, epsilon: float | None, users: int, **options: Any) -> None:
-    """Compare all mechanisms on a domain, say which is best, and draw the errors if that is asked for."""
+    """Compare all mechanisms on a domain, recommend one, and draw the errors if a picture is named."""
     picture, force, as_json = options.pop("plot"), options.pop("force"), options.pop("as_json")
     domain, known = _known(path, options.pop("distribution"), options.pop("sensitive_mass"))
     epsilon = _stated_epsilon(path) if epsilon is None else epsilon
@@ -43,7 +43,7 @@ def compare_on(path: Path, epsilon: float | None, users: int, **options: Any) ->
 
 
 def identify_on(path: Path, epsilon: float | None, users: int, **options: Any) -> None:
-    """Show the largest epsilon of each mechanism that keeps an identification error, and what follows."""
+    """Show the largest epsilon of each mechanism that keeps an identification error, with both risks and the error."""
     error, as_json = options.pop("identification_error"), options.pop("as_json")
     reports = options.pop("reports_per_user")
     # Not "value not in (None, False)": 0 equals False, and 0 was given.
@@ -55,7 +55,7 @@ def identify_on(path: Path, epsilon: float | None, users: int, **options: Any) -
 
 
 def _known(path: Path, distribution: Path | None, sensitive_mass: float | None) -> tuple[Domain, dict[str, Any]]:
-    """Return the domain and what is known of the people, as `compare` takes it."""
+    """Return the domain and the knowledge of the people, as `compare` takes it."""
     domain, stated = _domain_of(path)
     if distribution is None:
         return domain, {"sensitive_mass": stated if sensitive_mass is None else sensitive_mass}
@@ -71,7 +71,7 @@ def _likely_target(known: dict[str, Any]) -> Target:
 
 
 def _stated_epsilon(path: Path) -> float:
-    """Return the epsilon of a plan; a domain has none."""
+    """Return the epsilon of a plan; refuse a domain, which has none."""
     if "mechanism" not in read_document(path, dict):
         raise ParameterError(f"--epsilon must be given, because {path} is a domain without one; or give a plan.")
     return load_plan(path).document.epsilon
@@ -220,7 +220,7 @@ def _starred(within: float) -> str:
 
 
 def _pool_bias_note(one: Prospect, mass: float) -> str:
-    """Say which part of an error is there because reports share hash functions."""
+    """Return a sentence on the share of pool bias in the errors."""
     functions, worst, assumed = one.mechanism.settings["m"], _share(one.worst), _share(one.assumed)
     return (
         f"{one.name}: all reports share its {functions:,} hash functions, which makes {worst} of its MSE in the "

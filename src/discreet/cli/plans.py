@@ -1,4 +1,4 @@
-"""How verbs load plans: with ``--allow-outside`` from anywhere, else their files must lie beside them or below."""
+"""Loading of plans by verbs: their files must lie beside them or below, unless ``--allow-outside`` is given."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,13 +25,13 @@ allow_outside = click.option(
 
 
 def allows_outside() -> bool:
-    """Return whether the verb that runs was given ``--allow-outside``."""
+    """Return true if the running verb was given ``--allow-outside``."""
     ctx = click.get_current_context(silent=True)
     return ctx is not None and bool(ctx.meta.get(_ALLOWED, False))
 
 
 def load_plan(path: Path) -> "Plan":
-    """Read a plan as the verb that runs was told to.
+    """Read a plan, with files outside its folder if the running verb allows them.
 
     Raises:
         ParameterError: if it cannot be read or says what it may not; it names the place.

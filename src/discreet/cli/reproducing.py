@@ -38,7 +38,7 @@ def run(names: tuple[str, ...], options: dict[str, Any]) -> None:
 
 
 def check_only(names: tuple[str, ...], data: Path | None) -> None:
-    """Refuse data sets that there are not, or not here.
+    """Refuse data sets that are unknown, or whose files are not at hand.
 
     Raises:
         ParameterError: if one is unknown, or its files are not at hand; it names them.
@@ -76,7 +76,7 @@ def _told(one: Artefact, lacking: dict[str, list[str]]) -> dict[str, object]:
 def reproduce_artefacts(
     names: tuple[str, ...], settings: Settings, workshop: Workshop, *, everything: bool, as_json: bool
 ) -> None:
-    """Make artefacts and show which of the papers' findings hold."""
+    """Make artefacts, and show for each of the papers' findings whether it holds."""
     if not everything and not names:
         raise ParameterError("name at least one artefact, or pass --all instead; --list shows them.")
     if everything and any("/" in name for name in names):

@@ -1,4 +1,4 @@
-"""The verb ``risk`` with a table of scores: how well a matcher tells people apart."""
+"""The verb ``risk`` with a table of scores: the identification risk of a biometric matcher."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -20,7 +20,7 @@ _WORSE_THAN_CHANCE = 0.5
 
 
 def assess_scores(path: Path, **options: Any) -> None:
-    """Measure a matcher by its table of scores, and exit with 1 if it names the right user too often."""
+    """Measure a matcher by its table of scores, and exit with 1 if its success is above a limit."""
     table = read_table(path)
     matrix = _matrix(table, options["probe"], options["template"], options["score"])
     _refuse_missing(matrix, options["failed"])
@@ -90,7 +90,7 @@ def _numbers(column: Any) -> FloatArray:
 
 
 def _refuse_missing(matrix: FloatArray, failed: float | None) -> None:
-    """Refuse scores that are no finite numbers, unless it was said that there may be such."""
+    """Refuse scores that are no finite numbers, other than those that ``--failed`` names."""
     infinite = int(np.isinf(matrix[matrix != failed] if failed is not None else matrix).sum())
     if infinite:
         raise DataError(

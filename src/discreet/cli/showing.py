@@ -7,7 +7,7 @@ from discreet.experiments.data.shipped import copy_examples
 
 
 def copy(folder: Path, *, force: bool, as_json: bool) -> None:
-    """Copy the examples, and say what to do with them."""
+    """Copy the examples, and print their names and a first command."""
     files = copy_examples(folder, force=force)
     if as_json:
         show_json({"files": [str(file) for file in files]})

@@ -11,7 +11,7 @@ from discreet.experiments.study import Study, rows, run_study
 
 
 def run(path: Path, folder: Path, seed: int | None, *, as_json: bool) -> None:
-    """Run a study, write what it found into ``folder``, and show it."""
+    """Run a study, write its findings into ``folder``, and show them."""
     check_output(OutputFolder(), folder, force=True)
     study = Study.load(path)
     random = None if seed is None else SeededRandom(seed)

@@ -11,7 +11,7 @@ from discreet.engines import stamp
 
 
 def stamp_files(plan: Path, sources: Sequence[Path], output: Path, **options: Any) -> None:
-    """Write files of reports anew with the plan's stamp, and say what was written."""
+    """Write files of reports anew with the plan's stamp, and print their numbers of rows."""
     mechanism = load_plan(plan).mechanism()
     with progress_bar("checking") as progress, said_of_files() as said:
         told = partial(progress, "checking")

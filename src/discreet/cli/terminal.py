@@ -23,12 +23,12 @@ _BORDERS, _FOLDED = 3, 12
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Say so to the verb, instead of exiting with 1, which says that a promise is broken."""
+        """Raise the error for the verb to handle; exit code 1, which rich would give, means a broken promise."""
         raise BrokenPipeError
 
 
 def console() -> Console:
-    """Return where tables go; wide enough for them when nobody looks and COLUMNS does not say how wide it is.
+    """Return the console of tables; of a width that suffices where neither a terminal nor COLUMNS gives one.
 
     That is the error stream where standard output takes a file (``-o -``).
     """
@@ -81,7 +81,7 @@ def _across(widths: Sequence[int], shown: Sequence[int]) -> int:
 
 
 def _least_widths(headings: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> list[int]:
-    """Return how wide each column must be: one of numbers as its widest, one of text may be folded."""
+    """Return the least width of each column: of its widest number, or of text as it may be folded."""
     widths = []
     for place, heading in enumerate(headings):
         words = max(cell_len(word) for word in heading.split() or [""])
@@ -93,7 +93,7 @@ def _least_widths(headings: Sequence[str], cells: Sequence[Sequence[str]], left:
 def _widths(
     least: Sequence[int], shown: Sequence[int], headings: Sequence[str], cells: Sequence[Sequence[str]], most: int
 ) -> list[int]:
-    """Return how wide each column is: in turn they take what room there is, up to their widest."""
+    """Return the width of each column: in turn they take the room that is left, up to their widest."""
     widths, room = [], most - _across(least, shown)
     for place in shown:
         widest = max(cell_len(headings[place]), *(cell_len(row[place]) for row in cells), 0)
@@ -114,7 +114,7 @@ def _show_list(out: Console, title: str, headings: Sequence[str], cells: Sequenc
 
 @contextmanager
 def said_of_files() -> Iterator[list[str]]:
-    """Collect what is said of files that another tool rewrote; other warnings go their way.
+    """Collect the warnings of files that another tool rewrote; other warnings are issued again.
 
     Yields:
         a list, which holds the sentences afterwards.
@@ -132,7 +132,7 @@ def said_of_files() -> Iterator[list[str]]:
 
 @contextmanager
 def progress_bar(text: str) -> Iterator[Any]:
-    """Show a bar on the error stream while work is done; nothing if that is not a terminal.
+    """Show a progress bar on the error stream during the body; nothing if that is not a terminal.
 
     Yields:
         a function of (text, steps done, steps in all or None).

@@ -1,4 +1,4 @@
-"""What a study found, in words, tables and pictures."""
+"""Findings of a study, in words, tables and pictures."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """A study with its outcomes.
+    """The findings of a study: its outcomes, compared.
 
     Attributes:
         study: what was asked.
@@ -26,17 +26,17 @@ class Findings:
     outcomes: list[Outcome]
 
     def best(self, notion: str) -> Outcome | None:
-        """Return the run of a notion whose linear estimate is expected to be best; None if there is none."""
+        """Return the run of a notion with the least expected squared error; None if there is no run."""
         of_notion = [outcome for outcome in self.outcomes if outcome.protects == notion]
         return min(of_notion, key=lambda run: run.expected_squared_error(self.study.truth), default=None)
 
     @property
     def compared(self) -> list[Outcome]:
-        """The best run under plain LDP and the best one under ULDP, as far as there are such."""
+        """The best run under plain LDP and the best one under ULDP, where there are runs."""
         return [run for run in (self.best("LDP"), self.best("ULDP")) if run is not None]
 
     def sentences(self) -> list[str]:
-        """Say what was protected, what was not, and what it bought."""
+        """Return sentences on the values that were protected, the others, and the gain of ULDP."""
         study, domain = self.study, self.study.domain
         people = int(study.counts.sum())
         told = (
@@ -46,7 +46,7 @@ class Findings:
         return [told, *self._protected(), *self._bought()]
 
     def _protected(self) -> list[str]:
-        """Say what the runs protected, and what those under ULDP did not."""
+        """Return sentences on the values that the runs protect, and on those that ULDP does not."""
         study, domain = self.study, self.study.domain
         notions = {outcome.protects for outcome in self.outcomes}
         if notions == {"LDP"}:

@@ -1,4 +1,4 @@
-"""A self-contained HTML page: words, table, guarantee and an interactive chart, nothing fetched from anywhere."""
+"""A self-contained HTML page of a study: sentences, table, guarantee and an interactive chart."""
 
 import json
 from html import escape

@@ -59,7 +59,7 @@ def write_page(
 
 
 def check_page(folder: Path) -> None:
-    """Refuse a page that could not be drawn or written, before any work is done for it; nothing stays behind.
+    """Refuse a page that could not be drawn or written, before the work; no file and no new folder is left.
 
     Raises:
         ParameterError: if the folder cannot be made or written to.
@@ -114,7 +114,7 @@ nobody else as well.</p>
 
 
 def tried_in_words(found: Assessment) -> list[str]:
-    """Return each attack that was tried, and how often it names the right user, the strongest first."""
+    """Return each attack that was tried with its success and interval, the strongest first."""
     return [
         f"{one.attack} {one.success.value:.4g} ({one.success.low:.4g} to {one.success.high:.4g})" for one in found.tried
     ]

@@ -1,4 +1,4 @@
-"""Writes what a study found: a page, a picture and the numbers."""
+"""Files of findings: a page, a picture and the numbers."""
 
 from pathlib import Path
 

@@ -28,7 +28,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class CountsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table with one row per value: its label, how many people have it, and whether it is sensitive."""
+    """A table with one row per value: its label, its number of people, and a mark if it is sensitive."""
 
     path: str
     label: str = "label"
@@ -37,14 +37,14 @@ class CountsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One mechanism, and whether it protects every value or the sensitive ones."""
+    """One mechanism, and the values that it protects: all of them, or the sensitive ones."""
 
     mechanism: MechanismSpec
     protect: Literal["all", "sensitive"] = "sensitive"
 
 
 class StudyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a study file may say.
+    """The document of a study, as in its file.
 
     Attributes:
         epsilon: the privacy promise, in nats.
@@ -71,7 +71,7 @@ class StudyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study, ready to run.
+    """A study: a document, its people and its domain, ready to run.
 
     Attributes:
         document: what its file says.
@@ -124,7 +124,7 @@ def _counts(path: Path, column: str) -> IntArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What came of one run.
+    """The outcome of one run: estimates, bytes and times.
 
     Attributes:
         spec: the run.
@@ -146,7 +146,7 @@ class Outcome:
 
     @property
     def protects(self) -> str:
-        """Whom it protects, and under which notion."""
+        """The notion of the guarantee: LDP, or ULDP for sensitive values only."""
         return self.mechanism.guarantee.notion
 
     def distance(self, method: str, truth: FloatArray) -> float:
@@ -158,7 +158,7 @@ class Outcome:
         return float(((self.estimates[method].frequencies - truth) ** 2).sum())
 
     def expected_squared_error(self, truth: FloatArray) -> float:
-        """Return what the linear estimate's squared error is expected to be, given these very people."""
+        """Return the expected squared error of the linear estimate, given these people."""
         n = self.estimates["linear"].n
         # The people are all there is, so sampling them adds no error.
         return self.mechanism.decoder.mse(n, truth) - (1 - float(truth @ truth)) / n
@@ -208,7 +208,7 @@ def _outcome(
 
 
 def _compile_kernels(mechanism: BlockMechanism, few: Reports) -> None:
-    """Use every kernel once, so that what is timed later is counting and not compiling."""
+    """Run every kernel once, so that compiling is not timed."""
     mechanism.tally(few)
     estimate(mechanism, few, method="mle")
 
@@ -225,7 +225,7 @@ def _wire_bytes(reports: Reports) -> float:
 
 
 def rows(study: Study, outcomes: list[Outcome]) -> Iterator[dict[str, Any]]:
-    """Yield one flat record per run, with everything that the table shows."""
+    """Yield one flat record per run, with all columns of the table."""
     truth = study.truth
     for outcome in outcomes:
         linear = outcome.estimates["linear"]

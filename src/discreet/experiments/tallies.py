@@ -1,4 +1,4 @@
-"""Tallies of people whose values are known, drawn without making a single report.
+"""Tallies of people whose values are known, drawn from their joint law instead of counted from reports.
 
 Where blocks are single values or independent bits (of one probability or of one for each value) the tally's joint law
 is a few binomials and multinomials, so that drawing it costs O(|X|) for any number of people. Every other law makes
@@ -15,12 +15,12 @@ from discreet.mechanisms import BlockMechanism
 
 
 def can_draw(mechanism: BlockMechanism) -> bool:
-    """Return whether the tally's joint law is at hand."""
+    """Return true if the law can draw a tally from its joint law."""
     return mechanism.law.has_joint_law
 
 
 def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random.Generator) -> Tally:
-    """Return the tally of one report from each person, drawn from its exact joint law where that is at hand.
+    """Return the tally of one report from each person, drawn from its exact joint law where the law has one.
 
     Probabilities are the sampler's own integers, as 53-bit numbers.
 

@@ -1,1 +1,1 @@
-"""People whose values are known: the data sets that figures are drawn from, each with where it comes from."""
+"""Data sets of people whose values are known, each with its source."""

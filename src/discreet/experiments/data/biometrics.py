@@ -1,4 +1,4 @@
-"""Scores of biometric matchers: everybody's probe against everybody's template."""
+"""Scores of biometric matchers: every probe against every template."""
 
 import hashlib
 from collections.abc import Mapping
@@ -50,17 +50,17 @@ class Biometrics:
 
     @property
     def users(self) -> int:
-        """How many users there are."""
+        """The number of users."""
         return len(next(iter(self.scores.values())))
 
     @property
     def facts(self) -> str:
-        """How large it is, in a few words."""
+        """The size of the data, in a few words."""
         return f"{self.users:,} users, all {self.users**2:,} scores of {len(self.scores)} matchers"
 
     @property
     def fingerprint(self) -> str:
-        """Digest of all scores."""
+        """A digest of all scores."""
         digest = hashlib.sha256()
         for matcher, scores in self.scores.items():
             digest.update(matcher.encode() + scores.tobytes())

@@ -1,4 +1,4 @@
-"""People of censuses and surveys: the attributes that [ULDP, section 5] uses, and their nearest kin in other data."""
+"""Populations of censuses and surveys: the attributes of [ULDP, section 5], and the closest ones in other data."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ _MOST_ADDED = 5
 
 
 def sensitive_patterns(no_income: str) -> list[dict[str, Any]]:
-    """Return the rule that yields |X_S| = 76 [ULDP, section 5]."""
+    """Return the patterns of sensitive values, of which there are 76 [ULDP, section 5]."""
     return [{"marital": "divorced", "age": AGES[2:]}, {"income": no_income, "age": ["30-39", "40-49"]}]
 
 
 def check_added(added: int) -> int:
-    """Refuse to add more attributes than there are."""
+    """Return the number of added attributes; refuse one that is out of range."""
     if not 0 <= added <= _MOST_ADDED:
         raise ParameterError(f"between 0 and {_MOST_ADDED} attributes can be added, got {added}.")
     return added

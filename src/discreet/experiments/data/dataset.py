@@ -1,4 +1,4 @@
-"""What is to be said of every data set, whatever it holds."""
+"""The protocol of data sets: names, credit, preparation, size and a digest."""
 
 from typing import Protocol
 
@@ -8,35 +8,35 @@ class Dataset(Protocol):
 
     @property
     def name(self) -> str:
-        """Short, for files and tables."""
+        """The short name, for files and tables."""
         ...
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The title, for people."""
         ...
 
     @property
     def credit(self) -> str:
-        """Where the data come from."""
+        """The source of the data."""
         ...
 
     @property
     def cuts(self) -> tuple[str, ...]:
-        """How they were prepared; one sentence each."""
+        """The steps of preparation; one sentence each."""
         ...
 
     @property
     def differs(self) -> tuple[str, ...]:
-        """How this differs from what the paper used; empty if it does not."""
+        """The differences to the data of the paper; empty if there are none."""
         ...
 
     @property
     def facts(self) -> str:
-        """How large it is, in a few words."""
+        """The size of the data, in a few words."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the data."""
+        """A digest of the data."""
         ...

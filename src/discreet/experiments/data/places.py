@@ -1,4 +1,4 @@
-"""Check-ins in Manhattan on a grid of 25 x 25 regions, each check-in taken as one person [ULDP, section 5]."""
+"""Populations of check-ins in Manhattan: a grid of 25 x 25 regions, one person per check-in [ULDP, section 5]."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ _SHORE = np.array([
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Which categories mean what.
+    """Categories of places: hospitals, and those of each tag.
 
     Attributes:
         hospital: of places that make a region sensitive.
@@ -61,12 +61,12 @@ class CheckIns:
     category: AnyArray
 
     def where(self, kept: BoolArray) -> "CheckIns":
-        """Return the rows that are kept."""
+        """Return the check-ins of some rows."""
         return CheckIns(self.user[kept], self.place[kept], self.lat[kept], self.lon[kept], self.category[kept])
 
 
 def in_manhattan(lat: AnyArray, lon: AnyArray) -> BoolArray:
-    """Return which points lie inside a rough outline of Manhattan."""
+    """Return ``(m,)`` booleans: true for a point inside a rough outline of Manhattan."""
     inside = np.zeros(len(lat), dtype=np.bool_)
     for (y0, x0), (y1, x1) in zip(_SHORE, np.roll(_SHORE, 1, axis=0), strict=True):
         crosses = (y0 > lat) != (y1 > lat)
@@ -208,13 +208,13 @@ def _counted(codes: IntArray) -> IntArray:
 
 
 def _points(codes: IntArray, places: AnyArray) -> IntArray:
-    """Return how many different places there are per region."""
+    """Return the number of different places of each region."""
     _, first = np.unique(places, return_index=True)
     return _counted(codes[first])
 
 
 def _visited(codes: IntArray, rows: CheckIns, categories: Sequence[str]) -> BoolArray:
-    """Return which regions at least ten different users visited for places of these categories."""
+    """Return ``(|X|,)`` booleans: true for a region where ten users or more visited places of these categories."""
     chosen = np.isin(rows.category, categories)
     _, users = np.unique(rows.user[chosen], return_inverse=True)
     pairs = np.unique(np.column_stack([codes[chosen], users]), axis=0)

@@ -1,4 +1,4 @@
-"""What every loader returns: a domain, how many people have each value, and what is to be said about both."""
+"""Populations: a domain, the number of people with each value, and the source of both; reading of their columns."""
 
 import hashlib
 import os
@@ -25,7 +25,7 @@ HERE = Path("data")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Population:
-    """People whose values are known.
+    """A population of people whose values are known.
 
     Attributes:
         name: short, for files and tables.
@@ -65,23 +65,23 @@ class Population:
 
     @property
     def people(self) -> int:
-        """How many people there are."""
+        """The number of people."""
         return int(self.counts.sum())
 
     @property
     def truth(self) -> FloatArray:
-        """``(|X|,)`` the distribution of all people."""
+        """``(|X|,)`` the distribution of the values of all people."""
         return self.counts / self.people
 
     @property
     def facts(self) -> str:
-        """How large it is, in a few words."""
+        """The size of the data, in a few words."""
         domain, mass = self.domain, float(self.truth[self.domain.sensitive].sum())
         return f"{self.people:,} people, |X| = {domain.size:,}, |X_S| = {domain.sensitive_count:,}, p(X_S) = {mass:.4f}"
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the domain and the counts."""
+        """A digest of the domain and the counts."""
         digest = hashlib.sha256(self.domain.fingerprint.encode())
         digest.update(self.counts.tobytes())
         for tag in sorted(self.behind):
@@ -98,7 +98,7 @@ def data_folder(given: Path | None = None) -> Path:
 
 
 def column_of(table: Any, name: str, source: Path) -> Any:
-    """Return a column without gaps.
+    """Return a column that has no missing values.
 
     Raises:
         DataError: if it is not there or has gaps; it names the file, the column, and how many.
@@ -156,7 +156,7 @@ def _refuse(wrong: AnyArray, wanted: str, name: str, source: Path) -> None:
 
 
 def count_product(attributes: Mapping[str, Sequence[str]], codes: Mapping[str, AnyArray]) -> IntArray:
-    """Return how many people have each combination of attributes, the last one varying fastest."""
+    """Return the number of people with each combination of attributes, the last attribute varying fastest."""
     sizes = tuple(len(labels) for labels in attributes.values())
     flat = np.ravel_multi_index(tuple(codes[name] for name in attributes), sizes)
     return np.bincount(flat, minlength=int(np.prod(sizes))).astype(np.int64)

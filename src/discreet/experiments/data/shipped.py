@@ -1,4 +1,4 @@
-"""The examples that are part of the package: plans, a study and small tables."""
+"""Examples in the package: plans, a study and small tables."""
 
 from importlib import resources
 from pathlib import Path
@@ -8,7 +8,7 @@ from discreet.io.replacing import check_free, replacing
 
 
 def shipped(name: str) -> Path | None:
-    """Return where an example is; None if the package was installed without it."""
+    """Return the path of an example; None if the package was installed without it."""
     path = Path(str(resources.files("discreet"))) / "examples" / name
     return path if path.is_file() else None
 

@@ -1,4 +1,4 @@
-"""Every data set by name, and whether its files are at hand."""
+"""Data sets by name, and the files that each needs."""
 
 import os
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Loader = Callable[[Path], Any]
 
 
 def _acs_path(folder: Path) -> Path:
-    """Return the package's own table, unless it was installed without its examples."""
+    """Return the table in the package, or the one in the folder if the package was installed without examples."""
     return shipped(censuses.ACS_FILE) or folder / censuses.ACS_FILE
 
 
@@ -79,7 +79,7 @@ def _files(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16)
 def load(name: str, folder: Path | None = None) -> Any:
-    """Return a data set.
+    """Return the data set of a name.
 
     Args:
         name: one of `NAMES`.

@@ -1,4 +1,4 @@
-"""Traces whose users are known: check-ins and ratings, as [PIE, section 5] takes them."""
+"""Traces of known users: check-ins and ratings, as in [PIE, section 5]."""
 
 import hashlib
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _FEWER_RATERS = "{users:,} users instead of 185,107, and {events:,} movies inste
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trails:
-    """Traces of the experiments.
+    """Traces of the experiments, with their source.
 
     Attributes:
         name: short, for files and tables.
@@ -57,13 +57,13 @@ class Trails:
 
     @property
     def facts(self) -> str:
-        """How large it is, in a few words."""
+        """The size of the data, in a few words."""
         traces = self.traces
         return f"{traces.users:,} users, {len(traces):,} events, {traces.event_count:,} different ones"
 
     @property
     def fingerprint(self) -> str:
-        """Digest of who did what in which order."""
+        """A digest of the events of all users, in order."""
         digest = hashlib.sha256(self.traces.offsets.tobytes())
         digest.update(np.ascontiguousarray(self.traces.events, dtype=np.int64).tobytes())
         return digest.hexdigest()[:16]
@@ -71,7 +71,7 @@ class Trails:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What a file is: its name and title, columns of users, events and times, and what is to be said of it."""
+    """A file of events: name, title, the columns of users, events and times, source and preparation."""
 
     name: str
     title: str
@@ -178,7 +178,7 @@ def _trails(source: _Source, table: Any, path: Path) -> Trails:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many users and values the paper had: bounds need nothing else.
+    """The paper's numbers of users and of values; bounds need no other data.
 
     Attributes:
         users: n.
@@ -195,10 +195,10 @@ class Sizes:
 
     @property
     def facts(self) -> str:
-        """How large it is, in a few words."""
+        """The size of the data, in a few words."""
         return f"{self.users:,} users, {self.values:,} values"
 
     @property
     def fingerprint(self) -> str:
-        """The two numbers."""
+        """The two numbers, as text."""
         return f"{self.users}-{self.values}"

@@ -11,7 +11,7 @@ from discreet.experiments.reproduce.results import Results
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How much is to be measured.
+    """The settings of an experiment: runs per point, speed and seed.
 
     Attributes:
         runs: per point; None for the artefact's own number (the paper's).
@@ -24,13 +24,13 @@ class Settings:
     seed: int = 20190814
 
     def chosen(self, full: int, quick: int) -> int:
-        """Return how many runs there are per point."""
+        """Return the number of runs per point."""
         return self.runs if self.runs is not None else quick if self.quick else full
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Numbers to be read.
+    """A table of numbers, as texts.
 
     Attributes:
         caption: what they are.
@@ -46,18 +46,18 @@ class Table:
 
 
 def no_charts(_: Results, __: Mapping[str, Any]) -> dict[str, Any]:
-    """Return no charts: a table is its numbers."""
+    """Return no charts, for an artefact that is a table."""
     return {}
 
 
 def nothing(_: Results) -> list[Any]:
-    """Return no tables, or no findings."""
+    """Return no tables or no findings, for an artefact without them."""
     return []
 
 
 @dataclass(frozen=True, slots=True)
 class Artefact:
-    """A figure or table.
+    """A figure or table of a paper: its plan, charts, tables and findings.
 
     Attributes:
         name: as in ``discreet reproduce uldp/fig5``.

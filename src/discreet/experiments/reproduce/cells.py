@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is to be measured.
+    """A cell: a data set, a mechanism, epsilon, a task, and the numbers of its runs.
 
     Attributes:
         population: name of the data set.
@@ -51,27 +51,27 @@ class Cell:
 
     @property
     def timed(self) -> bool:
-        """Whether the time is the point, so that nothing else may run beside it."""
+        """True if the cell measures times, so that no other may run beside it."""
         return self.task == TIMED
 
     @property
     def key(self) -> str:
-        """Digest of everything that the result depends on."""
+        """A digest of everything that the result depends on."""
         return hashlib.sha256(json.dumps([_FORMAT, self._facts()], sort_keys=True).encode()).hexdigest()[:24]
 
     def _facts(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "users" or value is not None}
 
     def generator(self, run: int) -> np.random.Generator:
-        """Return the randomness of one run; it does not depend on how runs are grouped into cells."""
+        """Return the generator of one run; it does not depend on the grouping of runs into cells."""
         return _generator([_FORMAT, self._facts() | {"first": run, "runs": 1}])
 
     def people(self, run: int) -> np.random.Generator:
-        """Return the randomness that chooses the users of one run: the same ones for every mechanism and epsilon."""
+        """Return the generator that draws the users of one run: the same users for every mechanism and epsilon."""
         return _generator([_FORMAT, self.data, self.seed, run])
 
     def choice(self, run: int) -> np.random.Generator:
-        """Return the randomness that chooses what is sensitive in one run, likewise."""
+        """Return the generator that draws the sensitive values of one run: the same for every mechanism and epsilon."""
         return _generator([_FORMAT, "X_S", self.data, self.seed, run, self.drawn])
 
 

@@ -1,4 +1,4 @@
-"""What [ULDP, section 5] found, as statements with thresholds that were chosen before any data were seen.
+"""Findings of [ULDP, section 5] as statements with thresholds, which were chosen before any data were seen.
 
 "Best" of a mechanism is the lower loss of emp+thr and EM, the two that the paper would have one use.
 """
@@ -43,7 +43,7 @@ Claims = Callable[[Results], Sequence[Finding]]
 
 
 class _Losses:
-    """Looks one data set's means up; `smart` are the two estimators of which a mechanism is given the better one."""
+    """The mean losses of one data set; `smart` are the two estimators of which a mechanism is given the better one."""
 
     def __init__(self, results: Results, name: str, measure: str, smart: Sequence[str] = _SMART) -> None:
         self.results, self.name, self.measure, self.smart = results, name, measure, smart
@@ -71,7 +71,7 @@ class _Losses:
 
 
 def claims_on_epsilons(measure: str) -> Claims:
-    """Return what checks [ULDP, Figs. 5 and 10]."""
+    """Return the check of [ULDP, Figs. 5 and 10]."""
 
     def check(results: Results) -> list[Finding]:
         names = dict.fromkeys(point["population"] for point in results.points)
@@ -81,7 +81,7 @@ def claims_on_epsilons(measure: str) -> Claims:
 
 
 def _gains(losses: _Losses) -> list[tuple[float, str, float]]:
-    """Return how many times less the better optimized mechanism loses than the better plain one."""
+    """Return ratios of losses, the better plain mechanism over the better optimized one, by estimator and epsilon."""
     found = []
     for epsilon in losses.epsilons:
         for estimator in losses.estimators:
@@ -161,7 +161,7 @@ def _near_no_privacy(losses: _Losses, line: float) -> Finding:
 
 
 def claims_on_sizes(measure: str) -> Claims:
-    """Return what checks [ULDP, Figs. 6 and 11]."""
+    """Return the check of [ULDP, Figs. 6 and 11]."""
 
     def check(results: Results) -> list[Finding]:
         names = dict.fromkeys(point["population"] for point in results.points)
@@ -199,7 +199,7 @@ def _on_sizes(losses: _Losses) -> Iterator[Finding]:
 
 
 def claims_on_growth(measure: str) -> Claims:
-    """Return what checks [ULDP, Fig. 7], on the largest of each family of data sets; Fig. 12 has no findings."""
+    """Return the check of [ULDP, Fig. 7], on the largest of each family of data sets; Fig. 12 has no findings."""
     return _on_largest if measure == "tv" else nothing
 
 
@@ -303,7 +303,7 @@ def tables_of_times(results: Results) -> list[Table]:
 
 
 def claims_on_stopping(results: Results) -> list[Finding]:
-    """Compare where EM stops with where it ends, and check [ULDP, Fig. 5] with where it stops."""
+    """Compare EM stopped early with the maximum, and check [ULDP, Fig. 5] with EM stopped early."""
     found = []
     for name in dict.fromkeys(point["population"] for point in results.points):
         losses = _Losses(results, name, "tv")
@@ -326,7 +326,7 @@ def claims_on_stopping(results: Results) -> list[Finding]:
 
 
 def claims_beyond(results: Results) -> list[Finding]:
-    """Compare what goes beyond the paper with the lower bound and with the paper's mechanisms, by squared error."""
+    """Compare the mechanisms beyond the paper with the lower bound and with the paper's, by squared error."""
     found: list[Finding] = []
     for name in dict.fromkeys(point["population"] for point in results.points):
         found += _beyond(_Losses(results, name, "mse"))

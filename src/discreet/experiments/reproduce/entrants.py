@@ -1,4 +1,4 @@
-"""Who takes part in the experiments: the paper's four mechanisms, and what goes beyond them."""
+"""Mechanisms of the experiments by name: the paper's four, and those beyond it."""
 
 from collections.abc import Callable
 

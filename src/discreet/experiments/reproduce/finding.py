@@ -1,4 +1,4 @@
-"""A finding of a paper as a statement that is checked: a number, a threshold, and whether it holds."""
+"""A finding of a paper as a statement that is checked: a number against a threshold."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -28,7 +28,7 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Whether the statement holds; a number that is none does not."""
+        """True if the statement holds; false where the number is nan."""
         return self.number >= self.threshold if self.relation == ">=" else self.number <= self.threshold
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What is measured for [PIE]: bounds, attacks on traces and reports, biometric matchers, what protection costs."""
+"""Measurements of [PIE]: bounds, attacks on traces and reports, biometric matchers, and the loss of utility."""
 
 from collections.abc import Iterator
 from math import exp, log
@@ -45,7 +45,7 @@ _NAMES = {
 
 
 def made(name: str, values: int, epsilon: float, buckets: int | None = None) -> BlockMechanism:
-    """Return one of the paper's two mechanisms over so many values."""
+    """Return one of the paper's two mechanisms over a number of values."""
     domain = Domain(range(values))
     return (
         RandomizedResponse(domain, epsilon)
@@ -55,12 +55,12 @@ def made(name: str, values: int, epsilon: float, buckets: int | None = None) -> 
 
 
 def epsilon_of(theta: float, symbols: int) -> float:
-    """Return the epsilon at which one of so many symbols is told truly with probability theta."""
+    """Return the epsilon at which the truth is told with probability theta, for a number of symbols."""
     return log(1 + symbols * theta / (1 - theta))
 
 
 def measure_bounds(cell: Cell, data: Sizes, _: int) -> Iterator[Row]:
-    """Return every bound on the information and on identification errors, by the paper and exactly."""
+    """Yield every bound on the information and on identification errors, by the paper and exactly."""
     assert cell.epsilon is not None
     mechanism, users = made(cell.mechanism, data.values, cell.epsilon, cell.drawn), Users.of(data.users)
     yield from _bounds(mechanism, users, cell.mechanism)
@@ -84,7 +84,7 @@ def _bounds(mechanism: BlockMechanism, users: Users, name: str) -> Iterator[Row]
 
 
 def split_of(traces: Traces, knowledge: str, events: int | None) -> Split:
-    """Return what the attacker knows and what she attributes.
+    """Return the split of traces: those that the attacker knows, and those that she attributes.
 
     Args:
         traces: of everybody.
@@ -132,7 +132,7 @@ def _curve(det: DET, facts: Row) -> Iterator[Row]:
 
 
 def measure_matchers(cell: Cell, data: Biometrics, run: int) -> Iterator[Row]:
-    """Measure biometric matchers the same way."""
+    """Measure biometric matchers with the figures of attacks on traces."""
     for name, found in biometric(data.scores, failed=FAILED, random=_source(cell, run)).items():
         paper, success = found.bse.paper, found.ranks.rates[0]
         facts: Row = {"mechanism": name, "values": 0, "n": found.users, "sensitive": 0}
@@ -189,7 +189,7 @@ def measure_utility(cell: Cell, data: Trails, run: int) -> Iterator[Row]:
 
 
 def measure_buckets(cell: Cell, data: Trails, run: int) -> Iterator[Row]:
-    """Return the loss of hashing to so many buckets at theta = 1/2, by the paper's formula and simulated."""
+    """Yield the loss of hashing to a number of buckets at theta = 1/2, by the paper's formula and simulated."""
     assert cell.drawn is not None
     g = cell.drawn
     epsilon = epsilon_of(THETA, g)

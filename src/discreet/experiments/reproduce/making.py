@@ -1,4 +1,4 @@
-"""Makes artefacts: measures what is lacking, then writes CSV, pictures, findings and the report."""
+"""The making of artefacts: cells are measured, then CSV, pictures, findings and the report are written."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,7 +24,7 @@ _PIXELS_PER_INCH = 144
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """Where artefacts are made.
+    """The workshop of artefacts: the folder for output, the processes and the data sets.
 
     Attributes:
         output: folder for everything that is written.
@@ -45,13 +45,13 @@ class Workshop:
 
     @property
     def report(self) -> Path:
-        """The one report."""
+        """The file of the report."""
         return self.output / "report.html"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """What came of one artefact."""
+    """An artefact that was made: its results, findings and files."""
 
     artefact: Artefact
     results: Results
@@ -81,7 +81,7 @@ def at_hand(artefact: Artefact, workshop: Workshop) -> tuple[dict[str, Dataset],
 
 
 def usable(artefact: Artefact, workshop: Workshop) -> bool:
-    """Return whether an artefact has any data."""
+    """Return true if a data set of the artefact is at hand."""
     listed = [name for name in (*artefact.paper, *artefact.instead) if not workshop.names or name in workshop.names]
     return any(not sources.missing_files(name, workshop.data) for name in listed)
 
@@ -163,7 +163,7 @@ def _draw(chart: Any, place: Path) -> list[Path]:
 
 
 def _keep_section(section: Section, workshop: Workshop) -> None:
-    """Put a section into its place; those made before stay in the report."""
+    """Write a section into the report, in its place; the sections of other artefacts stay."""
     folder = workshop.output / "sections"
     with replacing(folder / f"{section.artefact.slug}.html", force=True) as beside:
         beside.write_text(section.html(), encoding="utf-8")

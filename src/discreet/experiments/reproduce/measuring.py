@@ -1,4 +1,4 @@
-"""What is measured in one cell, by task."""
+"""The tasks of cells by name, and the measuring of one cell."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -39,7 +39,7 @@ MORE_WITH_CELLS = LineUp(("uRR", DROP_BITS, DESIGN), SOME_RUNS, CELLS)
 
 
 def plan_cases(line_ups: Sequence[LineUp]) -> Plan:
-    """Return what plans [ULDP, Figs. 8 and 13]."""
+    """Return the plan of [ULDP, Figs. 8 and 13]."""
 
     def plan(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
         found: list[Cell] = []
@@ -80,7 +80,7 @@ MORE_LINES = [*(f"{m} (I)" for m in MORE_WITH_TAGS.names), *(celled(m) for m in 
 
 
 def charts_of_cases(measure: str, lines: Sequence[str] = CASE_LINES) -> Charts:
-    """Return what draws a loss against epsilon, a line per mechanism and case of background knowledge."""
+    """Return the charts of a loss against epsilon, a line per mechanism and case of background knowledge."""
 
     def draw(results: Results, _: Mapping[str, Population]) -> dict[str, Any]:
         charts = {}
@@ -139,7 +139,7 @@ def charts_of_maps(_: Results, populations: Mapping[str, Population]) -> dict[st
 
 
 def claims_on_cases(measure: str) -> Any:
-    """Return what checks [ULDP, Figs. 8 and 13]."""
+    """Return the check of [ULDP, Figs. 8 and 13]."""
 
     def check(results: Results) -> list[Finding]:
         names = dict.fromkeys(point["population"] for point in results.points)
@@ -189,7 +189,7 @@ PRINTED = {
 
 
 def claims_on_maps(results: Results) -> list[Finding]:
-    """Check that points of interest tell more of where secrets are than what people tell in the open."""
+    """Check that points of interest are closer to the distribution behind each tag than the values in the open."""
     found = []
     for name, tag in dict.fromkeys((point["population"], point["mechanism"]) for point in results.points):
         far = {kind: results.mean("tv", population=name, mechanism=tag, estimator=kind) for kind in (OPEN, POINTS)}
@@ -208,7 +208,7 @@ def claims_on_maps(results: Results) -> list[Finding]:
 
 
 def claims_beyond_cases(results: Results) -> list[Finding]:
-    """Compare bots of coarse cells, which need no knowledge, with those of tags."""
+    """Compare bots of coarse cells, which need no background knowledge, with those of tags."""
     found = []
     for name in dict.fromkeys(point["population"] for point in results.points):
         line = log_size(results.where(population=name)[0]["values"])

@@ -1,4 +1,4 @@
-"""Every artefact that can be made, in the order of the report."""
+"""All artefacts by name, in the order of the report."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ _PERSONAL = (
 
 @dataclass(frozen=True, slots=True)
 class _Sweep:
-    """Two figures of the paper, one per loss; and the same beyond it.
+    """A sweep: two figures of the paper, one per loss, and the same figures with more mechanisms.
 
     Attributes:
         numbers: of the figures, by measure.
@@ -76,7 +76,7 @@ class _Sweep:
     settings: tuple[str, ...] = ()
 
     def of_the_paper(self, measure: str) -> Artefact:
-        """Return the paper's figure."""
+        """Return the paper's figure of one loss."""
         number, loss = self.numbers[measure], _LOSSES[measure]
         return Artefact(
             f"uldp/fig{number}",

@@ -25,7 +25,7 @@ small, footer { color: #57534e; } li { margin: .2rem 0; }
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """What the report says of one artefact.
+    """The section of the report on one artefact.
 
     Attributes:
         artefact: which.
@@ -48,7 +48,7 @@ class Section:
     files: Sequence[str]
 
     def html(self) -> str:
-        """Return the section."""
+        """Return the section as HTML."""
         artefact = self.artefact
         return f"""<section id="{escape(artefact.slug)}"><h2>{escape(artefact.title)}</h2>
 <p>{escape(artefact.shows)}</p>
@@ -61,7 +61,7 @@ class Section:
 
 
 def page(sections: Sequence[str]) -> str:
-    """Return the whole report."""
+    """Return the whole report as HTML."""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>discreet: the papers' experiments</title><style>{_STYLE}</style></head><body>

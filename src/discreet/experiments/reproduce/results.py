@@ -34,7 +34,7 @@ class Mean:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """What the cells of an artefact have told.
+    """The results of an artefact: the rows of its cells.
 
     Attributes:
         rows: one per run and estimator.
@@ -44,7 +44,7 @@ class Results:
 
     @cached_property
     def points(self) -> list[dict[str, Any]]:
-        """One record per point of the figure: what it is, and the `Mean` of each measure."""
+        """One record per point of the figure: its coordinates, and the `Mean` of each measure."""
         groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
         for row in self.rows:
             groups[tuple(row.get(name) for name in POINT)].append(row)
@@ -56,11 +56,11 @@ class Results:
         ]
 
     def where(self, **wanted: Any) -> list[dict[str, Any]]:
-        """Return the points that agree with everything named; a tuple names several."""
+        """Return the points with these coordinates; a tuple names several values of one."""
         return [point for point in self.points if all(_fits(point[name], value) for name, value in wanted.items())]
 
     def mean(self, measure: str, **wanted: Any) -> float:
-        """Return the mean of a measure at the one point named.
+        """Return the mean of a measure at the one point with these coordinates.
 
         Raises:
             LookupError: if it is not one.

@@ -1,4 +1,4 @@
-"""What is drawn and tabulated for Figures 4 to 12 of [PIE]."""
+"""Charts and tables of Figures 4 to 12 of [PIE]."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import log2
@@ -51,7 +51,7 @@ def charts_of_bounds(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def charts_of_attacks(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Draw how much a few events tell, and how much the matchers tell, as in the paper and certified."""
+    """Draw the information in a few events and in the scores of matchers, as in the paper and certified."""
     records = []
     for p in results.points:
         if "paper_bits" not in p or p["drawn"] is None:
@@ -92,7 +92,7 @@ def charts_of_det(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def charts_of_reports(measure: str) -> Callable[[Results, Mapping[str, Any]], dict[str, Any]]:
-    """Return what draws bounds, and what an attack on one report of each user finds, against epsilon."""
+    """Return the charts of bounds, and of an attack on one report of each user, against epsilon."""
     measured = {"bits": "certified_bits", "error": "error"}[measure]
     named = {"bits": "attack (certified PSE)", "error": "attack"}
 
@@ -178,7 +178,7 @@ def charts_of_buckets(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tables_of_attacks(results: Results) -> list[Table]:
-    """Return everything that was attacked, a row each."""
+    """Return the table of attacks, a row for each of the data that were attacked."""
     rows = [
         (
             p["population"],

@@ -1,4 +1,4 @@
-"""What [PIE, section 5] found, as statements with thresholds."""
+"""Findings of [PIE, section 5] as statements with thresholds."""
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -20,7 +20,7 @@ _PAPER_BOUND, _EXACT, _LDP = "Thm 11 or 13", "exact", "Prop. 10"
 
 
 def claims_on_bounds(results: Results) -> list[Finding]:
-    """Check the paper's numbers, and how far Prop. 10 is from the truth."""
+    """Check the paper's numbers for Prop. 10 and for Thms 11 and 13."""
     printed = {("Prop. 10", 0.1): 0.014, ("Prop. 10", 1.0): 1.4, ("Prop. 10", 10.0): 14.0}
     printed |= {("Thm 11 or 13", 0.1): 2.0e-7, ("Thm 11 or 13", 1.0): 3.3e-6, ("Thm 11 or 13", 10.0): 0.043}
     found = []
@@ -108,7 +108,7 @@ def claims_on_det(results: Results) -> list[Finding]:
 
 
 def claims_on_reports(results: Results) -> list[Finding]:
-    """Check that nothing measured exceeds a bound, and where the bounds lie."""
+    """Check that no measured figure exceeds a bound, and compare the bounds."""
     names = dict.fromkeys(p["population"] for p in results.points)
     return [one for name in names for mechanism in (RR, GLH) for one in _on_reports(results, name, mechanism)]
 
@@ -175,7 +175,7 @@ def claims_on_errors(results: Results) -> list[Finding]:
 
 
 def _chance(mean: Mean, users: int) -> float:
-    """Return four standard errors of a share of users, of whom one at least might have been otherwise."""
+    """Return four standard errors of a share of users, each standard error that of one user at least."""
     spread = max(mean.value * (1 - mean.value), 1 / users)
     return 4 * sqrt(spread / (users * mean.runs))
 

@@ -1,4 +1,4 @@
-"""What is planned for Figures 4 to 12 of [PIE]."""
+"""Plans of the cells of Figures 4 to 12 of [PIE]."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -50,7 +50,7 @@ def _of(kind: str, datasets: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plan_bounds(epsilons: Sequence[float]) -> Callable[[Mapping[str, Any], Settings], list[Cell]]:
-    """Return what plans bounds, which need no data."""
+    """Return the plan of bounds, which need no data."""
 
     def plan(datasets: Mapping[str, Any], settings: Settings) -> list[Cell]:
         asked = [(name, epsilon, None) for name in (RR, GLH) for epsilon in sorted(set(epsilons))]
@@ -94,7 +94,7 @@ def plan_reports(datasets: Mapping[str, Any], settings: Settings) -> list[Cell]:
 
 
 def plan_utility(datasets: Mapping[str, Any], settings: Settings) -> list[Cell]:
-    """Plan estimates of how often places are visited."""
+    """Plan estimates of the frequencies of places."""
     epsilons = REPORTED[4::3] if settings.quick else REPORTED[2:]
     asked = [(name, epsilon, None) for name in (RR, GLH) for epsilon in epsilons]
     runs, found = settings.chosen(*FEW_RUNS), []
@@ -124,7 +124,7 @@ def largest_epsilon(users: int, values: int, *, by_paper: bool) -> float:
 
 
 def plan_buckets(datasets: Mapping[str, Any], settings: Settings) -> list[Cell]:
-    """Plan hashing to more and more buckets."""
+    """Plan hashing to increasing numbers of buckets."""
     counts = BUCKET_COUNTS[::3] if settings.quick else BUCKET_COUNTS
     asked = [(GLH, None, buckets) for buckets in counts]
     return _cells(_of("places", datasets), settings, BUCKETS, asked, settings.chosen(*FEW_RUNS))

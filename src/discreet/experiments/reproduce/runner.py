@@ -1,4 +1,4 @@
-"""Runs cells on one or several processors; what was finished before is read, not run again."""
+"""The running of cells on one or several processors; cells that were finished before are read from files."""
 
 import json
 import os
@@ -96,7 +96,7 @@ def _measured_in_pool(cells: list[Cell], jobs: int, folder: Path | None) -> Iter
 
 @lru_cache(maxsize=1)
 def _pool(jobs: int) -> ProcessPoolExecutor:
-    """Return processes that stay for the next artefact: they have compiled their kernels and read their data."""
+    """Return a pool of processes that the next artefact uses too, with compiled kernels and the data in memory."""
     # Spawned, not forked: compiled kernels hold threads, and threads do not survive a fork.
     return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread)
 

@@ -1,4 +1,4 @@
-"""Figures of [ULDP, section 5] in which losses are swept over epsilon, over |X_S| and over |X|."""
+"""Sweeps of [ULDP, section 5]: figures of losses against epsilon, |X_S| and |X|."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ _LOG_SIZE = "ln|X|"
 
 @dataclass(frozen=True, slots=True)
 class LineUp:
-    """Who is compared, and how.
+    """The mechanisms that a figure compares, with runs, task and estimators.
 
     Attributes:
         names: the mechanisms.
@@ -48,7 +48,7 @@ class LineUp:
 
     @property
     def has_bound(self) -> bool:
-        """Whether the lower bound is measured with them: of the mechanisms that protect the same values."""
+        """True if the lower bound is measured too: all these mechanisms protect the same values."""
         return self.names is BEYOND
 
 
@@ -60,7 +60,7 @@ TIMES = LineUp(PAPER, (1, 1), TIMED, (*ESTIMATORS, STOPPED))
 
 @dataclass(frozen=True, slots=True)
 class CellMaker:
-    """Makes the cells of one population, a few runs each."""
+    """The maker of the cells of one population, a few runs each."""
 
     name: str
     population: Population
@@ -78,7 +78,7 @@ class CellMaker:
             yield Cell(self.name, data, mechanism, epsilon, drawn, first, runs, seed, task, self.users)
 
     def all_cells(self, epsilon: float) -> Iterator[Cell]:
-        """Yield the cells of everybody at one epsilon."""
+        """Yield the cells of all mechanisms at one epsilon."""
         for mechanism in (*self.line_up.names, *([BOUND] if self.line_up.has_bound else [])):
             yield from self.cells(mechanism, epsilon)
 
@@ -92,7 +92,7 @@ def log_size(values: int) -> float:
 
 
 def plan_epsilons(line_up: LineUp) -> Plan:
-    """Return what plans [ULDP, Figs. 5 and 10]."""
+    """Return the plan of [ULDP, Figs. 5 and 10]."""
 
     def plan(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
         found: list[Cell] = []
@@ -108,12 +108,12 @@ def plan_epsilons(line_up: LineUp) -> Plan:
 
 
 def sizes(values: int, *, quick: bool) -> list[int]:
-    """Return how many values are made sensitive: from 1 to all, evenly on a logarithmic axis."""
+    """Return numbers of sensitive values: from 1 to all, evenly on a logarithmic axis."""
     return sorted({round(float(size)) for size in np.geomspace(1, values, 5 if quick else 13)})
 
 
 def plan_sizes(line_up: LineUp) -> Plan:
-    """Return what plans [ULDP, Figs. 6 and 11]: random sensitive sets, a new one in every run, the same for all."""
+    """Return the plan of [ULDP, Figs. 6 and 11]: a random sensitive set in every run, the same for all mechanisms."""
 
     def plan(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
         found: list[Cell] = []
@@ -137,7 +137,7 @@ def growth_users(population: Population) -> int | None:
 
 
 def _some(populations: Mapping[str, Population], *, quick: bool, largest: bool) -> Mapping[str, Population]:
-    """Return all populations; with `quick` every other one that is not large, and the largest if it is wanted."""
+    """Return all populations; with `quick` every second one that is not large, and the largest on request."""
     if not quick:
         return populations
     names = sorted(populations)
@@ -146,7 +146,7 @@ def _some(populations: Mapping[str, Population], *, quick: bool, largest: bool) 
 
 
 def plan_growth(line_up: LineUp) -> Plan:
-    """Return what plans [ULDP, Figs. 7 and 12]: one attribute more at a time, with fewer runs."""
+    """Return the plan of [ULDP, Figs. 7 and 12]: one attribute more at a time, with fewer runs."""
     line_up = replace(line_up, runs=GROWTH_RUNS)
 
     def plan(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
@@ -195,19 +195,19 @@ def _baseline(results: Results, measure: str, name: str) -> float | None:
 
 
 def loss_name(measure: str) -> str:
-    """Return what a measure is called on an axis."""
+    """Return the name of a measure on an axis."""
     return _NAMES[measure]
 
 
 def told_of(point: Mapping[str, Any]) -> str:
-    """Return whose losses are drawn, below the title."""
+    """Return the subtitle of a figure: the users, the data set, |X| and the number of runs."""
     runs = point["tv"].runs
     bars = f"mean of {runs} runs ± 2 standard errors" if runs > 1 else "a single run"
     return f"{point['n']:,} users of {point['population']}, |X| = {point['values']:,}; {bars}"
 
 
 def _drawn(point: Mapping[str, Any], measure: str, x: float, row: str, line_up: LineUp) -> Iterator[dict[str, Any]]:
-    """Yield the records of a point: one, but for the lower bound, which is drawn in every panel."""
+    """Yield the records of a point: one, or for the lower bound one in every panel."""
     if measure in point:
         for column in line_up.estimators if point["mechanism"] == BOUND else [point["estimator"]]:
             yield _point(point, measure, x, row) | {"column": column}
@@ -218,7 +218,7 @@ def _lines(line_up: LineUp, measure: str) -> list[str]:
 
 
 def charts_of_epsilons(measure: str, line_up: LineUp = THE_PAPERS) -> Charts:
-    """Return what draws a loss against epsilon, one figure per data set."""
+    """Return the charts of a loss against epsilon, one figure per data set."""
 
     def draw(results: Results, _: Mapping[str, Population]) -> dict[str, Any]:
         charts = {}
@@ -251,7 +251,7 @@ def _names(results: Results) -> list[str]:
 
 
 def charts_of_sizes(measure: str, line_up: LineUp = THE_PAPERS) -> Charts:
-    """Return what draws a loss against |X_S|, one figure per data set."""
+    """Return the charts of a loss against |X_S|, one figure per data set."""
 
     def draw(results: Results, _: Mapping[str, Population]) -> dict[str, Any]:
         charts = {}
@@ -284,7 +284,7 @@ def charts_of_sizes(measure: str, line_up: LineUp = THE_PAPERS) -> Charts:
 
 
 def _places(point: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Return where a point is drawn: what does not depend on |X_S| goes from one end to the other."""
+    """Return the abscissas of a point: both ends of the axis for a loss that does not depend on |X_S|."""
     if point["drawn"] is not None:
         return [point["drawn"]]
     drawn = [p["drawn"] for p in points if p["drawn"] is not None]
@@ -292,7 +292,7 @@ def _places(point: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> li
 
 
 def charts_of_growth(measure: str, line_up: LineUp = THE_PAPERS) -> Charts:
-    """Return what draws a loss, or seconds, against |X|: one figure per family of data sets."""
+    """Return the charts of a loss, or of seconds, against |X|: one figure per family of data sets."""
 
     def draw(results: Results, _: Mapping[str, Population]) -> dict[str, Any]:
         charts = {}

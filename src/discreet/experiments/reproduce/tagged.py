@@ -1,4 +1,4 @@
-"""The personalized mechanism, measured: people who hold some of their values secret report and are estimated."""
+"""Measurements of the personalized mechanism: estimates from people of whom some have secret values."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -79,7 +79,7 @@ def measure_cells(cell: Cell, population: Population, run: int) -> Iterator[Row]
 
 
 def measure_maps(cell: Cell, population: Population, run: int) -> Iterator[Row]:
-    """Measure how far the truth behind each tag is from points of interest, and from what is told in the open."""
+    """Measure the distance of the truth behind each tag to points of interest, and to the values in the open."""
     hidden = np.sum(list(population.behind.values()), axis=0)
     open_ = np.where(population.domain.sensitive, 0, population.counts - hidden)
     known, truth = points_of_interest(population), true_backgrounds(population)
@@ -91,7 +91,7 @@ def measure_maps(cell: Cell, population: Population, run: int) -> Iterator[Row]:
 
 
 def _people(cell: Cell, population: Population, run: int) -> tuple[IntArray, IntArray]:
-    """Return everybody and the users, ``(1 + tags, |X|)`` counts: in the open, and behind each tag."""
+    """Return ``(1 + tags, |X|)`` counts of all people and of the users: in the open, and behind each tag."""
     hidden = np.array([population.behind[tag] for tag in population.behind])
     everybody = np.concatenate([[population.counts - hidden.sum(axis=0)], hidden])
     return everybody, half_of(everybody.reshape(-1), cell.people(run)).reshape(everybody.shape)
@@ -106,12 +106,12 @@ def _common(cell: Cell, domain: Domain, epsilon: float) -> BlockMechanism:
 
 
 def _with_tags(people: IntArray) -> IntArray:
-    """Return counts of values and bots: what is secret is the bot's."""
+    """Return counts of values and bots; people with a secret value count for its bot."""
     return np.concatenate([people[0], people[1:].sum(axis=1)])
 
 
 def true_backgrounds(population: Population) -> dict[str, FloatArray]:
-    """Return pi_k, by tag: where the people are who hold that secret."""
+    """Return pi_k, by tag: the distribution of the values behind its bot."""
     return {tag: counts / counts.sum() for tag, counts in population.behind.items()}
 
 

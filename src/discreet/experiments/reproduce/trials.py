@@ -1,4 +1,4 @@
-"""One run: people are drawn, report, and are estimated; what is lost on the way."""
+"""One run of an experiment: people are drawn, report and are estimated, and the loss is measured."""
 
 from collections.abc import Callable, Iterator, Mapping
 from time import perf_counter
@@ -30,13 +30,13 @@ _WARM_UP = 200
 
 
 def half_of(counts: IntArray, generator: np.random.Generator, n: int | None = None) -> IntArray:
-    """Return how many of n people, drawn without replacement, have each value; n is half of them, rounded up."""
+    """Return the counts of n people, drawn without replacement; n is half of them, rounded up, by default."""
     wanted = (int(counts.sum()) + 1) // 2 if n is None else min(n, int(counts.sum()))
     return generator.multivariate_hypergeometric(counts, wanted, method="marginals").astype(np.int64)
 
 
 def answers(mechanism: BlockMechanism, users: IntArray, generator: np.random.Generator) -> Reports | Tally:
-    """Return what every estimator can work on: a tally where blocks are single values, real reports otherwise."""
+    """Return data for every estimator: a tally where blocks are single values, real reports otherwise."""
     if mechanism.name == RandomizedResponse.name:
         return draw_tally(mechanism, users, generator)
     codes = np.repeat(np.arange(len(users)), users)
@@ -44,7 +44,7 @@ def answers(mechanism: BlockMechanism, users: IntArray, generator: np.random.Gen
 
 
 def errors(found: FloatArray, truth: FloatArray) -> dict[str, float]:
-    """Return total variation distance (half the l1 loss) and the summed squared error."""
+    """Return the total variation distance (half the l1 loss) and the summed squared error."""
     difference = found - truth
     return {"tv": float(np.abs(difference).sum() / 2), "mse": float(difference @ difference)}
 
@@ -72,7 +72,7 @@ def least_error(users: int, population: Population, sensitive: BoolArray, epsilo
 
 
 def losses(methods: Mapping[str, str]) -> Callable[[Cell, Population, int], Iterator[Row]]:
-    """Return the task that measures what estimators lose.
+    """Return the task that measures the losses of estimators.
 
     Args:
         methods: names in the figures, and what `discreet.estimate` calls them.
@@ -128,7 +128,7 @@ def _estimated(
 def _compile_kernels(
     mechanism: BlockMechanism, users: IntArray, generator: np.random.Generator, methods: Mapping[str, str]
 ) -> None:
-    """Use every kernel once: they are compiled on first use, which is not what is timed."""
+    """Run every kernel once, so that compiling is not timed."""
     few = answers(mechanism, half_of(users, generator, _WARM_UP), generator)
     for method in methods.values():
         estimate(mechanism, few, method=method)

@@ -113,7 +113,7 @@ def measure_worst(cell: Cell, population: Population, run: int) -> Iterator[Row]
 
 
 def _even(mechanism: BlockMechanism, mass: float) -> FloatArray:
-    """Return the distribution that is even inside both classes."""
+    """Return the distribution that is uniform inside both classes."""
     domain = mechanism.domain
     p = np.where(
         domain.sensitive,
@@ -143,7 +143,7 @@ def plan_worst(populations: Mapping[str, Population], settings: Settings) -> lis
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One entry of a table beside what it should be; in units of sqrt(2/(n pi)) and 1/n."""
+    """One entry of a table beside its exact and its simulated value; in units of sqrt(2/(n pi)) and 1/n."""
 
     data: str
     mechanism: str
@@ -159,7 +159,7 @@ class _Entry:
 
     @property
     def surprise(self) -> float:
-        """How many standard errors lie between simulation and closed form."""
+        """The number of standard errors between simulation and closed form."""
         return abs(self.simulated - self.exact) / max(self.error, 1e-300)
 
 
@@ -178,7 +178,7 @@ def _entries(results: Results, loss: Loss) -> Iterator[_Entry]:
 
 
 def _remark(loss: Loss, entry: _Entry) -> str:
-    """Return under which condition, or in which form, a printed entry is right."""
+    """Return the condition under which a printed entry is right, or its correction."""
     if entry.at != _LINE:
         return ""
     if entry.mechanism == "RAPPOR" and loss is L1:
@@ -187,7 +187,7 @@ def _remark(loss: Loss, entry: _Entry) -> str:
 
 
 def tables_of_worst(loss: Loss) -> Callable[[Results], Sequence[Table]]:
-    """Return what spells a table out."""
+    """Return the tables of a loss."""
 
     def tables(results: Results) -> list[Table]:
         unit = "sqrt(2/(n pi))" if loss is L1 else "1/n"
@@ -210,7 +210,7 @@ def tables_of_worst(loss: Loss) -> Callable[[Results], Sequence[Table]]:
 
 
 def claims_on_worst(loss: Loss) -> Callable[[Results], Sequence[Finding]]:
-    """Return what checks the entries of a table, and the closed forms beside them."""
+    """Return the check of the entries of a table against their closed forms."""
 
     def check(results: Results) -> list[Finding]:
         entries = list(_entries(results, loss))
