@@ -129,7 +129,7 @@ def test_plans_are_ranked_by_their_risk(tmp_path: Path) -> None:
     assert "two risks are different things" in text
     assert "noise is fresh" not in text
     several = " ".join(done("risk", "compare", *plans, "--users", 1000, "--reports", 3).split())
-    assert "What is said of 3 reports together holds if noise is fresh in each report" in several
+    assert "identification and PIE for 3 reports of a user hold if noise is fresh in each report" in several
 
 
 def test_what_cannot_be_assessed_is_refused(tmp_path: Path) -> None:

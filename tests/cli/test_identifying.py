@@ -66,4 +66,4 @@ def test_several_reports_need_fresh_noise_and_large_epsilons_are_told_in_odds(tm
     assert "fresh" not in once
     assert once.count("At the largest epsilon: In odds: those of a protected value may grow by a factor of") == 1
     several = " ".join(done(*run, "--reports-per-user", 4).split())
-    assert "What is said of 4 reports together holds if noise is fresh in each report" in several
+    assert "identification and PIE for 4 reports of a user hold if noise is fresh in each report" in several

@@ -18,7 +18,7 @@ from discreet.leakage.fano import corollary_8
 from discreet.mechanisms import Mechanism, given
 from discreet.risk.figures import Figure, least
 from discreet.risk.identification import identification_bounds_of
-from discreet.risk.information import information_bounds, paper_information
+from discreet.risk.information import OF_SEVERAL, information_bounds, paper_information
 from discreet.risk.profile import Profile, profile
 from discreet.risk.users import Users
 
@@ -150,22 +150,29 @@ class Bounds:
 
 
 def conditions(bounds: Iterable[Bounds]) -> str:
-    """Return the conditions of the leading figures of several bounds, in one sentence; empty where there are none.
+    """Return the conditions of the leading figures for several reports of a user, in words; empty for single reports.
 
-    They are about several reports of a user together; the figures of single reports need none.
+    For several mechanisms the strongest condition is given, which suffices for all of them.
 
     Example:
         >>> import discreet as dc
         >>> bounds = identification_bounds(dc.RandomizedResponse(dc.Domain(range(1000)), 4.0), users=5000, reports=3)
-        >>> "noise is fresh in each report" in conditions([bounds])
-        True
+        >>> conditions([bounds]).split(",")[0]
+        'The bound on identification for 3 reports of a user holds if noise is fresh in each report'
     """
-    found = [one for one in bounds if one.reports > 1]
-    figures = [figure for one in found for figure in (one.identification, one.pie)]
-    needed = list(dict.fromkeys(figure.condition for figure in figures if figure.condition))
-    if not needed:
-        return ""
-    return f"What is said of {found[0].reports} reports together holds if {', or for others if '.join(needed)}."
+    several = [one for one in bounds if one.reports > 1]
+    numbers = {one.reports for one in several}
+    reports = f"{numbers.pop()} reports" if len(numbers) == 1 else "several reports"
+    chance, pie = _strongest(one.identification for one in several), _strongest(one.pie for one in several)
+    if chance == pie:
+        return f"The bounds on identification and PIE for {reports} of a user hold if {pie}." if pie else ""
+    named = [(name, when) for name, when in (("identification", chance), ("PIE", pie)) if when]
+    return " ".join(f"The bound on {name} for {reports} of a user holds if {when}." for name, when in named)
+
+
+def _strongest(figures: Iterable[Figure]) -> str:
+    # The entropy of the user is a bound without a condition.
+    return max((figure.condition for figure in figures), key=("", *OF_SEVERAL).index, default="")
 
 
 def identification_bounds(

@@ -12,9 +12,12 @@ from discreet.risk.profile import Profile
 from discreet.risk.users import Users
 
 FRESH = "noise is fresh in each report"
-NOT_ADAPTIVE = f"{FRESH}, and neither data nor mechanisms depend on earlier reports; data may be correlated"
-DATA_DO_NOT_REACT = f"{FRESH}, and data do not depend on earlier reports; data may be correlated"
-ANY_DATA = f"{FRESH}; data may be correlated, and may react to earlier reports"
+ANY_DATA = f"{FRESH}, even if values are correlated or depend on earlier reports"
+DATA_DO_NOT_REACT = f"{FRESH} and values do not depend on earlier reports, even if they are correlated"
+NOT_ADAPTIVE = f"{FRESH} and neither values nor mechanisms depend on earlier reports, even if values are correlated"
+OF_SEVERAL = (ANY_DATA, DATA_DO_NOT_REACT, NOT_ADAPTIVE)
+"""The conditions of figures for several reports, each stronger than the one before."""
+
 _PIE = "PIE"
 _WORST_PRIOR = "attained by the worst prior over users"
 
