@@ -35,10 +35,24 @@ class Fault:
 FAULTS = [
     Fault(
         "a decoder takes the tally of anybody",
-        "mechanisms/law.py",
-        "self.numbers, partial(refuse_unfit_tally, self))",
-        "self.numbers, lambda tally: tally)  # type: ignore[arg-type,return-value]",
+        "mechanisms/decoders.py",
+        'spec of the optimum, section 3]."""\n        return self.decode(refuse_unfit_tally(self.maker, tally))',
+        'spec of the optimum, section 3]."""\n        return self.decode(tally)',
         CONTRACT,
+    ),
+    Fault(
+        "single reports of strangers are worth something",
+        "mechanisms/decoders.py",
+        "        checked_tally_of(self.maker, reports)\n        if reports.n",
+        "        if reports.n",
+        ("tests/core/test_reports_and_tallies.py",),
+    ),
+    Fault(
+        "a tally suffices beside blocks of values in clear",
+        "mechanisms/law.py",
+        "return self.counts.suffices and not self.clear_blocks",
+        "return self.counts.suffices",
+        ("tests/core/test_reports_and_tallies.py",),
     ),
     Fault(
         "a translate need not contain its member",
