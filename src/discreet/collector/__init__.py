@@ -1,0 +1,1 @@
+"""The collector: it takes reports in, keeps them safe, and seals them."""
