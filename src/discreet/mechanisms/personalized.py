@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, IntArray, sealed
 from discreet.core.bots import checked_tags
-from discreet.core.checks import checked_choice, checked_epsilon, shown
+from discreet.core.checks import checked_choice, checked_epsilon, checked_whole
 from discreet.core.domain import Domain, checked_domain
 from discreet.core.grids import Grid
 from discreet.core.guarantee import Guarantee
@@ -113,10 +113,10 @@ class Personalized:
             ParameterError: as for `Personalized`, or if the domain is no grid, or too coarse for the cells.
         """
         tags, cell_of = _cells(domain, rows, cols)
-        made = cls.__new__(cls)
-        made._set(domain, tags, cell_of)
-        object.__setattr__(made, "common", made._built(mechanism, epsilon, options))
-        return made
+        personalized = cls.__new__(cls)
+        personalized._set(domain, tags, cell_of)
+        object.__setattr__(personalized, "common", personalized._built(mechanism, epsilon, options))
+        return personalized
 
     def _set(self, domain: Domain, tags: tuple[str, ...], cell_of: IntArray | None) -> None:
         if checked_domain(domain).clear_count == 0:
@@ -286,10 +286,8 @@ def candidates_left(domain: Domain, seen_in_clear: int) -> int:
     Raises:
         DataError: if more values were told in clear than there are.
     """
-    whole = isinstance(seen_in_clear, int | np.integer) and not isinstance(seen_in_clear, bool)
-    if not whole or not 0 <= seen_in_clear <= checked_domain(domain).clear_count:
-        raise DataError(f"seen_in_clear must be an integer in 0..{domain.clear_count}, got {shown(seen_in_clear)}.")
-    return domain.size - int(seen_in_clear)
+    most = checked_domain(domain).clear_count
+    return domain.size - checked_whole("seen_in_clear", seen_in_clear, 0, most, error=DataError)
 
 
 def _named(name: object) -> Callable[..., BlockMechanism]:
@@ -303,23 +301,18 @@ def _cells(domain: Domain, rows: int, cols: int) -> tuple[tuple[str, ...], IntAr
     space = domain.space if isinstance(domain, Domain) else None
     if not isinstance(space, Grid):
         raise ParameterError("cells need a grid; give users tags for their secret values instead.")
-    _check_count("rows", rows, space.rows)
-    _check_count("cols", cols, space.cols)
+    rows, cols = checked_whole("rows", rows, most=space.rows), checked_whole("cols", cols, most=space.cols)
     row, col = np.divmod(np.arange(space.size), space.cols)
-    cell = row * rows // space.rows * cols + col * cols // space.cols
+    cells = row * rows // space.rows * cols + col * cols // space.cols
     clear = ~domain.sensitive
-    used, rank = np.unique(cell[clear], return_inverse=True)
+    used, rank = np.unique(cells[clear], return_inverse=True)
     cell_of = np.full(space.size, -1, dtype=np.int64)
     cell_of[clear] = rank
     names = [
-        f"{_span('row', one // cols, rows, space.rows)}, {_span('col', one % cols, cols, space.cols)}" for one in used
+        f"{_span('row', cell // cols, rows, space.rows)}, {_span('col', cell % cols, cols, space.cols)}"
+        for cell in used
     ]
     return tuple(names), cell_of
-
-
-def _check_count(name: str, count: object, most: int) -> None:
-    if not isinstance(count, int | np.integer) or isinstance(count, bool) or not 1 <= count <= most:
-        raise ParameterError(f"{name} of cells must be an integer in 1..{most}, got {name}={shown(count)}.")
 
 
 def _span(name: str, part: int, parts: int, size: int) -> str:
