@@ -141,8 +141,8 @@ FAULTS = [
     Fault(
         "one's own bit is never set for sure",
         "mechanisms/bits.py",
-        "own = (members >= 0).astype(np.uint8) <<",
-        "own = (members > len(members) + self.size).astype(np.uint8) <<",
+        "bit = (members >= 0).astype(np.uint8) <<",
+        "bit = (members > len(members) + self.size).astype(np.uint8) <<",
         STATISTICAL,
     ),
     Fault(
@@ -416,7 +416,7 @@ FAULTS = [
     Fault(
         "two sizes with a member are drawn as noise draws them",
         "mechanisms/designs.py",
-        "shrinks = ~((told & among_told) | (~told & among_noise))",
+        "shrinks = ~((truth & among_truth) | (~truth & among_noise))",
         "shrinks = ~among_noise",
         (*CONTRACT, *STATISTICAL),
     ),

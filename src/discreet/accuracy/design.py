@@ -206,8 +206,8 @@ class Design:
         """Return the probability that a block of size k from a sensitive value contains another one, x'."""
         if self.size == 1:
             return 0.0
-        own = self.inside(k)
-        return (own * (k - 1) + (1 - own) * k) / (self.size - 1)
+        inside = self.inside(k)
+        return (inside * (k - 1) + (1 - inside) * k) / (self.size - 1)
 
     def sum_covariance(
         self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int

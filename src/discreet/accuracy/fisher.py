@@ -155,11 +155,11 @@ class Mixture:
             return 0.0
         sums, every = self.sums(instance, alpha), instance.told_by_all(alpha)
         steepest = np.zeros(instance.size)
-        for cost, told, column in zip(instance.costs(alpha), sums, every, strict=True):
+        for cost, total, column in zip(instance.costs(alpha), sums, every, strict=True):
             if cost:
-                steepest += (cost / told) * (column / told)
+                steepest += (cost / total) * (column / total)
         return float(steepest.max()) / bound - 1
 
 
-def _count(name: str, given: object) -> int:
-    return checked_whole(name, given, -_MOST, _MOST)
+def _count(name: str, count: object) -> int:
+    return checked_whole(name, count, -_MOST, _MOST)

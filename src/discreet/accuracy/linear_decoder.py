@@ -148,8 +148,8 @@ class LinearDecoder:
     def sensitive_loss(self) -> PerValue:
         """Return g_S, the summed mean square contribution of a report on a sensitive value; ``(v,)`` or one number."""
         other = self._square_worth(self.conditional_inclusion)
-        own = self._square_worth(1.0) + self._summed(other) - other
-        return self.truth * own + self.noisy * self.noise
+        true_block = self._square_worth(1.0) + self._summed(other) - other
+        return self.truth * true_block + self.noisy * self.noise
 
     @cached_property
     def clear_loss(self) -> float:
@@ -235,10 +235,10 @@ class LinearDecoder:
     def sensitive_variance(self, sensitive_mass: float) -> tuple[PerValue, PerValue]:
         """Return (A, B) with n Var(p_hat_x) = A + B p_x - p_x^2 for a sensitive x, given p(X_S)."""
         inside, outside, in_clear = self.worth
-        told = self.truth * self.conditional_inclusion * sensitive_mass
+        beside = self.truth * self.conditional_inclusion * sensitive_mass
         clear = self.truth * (1 - sensitive_mass)
         noise = self.noisy + (clear if self.clear_blocks else 0.0)
-        base = told + noise * self.inclusion
+        base = beside + noise * self.inclusion
         slope = self.truth * (1 - self.conditional_inclusion)
         blocks = 1.0 if self.clear_blocks else 1 - clear
         silent = 0.0 if self.clear_blocks else clear * in_clear**2

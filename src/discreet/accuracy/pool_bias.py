@@ -93,9 +93,9 @@ class PoolBias:
         seen = float(frequencies @ frequencies) - float(noise.sum()) - self.mass * (size - 2) * mass**2
         # Between evenly spread and all on one value.
         squares = min(max(seen / (1 + self._per_square(size)), mass**2 / size), mass**2)
-        own = np.clip(frequencies**2 - noise, 0, squares)
+        square = np.clip(frequencies**2 - noise, 0, squares)
         left = np.clip(mass - frequencies, 0, mass)
-        return self.squares * (squares - own) + self.mass * left**2
+        return self.squares * (squares - square) + self.mass * left**2
 
 
 NO_POOL_BIAS = PoolBias()

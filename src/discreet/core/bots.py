@@ -73,7 +73,7 @@ def checked_tags(tags: Any) -> tuple[str, ...]:
     """
     if isinstance(tags, str) or not isinstance(tags, Sequence):
         raise ParameterError(f"tags must be a list of texts, got {type(tags).__name__}.")
-    found = tuple(tags)
-    if not found or not all(isinstance(tag, str) and tag for tag in found) or len(set(found)) < len(found):
-        raise ParameterError(f"tags must be different texts, at least one, none of them empty, got {len(found)} tags.")
-    return found
+    names = tuple(tags)
+    if not names or not all(isinstance(tag, str) and tag for tag in names) or len(set(names)) < len(names):
+        raise ParameterError(f"tags must be different texts, at least one, none of them empty, got {len(names)} tags.")
+    return names

@@ -22,40 +22,40 @@ _QUOTED = 64
 _NO_NUMBERS = (bool, np.timedelta64)
 
 
-def shown(given: object) -> str:
+def shown(argument: object) -> str:
     """Return the form in which a refusal quotes a parameter: numbers and short texts as such, others by type."""
-    if is_whole(given) and int(given).bit_length() > _QUOTED:
-        return f"an integer of {int(given).bit_length()} bits"
-    short = isinstance(given, str) and len(given) <= _QUOTED
-    return repr(given) if short or given is None or isinstance(given, Real) else type(given).__name__
+    if is_whole(argument) and int(argument).bit_length() > _QUOTED:
+        return f"an integer of {int(argument).bit_length()} bits"
+    short = isinstance(argument, str) and len(argument) <= _QUOTED
+    return repr(argument) if short or argument is None or isinstance(argument, Real) else type(argument).__name__
 
 
-def is_whole(given: object) -> TypeGuard[Integral]:
+def is_whole(argument: object) -> TypeGuard[Integral]:
     """Return whether this is an integer of any size, Python's or NumPy's; a boolean or a length of time is none."""
-    return isinstance(given, Integral) and not isinstance(given, _NO_NUMBERS)
+    return isinstance(argument, Integral) and not isinstance(argument, _NO_NUMBERS)
 
 
-def is_real(given: object) -> TypeGuard[Real]:
+def is_real(argument: object) -> TypeGuard[Real]:
     """Return whether this is a real number, nan and inf among them; a boolean or a length of time is none."""
-    return isinstance(given, Real) and not isinstance(given, _NO_NUMBERS)
+    return isinstance(argument, Real) and not isinstance(argument, _NO_NUMBERS)
 
 
-def real_number(given: object) -> float:
+def real_number(argument: object) -> float:
     """Return a number as a float; nan if it is no real number, inf if it is too large for one."""
     try:
-        return float(given) if is_real(given) else nan
+        return float(argument) if is_real(argument) else nan
     except OverflowError:
         return inf
 
 
 def checked_whole(
-    name: str, given: object, least: int = 1, most: int = _LARGEST, *, error: type[DiscreetError] = ParameterError
+    name: str, argument: object, least: int = 1, most: int = _LARGEST, *, error: type[DiscreetError] = ParameterError
 ) -> int:
     """Return an integer in least..most as an ``int``, or refuse it under its name.
 
     Args:
         name: what it is called.
-        given: the number.
+        argument: the number.
         least: what it must be at least.
         most: what it must be at most.
         error: what to raise, where the number is data.
@@ -63,10 +63,10 @@ def checked_whole(
     Raises:
         ParameterError: if it is no integer in least..most.
     """
-    if is_whole(given) and least <= int(given) <= most:
-        return int(given)
+    if is_whole(argument) and least <= int(argument) <= most:
+        return int(argument)
     room = f"of at least {least} that fits into 64 bits" if most == _LARGEST else f"in {least}..{most}"
-    raise error(f"{name} must be an integer {room}, got {name}={shown(given)}.")
+    raise error(f"{name} must be an integer {room}, got {name}={shown(argument)}.")
 
 
 def checked_n(n: object) -> int:
@@ -74,53 +74,53 @@ def checked_n(n: object) -> int:
     return checked_whole("n", n)
 
 
-def checked_positive(name: str, given: object) -> float:
+def checked_positive(name: str, argument: object) -> float:
     """Return a finite number above 0 as a float, or refuse it.
 
     Raises:
         ParameterError: if it is none.
     """
-    number = real_number(given)
+    number = real_number(argument)
     if not 0 < number < inf:
-        raise ParameterError(f"{name} must be a finite number > 0, got {name}={shown(given)}.")
+        raise ParameterError(f"{name} must be a finite number > 0, got {name}={shown(argument)}.")
     return number
 
 
-def checked_finite(name: str, given: object, least: float = 0) -> float:
+def checked_finite(name: str, argument: object, least: float = 0) -> float:
     """Return a finite number of at least another one as a float, or refuse it.
 
     Raises:
         ParameterError: if it is none.
     """
-    number = real_number(given)
+    number = real_number(argument)
     if not least <= number < inf:
-        raise ParameterError(f"{name} must be a finite number >= {least:g}, got {name}={shown(given)}.")
+        raise ParameterError(f"{name} must be a finite number >= {least:g}, got {name}={shown(argument)}.")
     return number
 
 
-def checked_between(name: str, given: object, low: float = 0, high: float = 1) -> float:
+def checked_between(name: str, argument: object, low: float = 0, high: float = 1) -> float:
     """Return a number strictly between two others as a float, or refuse it.
 
     Raises:
         ParameterError: if it is none.
     """
-    number = real_number(given)
+    number = real_number(argument)
     if not low < number < high:
         raise ParameterError(
-            f"{name} must be a number between {low:g} and {high:g}, both excluded, got {name}={shown(given)}."
+            f"{name} must be a number between {low:g} and {high:g}, both excluded, got {name}={shown(argument)}."
         )
     return number
 
 
-def checked_share(name: str, given: object) -> float:
+def checked_share(name: str, argument: object) -> float:
     """Return a number in 0..1 as a float, or refuse it.
 
     Raises:
         ParameterError: if it is none.
     """
-    number = real_number(given)
+    number = real_number(argument)
     if not 0 <= number <= 1:
-        raise ParameterError(f"{name} must be a number in 0..1, got {name}={shown(given)}.")
+        raise ParameterError(f"{name} must be a number in 0..1, got {name}={shown(argument)}.")
     return number
 
 
@@ -145,15 +145,15 @@ def checked_mass(mass: object, clear_count: int) -> float:
     return number
 
 
-def checked_flag(name: str, given: object) -> bool:
+def checked_flag(name: str, argument: object) -> bool:
     """Return a truth value as a ``bool``, or refuse it.
 
     Raises:
         ParameterError: if it is neither True nor False.
     """
-    if not isinstance(given, bool | np.bool_):
-        raise ParameterError(f"{name} must be True or False, got {shown(given)}.")
-    return bool(given)
+    if not isinstance(argument, bool | np.bool_):
+        raise ParameterError(f"{name} must be True or False, got {shown(argument)}.")
+    return bool(argument)
 
 
 def checked_epsilon(epsilon: object) -> float:
@@ -182,24 +182,26 @@ def refuse_silence(epsilon: float, threshold: float) -> None:
         )
 
 
-def checked_choice(what: str, given: object, known: Iterable[str]) -> str:
+def checked_choice(what: str, argument: object, known: Iterable[str]) -> str:
     """Return a name from a list, or refuse it.
 
     Args:
         what: what is chosen, as the argument is called.
-        given: the name.
+        argument: the name.
         known: all names.
 
     Raises:
         ParameterError: if it is another one, or no text; with the list, and the likeliest one meant.
     """
     names = list(known)
-    if isinstance(given, str) and given in names:
-        return given
-    raise ParameterError(f"{what} must be one of {', '.join(names)}, got {what}={shown(given)}{meant(given, names)}.")
+    if isinstance(argument, str) and argument in names:
+        return argument
+    raise ParameterError(
+        f"{what} must be one of {', '.join(names)}, got {what}={shown(argument)}{meant(argument, names)}."
+    )
 
 
-def meant(given: object, known: Iterable[str]) -> str:
+def meant(argument: object, known: Iterable[str]) -> str:
     """Return "; perhaps ... was meant", the end of a refusal without its full stop; empty if no name is similar."""
-    near = get_close_matches(given, list(known), 1) if isinstance(given, str) else []
+    near = get_close_matches(argument, list(known), 1) if isinstance(argument, str) else []
     return f"; perhaps {near[0]!r} was meant" if near else ""

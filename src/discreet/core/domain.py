@@ -300,12 +300,12 @@ class Domain:
         return array
 
 
-def checked_domain(given: object) -> Domain:
+def checked_domain(argument: object) -> Domain:
     """Return a domain, or refuse any other object.
 
     Raises:
         ParameterError: if not.
     """
-    if not isinstance(given, Domain):
-        raise ParameterError(f"domain must be a Domain, got {type(given).__name__}; make one with Domain(labels).")
-    return given
+    if not isinstance(argument, Domain):
+        raise ParameterError(f"domain must be a Domain, got {type(argument).__name__}; make one with Domain(labels).")
+    return argument

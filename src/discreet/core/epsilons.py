@@ -71,21 +71,21 @@ class EpsilonGroups:
             )
         if isinstance(said, GroupEpsilons):
             return cls._again(domain, epsilon, said)
-        given, epsilons = _read(domain, epsilon, said)
-        missing = domain.sensitive_count - int(np.count_nonzero(given))
+        places, epsilons = _read(domain, epsilon, said)
+        missing = domain.sensitive_count - int(np.count_nonzero(places))
         if missing:
-            first = int(np.argmax(domain.sensitive & (given == 0)))
+            first = int(np.argmax(domain.sensitive & (places == 0)))
             raise ParameterError(
                 f"epsilons must give every sensitive value its epsilon; {missing} of {domain.sensitive_count} "
                 f"have none, the first of them {_name(domain, first)}."
             )
         if domain.sensitive_count == 0:
             return cls((epsilon,), sealed(np.zeros(1, dtype=np.int64)))
-        used = [epsilons[place - 1] for place in np.flatnonzero(tallied(given)).tolist() if place]
+        used = [epsilons[place - 1] for place in np.flatnonzero(tallied(places)).tolist() if place]
         different = sorted(set(used))
         # One rank for groups of one epsilon, in the narrowest type: domains have millions of values.
         ranks = np.searchsorted(different, [0.0, *epsilons]).astype(smallest_unsigned(len(different)))
-        groups = picked(ranks, given if domain.clear_count == 0 else given[domain.sensitive])
+        groups = picked(ranks, places if domain.clear_count == 0 else places[domain.sensitive])
         return cls(tuple(different), sealed(groups))
 
     @classmethod
@@ -119,10 +119,10 @@ def tallied(groups: AnyArray) -> IntArray:
 
 def picked(table: AnyArray, groups: AnyArray) -> AnyArray:
     """Return ``table[groups]``, without a wide copy of the column of groups."""
-    found = np.empty(len(groups), dtype=table.dtype)
+    entries = np.empty(len(groups), dtype=table.dtype)
     for start in range(0, len(groups), _STRETCH):
-        found[start : start + _STRETCH] = table[groups[start : start + _STRETCH]]
-    return found
+        entries[start : start + _STRETCH] = table[groups[start : start + _STRETCH]]
+    return entries
 
 
 def _read(domain: Domain, epsilon: float, said: Any) -> tuple[AnyArray, list[float]]:
@@ -134,7 +134,7 @@ def _read(domain: Domain, epsilon: float, said: Any) -> tuple[AnyArray, list[flo
             f"epsilons must be a mapping from label to epsilon, or a list of groups with values and epsilon, "
             f"got {type(said).__name__}."
         )
-    given, epsilons = np.zeros(domain.size, dtype=smallest_unsigned(len(said) + 1)), []
+    places, epsilons = np.zeros(domain.size, dtype=smallest_unsigned(len(said) + 1)), []
     for place, group in enumerate(said):
         if not isinstance(group, Mapping) or set(group) != _GROUP:
             raise ParameterError(f"group {place} of epsilons must have values and epsilon, and nothing else.")
@@ -143,9 +143,9 @@ def _read(domain: Domain, epsilon: float, said: Any) -> tuple[AnyArray, list[flo
         name = _name(domain, first) if mask[first] else f"group {place}, which has no values"
         epsilons.append(_checked(real_number(group["epsilon"]), epsilon, group["epsilon"], name))
         _refuse_clear(domain, mask)
-        _refuse_twice(domain, np.flatnonzero(mask & (given > 0)))
-        given[mask] = place + 1
-    return given, epsilons
+        _refuse_twice(domain, np.flatnonzero(mask & (places > 0)))
+        places[mask] = place + 1
+    return places, epsilons
 
 
 def _of_labels(domain: Domain, epsilon: float, said: Mapping[Any, Any]) -> tuple[AnyArray, list[float]]:
@@ -158,12 +158,12 @@ def _of_labels(domain: Domain, epsilon: float, said: Mapping[Any, Any]) -> tuple
             # Named by the first value that is given it; nan is not even equal to itself.
             first = next(place for place, number in enumerate(numbers) if not 0 < number <= epsilon)
             _checked(numbers[first], epsilon, wanted[first], _name(domain, codes[first]))
-    given = np.zeros(domain.size, dtype=smallest_unsigned(len(different) + 1))
-    given[codes] = np.searchsorted(different, numbers) + 1
-    _refuse_clear(domain, given > 0)
-    if np.count_nonzero(given) < len(codes):
+    places = np.zeros(domain.size, dtype=smallest_unsigned(len(different) + 1))
+    places[codes] = np.searchsorted(different, numbers) + 1
+    _refuse_clear(domain, places > 0)
+    if np.count_nonzero(places) < len(codes):
         _refuse_twice(domain, np.delete(codes, np.unique(codes, return_index=True)[1]))
-    return given, different
+    return places, different
 
 
 def _codes_of_labels(domain: Domain, labels: list[Any]) -> IntArray:

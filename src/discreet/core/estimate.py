@@ -122,29 +122,29 @@ class Estimate:
         Raises:
             ParameterError: if intervals are asked for that the method does not state; or as for `interval`.
         """
-        own = {
+        columns = {
             "sensitive": self.domain.sensitive,
             "frequency": self.frequencies,
             "standard_error": self.standard_errors,
         }
         if self.no_intervals is None or level is not None or simultaneous:
             ends = self.interval(DEFAULT_LEVEL if level is None else level, simultaneous=simultaneous)
-            own |= dict(zip(("lower", "upper"), ends, strict=True))
-        taken = {*own, "lower", "upper"}
+            columns |= dict(zip(("lower", "upper"), ends, strict=True))
+        taken = {*columns, "lower", "upper"}
         labels = {f"label_{name}" if name in taken else name: column for name, column in self.domain.table().items()}
-        return labels | own
+        return labels | columns
 
     def to_arrow(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
         """Return a `pyarrow.Table` of `columns`."""
         import pyarrow as pa
 
-        found = self.columns(level, simultaneous=simultaneous)
-        return pa.table({name: pa.array(_plain(column)) for name, column in found.items()})
+        columns = self.columns(level, simultaneous=simultaneous)
+        return pa.table({name: pa.array(_plain(column)) for name, column in columns.items()})
 
     def to_pandas(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
         """Return a `pandas.DataFrame` of `columns`."""
-        found = self.columns(level, simultaneous=simultaneous)
-        return optional("pandas").DataFrame({name: _plain(column) for name, column in found.items()})
+        columns = self.columns(level, simultaneous=simultaneous)
+        return optional("pandas").DataFrame({name: _plain(column) for name, column in columns.items()})
 
     def to_polars(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
         """Return a `polars.DataFrame` of `columns`."""

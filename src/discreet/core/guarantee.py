@@ -107,8 +107,8 @@ class Guarantee:
         return f"{self._promise()} {odds}" if odds else self._promise()
 
     def _promise(self) -> str:
-        kept = "" if self.promised is None else f", promised {self.promised:g}"
-        realised = f"realised epsilon {self.realised:.12g}{kept}"
+        promised = "" if self.promised is None else f", promised {self.promised:g}"
+        realised = f"realised epsilon {self.realised:.12g}{promised}"
         if self.groups:
             return self._per_value(realised)
         if self.notion == "LDP":

@@ -163,9 +163,9 @@ def _index_in(column: Any, known: Any) -> IntArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = pc.index_in(column, options=pc.SetLookupOptions(value_set=known))
-    found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-    return np.asarray(found.fill_null(OUTSIDE), dtype=np.int64)
+    codes = pc.index_in(column, options=pc.SetLookupOptions(value_set=known))
+    codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+    return np.asarray(codes.fill_null(OUTSIDE), dtype=np.int64)
 
 
 def names(space: LabelSpace, codes: IntArray) -> list[str]:
@@ -230,10 +230,10 @@ def _spelled(labels: Any, wanted: str) -> list[Any]:
     if plain is None:
         return list(columns.text(labels, wanted).to_pylist())
     # Joined, a text of a class of its own, as NumPy's, becomes a plain one as it is; NumPy's own way drops a NUL.
-    found = ["".join((one,)) if isinstance(one, str) else one for one in plain]
-    for row in columns.places_of_other(found, range(len(found)), wanted):
-        found[row] = None
-    return found
+    texts = ["".join((one,)) if isinstance(one, str) else one for one in plain]
+    for row in columns.places_of_other(texts, range(len(texts)), wanted):
+        texts[row] = None
+    return texts
 
 
 def _texts(names: list[Any], wanted: str) -> LabelSpace:

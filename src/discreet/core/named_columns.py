@@ -18,16 +18,16 @@ def named_columns(values: Any, names: list[str]) -> dict[str, Any]:
     """
     if isinstance(values, list | tuple):
         return _transposed(values, names)
-    found = {name: _column(values, name, names) for name in names}
+    columns = {name: _column(values, name, names) for name in names}
     wrong = [
-        n for n, c in found.items() if not hasattr(c, "__len__") or isinstance(c, str) or getattr(c, "ndim", 1) != 1
+        n for n, c in columns.items() if not hasattr(c, "__len__") or isinstance(c, str) or getattr(c, "ndim", 1) != 1
     ]
     if wrong:
         raise DataError(f"every attribute must be one column of values; {wrong} are not.")
-    lengths = {len(column) for column in found.values()}
+    lengths = {len(column) for column in columns.values()}
     if len(lengths) > 1:
         raise DataError(f"the columns of values must be of one length, got lengths {sorted(lengths)}.")
-    return found
+    return columns
 
 
 def _column(values: Any, name: str, names: list[str]) -> Any:

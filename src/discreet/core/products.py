@@ -30,19 +30,19 @@ class Product:
         missing: Any = False
         for name, column in named_columns(values, list(self.attributes)).items():
             space = self.attributes[name]
-            own = space.encode(column)
-            outside, missing = outside | (own == OUTSIDE), missing | (own == MISSING)
-            codes = codes * space.size + own
+            part = space.encode(column)
+            outside, missing = outside | (part == OUTSIDE), missing | (part == MISSING)
+            codes = codes * space.size + part
         return np.where(missing, MISSING, np.where(outside, OUTSIDE, codes))
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
         """Return a column for every attribute."""
-        found: dict[str, AnyArray] = {}
+        columns: dict[str, AnyArray] = {}
         rest = np.asarray(codes)
         for name, space in reversed(self.attributes.items()):
-            rest, own = np.divmod(rest, space.size)
-            found[name] = next(iter(space.table(own).values()))
-        return dict(reversed(found.items()))
+            rest, part = np.divmod(rest, space.size)
+            columns[name] = next(iter(space.table(part).values()))
+        return dict(reversed(columns.items()))
 
     def describe(self) -> dict[str, Any]:
         """Return the attributes' descriptions, in order."""

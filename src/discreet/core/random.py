@@ -197,9 +197,9 @@ class _Seen:
         self._starts, self._last = (self._starts[0] or start, start), words
 
 
-def _begin_alike(one: list[int], other: list[int]) -> bool:
-    shared = min(len(one), len(other))
-    return shared > 0 and one[:shared] == other[:shared]
+def _begin_alike(words: list[int], other: list[int]) -> bool:
+    shared = min(len(words), len(other))
+    return shared > 0 and words[:shared] == other[:shared]
 
 
 class GuardedRandom:

@@ -107,8 +107,8 @@ def passes_to_gap(
         The passes, of one product and one transposed product each, or None if they were not enough.
     """
     point, counts = _checked(likelihood, start, clear_counts)
-    for passes, (_, found) in enumerate(_iterate(likelihood, point, counts), start=1):
-        if found <= gap:
+    for passes, (_, certified) in enumerate(_iterate(likelihood, point, counts), start=1):
+        if certified <= gap:
             return passes
         if passes >= most_passes:
             break

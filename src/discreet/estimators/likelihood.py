@@ -243,9 +243,9 @@ class LocalRows:
         self._smallest = np.inf
 
         def weights(rows: slice, _part: Membership) -> FloatArray:
-            found = np.empty(rows.stop - rows.start)
+            changes = np.empty(rows.stop - rows.start)
             for piece in _pieces(rows):
-                here = found[piece.start - rows.start : piece.stop - rows.start]
+                here = changes[piece.start - rows.start : piece.stop - rows.start]
                 _, w, after = self._moved(piece, length)
                 self._smallest = min(self._smallest, float(after.min()))
                 if whole:
@@ -255,7 +255,7 @@ class LocalRows:
                     here /= w
                     here /= after
                 w[:] = after
-            return self._times(found, rows)
+            return self._times(changes, rows)
 
         return self._sums(weights)
 
@@ -290,9 +290,9 @@ class LocalRows:
         self.count += 1
         everywhere, inside = 0.0, np.zeros(self._membership.size)
         for rows, part in self._stretches():
-            found = weights(rows, part)
-            everywhere += float(np.add.reduce(found))
-            inside += part.transpose_dot(found.astype(self._precision, copy=False))
+            weighted = weights(rows, part)
+            everywhere += float(np.add.reduce(weighted))
+            inside += part.transpose_dot(weighted.astype(self._precision, copy=False))
         return RowSums(everywhere, inside if self._shares is None else inside * self._shares)
 
     def _stretches(self) -> Iterator[tuple[slice, Membership]]:

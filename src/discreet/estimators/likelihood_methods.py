@@ -81,9 +81,9 @@ def _of_single_values(start: LinearStart, noise: FloatArray) -> Estimate:
     tally, truth = start.tally, start.evidence.truth
     counts = np.concatenate([tally.support, tally.clear])
     floors = np.concatenate([noise, np.zeros(len(tally.clear))])
-    found = singleton_maximum(counts, floors, slope=truth)
-    gap = singleton_gap(counts, floors, truth, found)
-    frequencies = _arranged(start.evidence, found[: len(noise)], found[len(noise) :])
+    maximum = singleton_maximum(counts, floors, slope=truth)
+    gap = singleton_gap(counts, floors, truth, maximum)
+    frequencies = _arranged(start.evidence, maximum[: len(noise)], maximum[len(noise) :])
     return _with_errors(start, frequencies, start.safe_variance, "mle", gap, None)
 
 
@@ -124,10 +124,10 @@ def _information_variance(start: LinearStart, solution: Solution) -> FloatArray:
 def _with_errors(
     start: LinearStart, frequencies: FloatArray, variance: FloatArray, method: str, gap: float, passes: float | None
 ) -> Estimate:
-    kept = frequencies > 1e-3 * np.sqrt(variance)
-    share = np.where(kept, variance, 0.0) / max(float(variance[kept].sum()), 1e-300)
+    positive = frequencies > 1e-3 * np.sqrt(variance)
+    share = np.where(positive, variance, 0.0) / max(float(variance[positive].sum()), 1e-300)
     covariance = start.covariance_with_sum(frequencies, variance)
-    errors = projected_deviation(frequencies, variance, covariance, kept, share)
+    errors = projected_deviation(frequencies, variance, covariance, positive, share)
     return make_estimate(start, frequencies, errors, method, gap=gap, passes=passes)
 
 
@@ -151,15 +151,15 @@ def expectation_maximization(
         return _with_errors(start, start.linear, start.safe_variance, "em", 0.0, None)
     likelihood = _likelihood(start, "em")
     first = _possible(likelihood, first / first.sum())
-    found = reconstruct(
+    result = reconstruct(
         likelihood,
         np.concatenate([first[evidence.covered], first[~evidence.covered]]),
         clear_counts=None if evidence.covered.all() else start.tally.clear,
         change=EM_CHANGE,
         progress=progress,
     )
-    frequencies = _arranged(evidence, found.frequencies, found.clear_frequencies)
-    return _with_errors(start, frequencies, start.safe_variance, "em", found.gap, found.iterations)
+    frequencies = _arranged(evidence, result.frequencies, result.clear_frequencies)
+    return _with_errors(start, frequencies, start.safe_variance, "em", result.gap, result.iterations)
 
 
 def _possible(likelihood: RowLikelihood, first: FloatArray) -> FloatArray:

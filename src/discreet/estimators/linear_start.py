@@ -68,8 +68,7 @@ class LinearStart:
     def variance(self, at: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are ``at``."""
         constant, slope = self.second_moments
-        found: FloatArray = np.maximum(constant + slope * at - at * at, 0) / self.n
-        return found
+        return np.maximum(constant + slope * at - at * at, 0) / self.n
 
     @cached_property
     def linear_errors(self) -> FloatArray:
@@ -85,16 +84,14 @@ class LinearStart:
             ends = (np.clip(end, 0, 1) for end in score_ends(self.linear, self.second_moments, self.n, 1.0))
             plausible = np.maximum(*(self.variance(end) for end in ends))
             variance = np.where(self.unseen, np.maximum(plausible, variance), variance)
-        found: FloatArray = np.sqrt(variance)
-        return found
+        return np.sqrt(variance)
 
     @cached_property
     def unseen(self) -> BoolArray:
         """``(|X|,)`` booleans: true for an estimate with a standard error below half a report, by its own variance."""
         if self.domain.size == 1:
             return np.zeros(1, dtype=np.bool_)
-        found: BoolArray = self.variance(self.linear) < (0.5 / self.n) ** 2
-        return found
+        return self.variance(self.linear) < (0.5 / self.n) ** 2
 
     @cached_property
     def safe_variance(self) -> FloatArray:

@@ -211,8 +211,8 @@ class _Ascent:
             self._curvature.replace(self._diagonal())
         if self._clear > 0:
             # The rest bends by itself, and what it gains the sensitive values lose together.
-            own = self._clear / (self._reports * self._point[-1] ** 2)
-            self._curvature.replace_last(own + self._rest_bend)
+            bend = self._clear / (self._reports * self._point[-1] ** 2)
+            self._curvature.replace_last(bend + self._rest_bend)
         step = best_step(self._point, self._gradient - 1.0, self._curvature, self._face)
         if not inner(self._gradient, step) > 0:
             self._curvature.forget()

@@ -64,13 +64,13 @@ def thresholded(start: LinearStart, significance: float, *, uniform: bool) -> tu
     size = start.domain.size
     z = -NormalDist().inv_cdf(significance / size)
     cut = z * np.sqrt(start.variance(np.zeros(size)))
-    kept = start.linear > cut
-    frequencies = np.where(kept, start.linear, 0.0)
+    significant = start.linear > cut
+    frequencies = np.where(significant, start.linear, 0.0)
     mass = float(frequencies.sum())
     if mass > 1:
         return frequencies / mass, cut
-    if uniform and not kept.all():
-        frequencies[~kept] = (1 - mass) / np.count_nonzero(~kept)
+    if uniform and not significant.all():
+        frequencies[~significant] = (1 - mass) / np.count_nonzero(~significant)
     return frequencies, cut
 
 
@@ -93,13 +93,13 @@ def projected(start: LinearStart) -> Estimate:
 
 
 def _projected(start: LinearStart, pull: FloatArray, frequencies: FloatArray, method: str) -> Estimate:
-    kept = frequencies > 0
-    share = np.where(kept, pull, 0.0) / pull[kept].sum()
+    positive = frequencies > 0
+    share = np.where(positive, pull, 0.0) / pull[positive].sum()
     # The correction is pull times one number; read it off the values that were not cut.
-    correction = float(np.median((start.linear - frequencies)[kept] / pull[kept]))
+    correction = float(np.median((start.linear - frequencies)[positive] / pull[positive]))
     variance = start.safe_variance
     covariance = start.covariance_with_sum(frequencies, variance)
-    errors = projected_deviation(start.linear - correction * pull, variance, covariance, kept, share)
+    errors = projected_deviation(start.linear - correction * pull, variance, covariance, positive, share)
     return make_estimate(start, frequencies, errors, method, no_intervals=NO_INTERVALS.get(method))
 
 

@@ -108,9 +108,9 @@ def _project(x: FloatArray, w: FloatArray, total: float) -> FloatArray:
 
 
 def _rescaled(q: FloatArray, total: float) -> FloatArray:
-    found = float(np.add.reduce(q))
-    if found > 0:
-        return q * (total / found)
+    mass = float(np.add.reduce(q))
+    if mass > 0:
+        return q * (total / mass)
     # Everything was lost to rounding (the values dwarf the total): any point of the face is as
     # near.
     return np.full_like(q, total / q.size)

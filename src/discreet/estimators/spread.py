@@ -24,30 +24,30 @@ def censored_deviation(mean: FloatArray, deviation: FloatArray, cut: FloatArray,
     """
     scale = np.where(deviation > 0, deviation, 1.0)
     place = (cut - mean) / scale
-    kept, density = _upper_tail(place), np.exp(-place * place / 2) / np.sqrt(2 * np.pi)
-    first = mean * kept + scale * density + below * (1 - kept)
-    second = (mean**2 + scale**2) * kept + scale * (mean + cut) * density + below**2 * (1 - kept)
+    above, density = _upper_tail(place), np.exp(-place * place / 2) / np.sqrt(2 * np.pi)
+    first = mean * above + scale * density + below * (1 - above)
+    second = (mean**2 + scale**2) * above + scale * (mean + cut) * density + below**2 * (1 - above)
     return np.where(deviation > 0, np.sqrt(np.maximum(second - first**2, 0)), 0.0)
 
 
 def projected_deviation(
-    mean: FloatArray, variance: FloatArray, covariance: FloatArray, kept: BoolArray, share: FloatArray
+    mean: FloatArray, variance: FloatArray, covariance: FloatArray, positive: BoolArray, share: FloatArray
 ) -> FloatArray:
     """Return the standard deviations of estimates projected onto the simplex.
 
-    On the kept values the projection takes off each one's share h of the error of their sum, of which
+    On the positive values the projection takes off each one's share h of the error of their sum, of which
     Var = V - 2hC + h^2 sum(C) is left.
 
     Args:
         mean: ``(|X|,)`` estimates before they are cut off at zero.
         variance: ``(|X|,)`` V, of the linear estimates.
         covariance: ``(|X|,)`` C, of each linear estimate with the sum of all.
-        kept: ``(|X|,)`` booleans: above zero.
-        share: ``(|X|,)`` h, the share of each value in a correction; they sum to 1 over the kept values.
+        positive: ``(|X|,)`` booleans: above zero.
+        share: ``(|X|,)`` h, the share of each value in a correction; they sum to 1 over the positive values.
     """
-    total = float(covariance[kept].sum())
+    total = float(covariance[positive].sum())
     inside = np.maximum(variance - 2 * share * covariance + share**2 * total, 0)
-    deviation = np.sqrt(np.where(kept, inside, variance))
+    deviation = np.sqrt(np.where(positive, inside, variance))
     return censored_deviation(mean, deviation, np.zeros_like(mean), np.zeros_like(mean))
 
 
@@ -57,5 +57,5 @@ def _upper_tail(place: FloatArray) -> FloatArray:
     t = 1 / (1 + 0.2316419 * np.abs(place))
     series = t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))))
     tail = series * np.exp(-place * place / 2) / np.sqrt(2 * np.pi)
-    found: FloatArray = np.where(place >= 0, tail, 1 - tail)
-    return found
+    upper: FloatArray = np.where(place >= 0, tail, 1 - tail)
+    return upper

@@ -132,8 +132,8 @@ class TagEstimate:
         return ErrorTerms(_l1(self.estimate.frequencies, p), _l1(r_hat, r), knowledge, self.worst_case)
 
 
-def _l1(one: FloatArray, other: FloatArray) -> float:
-    return float(np.abs(one - other).sum())
+def _l1(p: FloatArray, q: FloatArray) -> float:
+    return float(np.abs(p - q).sum())
 
 
 def estimate_personalized(
@@ -200,16 +200,16 @@ def _by_tag(personalized: Personalized, background: Background) -> list[Any]:
     return [_known(personalized.domain, tag, background.get(tag)) for tag in personalized.tags]
 
 
-def _known(domain: Domain, tag: str, given: Any) -> Any:
-    if given is None:
+def _known(domain: Domain, tag: str, background: Any) -> Any:
+    if background is None:
         return IN_CLEAR
-    if isinstance(given, str):
-        if given not in (IN_CLEAR, DROP):
+    if isinstance(background, str):
+        if background not in (IN_CLEAR, DROP):
             raise ParameterError(
-                f"background of {tag} must be {IN_CLEAR!r}, {DROP!r} or a distribution, got {given!r}."
+                f"background of {tag} must be {IN_CLEAR!r}, {DROP!r} or a distribution, got {background!r}."
             )
-        return given
-    known = _distribution(domain, tag, given)
+        return background
+    known = _distribution(domain, tag, background)
     misplaced = float(known[domain.sensitive].sum())
     if misplaced > 0:
         # The line shown beside a warning is this one.
@@ -221,11 +221,11 @@ def _known(domain: Domain, tag: str, given: Any) -> Any:
     return known
 
 
-def _distribution(domain: Domain, tag: str, given: Any) -> FloatArray:
+def _distribution(domain: Domain, tag: str, background: Any) -> FloatArray:
     try:
-        if isinstance(given, Mapping):
-            return domain.distribution(list(given), list(given.values()))
-        return domain.check_distribution(given)
+        if isinstance(background, Mapping):
+            return domain.distribution(list(background), list(background.values()))
+        return domain.check_distribution(background)
     except (ParameterError, DataError) as error:
         raise ParameterError(f"background of tag {tag!r}: {error}") from None
 
@@ -245,12 +245,12 @@ def _share(personalized: Personalized, r: FloatArray, place: int, known: Any) ->
 
 def _shared(domain: Domain, r: Estimate, shares: tuple[Share, ...]) -> Estimate:
     """Return p_hat with its standard errors, from those of r_hat and the shares of the bots."""
-    frequencies, own = r.frequencies[: domain.size].copy(), np.ones(domain.size)
+    frequencies, factors = r.frequencies[: domain.size].copy(), np.ones(domain.size)
     variance = np.zeros(domain.size)
     for mass, error, share in zip(r.frequencies[domain.size :], r.standard_errors[domain.size :], shares, strict=True):
         frequencies[share.codes] += mass * share.weights
         variance[share.codes] += (error * share.weights) ** 2
-        own[share.codes] += mass / share.base
-    variance += (own * r.standard_errors[: domain.size]) ** 2
+        factors[share.codes] += mass / share.base
+    variance += (factors * r.standard_errors[: domain.size]) ** 2
     numbers = r.n, f"{r.method}, bots shared", r.fingerprint, r.gap, r.passes, r.simulated
     return Estimate(domain, frequencies, np.sqrt(variance), *numbers, no_intervals=r.no_intervals)

@@ -73,19 +73,19 @@ def capacity(inputs: Inputs, hits: HitDistribution | None) -> float:
         return s * log(b)
     # In ln(1 - w): next to w = 1 the difference would have lost its digits.
     low, _ = bisected(lambda rest: not _gain(inputs, hits, rest) > 0, -room, 0.0, _HALVINGS)
-    found = s * (log(b) - low) - inputs.noisy * hits.mean(_log_t(inputs, hits, low))
+    attained = s * (log(b) - low) - inputs.noisy * hits.mean(_log_t(inputs, hits, low))
     # Both classes' divergences are then the same; the larger one certifies.
-    return found + s * max(_gain(inputs, hits, low), 0.0)
+    return attained + s * max(_gain(inputs, hits, low), 0.0)
 
 
 def _without_clear(inputs: Inputs, hits: HitDistribution) -> float:
     if inputs.sensitive == 1:
         return 0.0
     s, pi = inputs.truth, inputs.inclusion
-    own = pi * excess(s * (1 / pi - 1)) + (1 - pi) * excess(-s)
+    containing = pi * excess(s * (1 / pi - 1)) + (1 - pi) * excess(-s)
     # Where the block is large, z/pi - 1 is a difference of neighbours; what is lost there is second order.
     common = hits.mean(excess(np.maximum(s * (hits.shares / pi - 1), -1.0)))
-    return max(float(own) - common, 0.0)
+    return max(float(containing) - common, 0.0)
 
 
 def _log_t(inputs: Inputs, hits: HitDistribution, rest: float) -> FloatArray:

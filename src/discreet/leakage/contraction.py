@@ -59,37 +59,37 @@ def contraction(matrix: FloatArray) -> Contraction:
 
 
 def _total_variation(matrix: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
-    found: FloatArray = np.abs(matrix[first] - matrix[second]).sum(axis=1) / 2
-    return found
+    distances: FloatArray = np.abs(matrix[first] - matrix[second]).sum(axis=1) / 2
+    return distances
 
 
-def _largest(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _largest(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return lower and upper bounds on the maximum of f for each pair of rows, by bisection on the slope."""
-    both = one * other
-    ends = np.zeros((len(one), 1)), np.ones((len(one), 1))
-    low, high = bisected_each(lambda b: _slope(one, other, both, b) > 0, *ends, _HALVINGS)
-    slope = np.maximum(_slope(one, other, both, low), 0.0)
-    value = _value(one, other, low[:, 0])
+    both = first * second
+    ends = np.zeros((len(first), 1)), np.ones((len(first), 1))
+    low, high = bisected_each(lambda b: _slope(first, second, both, b) > 0, *ends, _HALVINGS)
+    slope = np.maximum(_slope(first, second, both, low), 0.0)
+    value = _value(first, second, low[:, 0])
     # A concave function stays below its tangent.
     return value, value + (slope * (high - low))[:, 0]
 
 
-def _mixed(one: FloatArray, other: FloatArray, b: FloatArray) -> FloatArray:
-    mixed = b * one + (1 - b) * other
+def _mixed(first: FloatArray, second: FloatArray, b: FloatArray) -> FloatArray:
+    mixed = b * first + (1 - b) * second
     return np.where(mixed > 0, mixed, 1.0)
 
 
-def _slope(one: FloatArray, other: FloatArray, both: FloatArray, b: FloatArray) -> FloatArray:
-    found: FloatArray = (both * (one - other) / _mixed(one, other, b) ** 2).sum(axis=1, keepdims=True)
-    return found
+def _slope(first: FloatArray, second: FloatArray, both: FloatArray, b: FloatArray) -> FloatArray:
+    slopes: FloatArray = (both * (first - second) / _mixed(first, second, b) ** 2).sum(axis=1, keepdims=True)
+    return slopes
 
 
-def _value(one: FloatArray, other: FloatArray, b: FloatArray) -> FloatArray:
+def _value(first: FloatArray, second: FloatArray, b: FloatArray) -> FloatArray:
     """Return f as b (1 - b) sum of (Q_x - Q_x')^2 / (b Q_x + (1 - b) Q_x'), a form without cancellation."""
     b = b[:, None]
-    inside = b * (1 - b) * ((one - other) ** 2 / _mixed(one, other, b)).sum(axis=1, keepdims=True)
+    inside = b * (1 - b) * ((first - second) ** 2 / _mixed(first, second, b)).sum(axis=1, keepdims=True)
     # At an end that form is 0/0: what only the other row has counts in full.
-    only_first = np.where(other == 0, one, 0.0).sum(axis=1, keepdims=True)
-    only_second = np.where(one == 0, other, 0.0).sum(axis=1, keepdims=True)
-    found: FloatArray = np.where(b <= 0, only_first, np.where(b >= 1, only_second, inside))[:, 0]
-    return found
+    only_first = np.where(second == 0, first, 0.0).sum(axis=1, keepdims=True)
+    only_second = np.where(first == 0, second, 0.0).sum(axis=1, keepdims=True)
+    values: FloatArray = np.where(b <= 0, only_first, np.where(b >= 1, only_second, inside))[:, 0]
+    return values

@@ -82,24 +82,26 @@ def distortion_rate(information: float, prior: FloatArray) -> float:
     positive = prior[prior > 0]
     # How many users may be guessed: the rate at lambda = p_(J+1) grows with J.
     last = 1 + last_whole(lambda j: _rate(positive[:j], positive[j]) <= information, 0, len(positive))
-    kept = positive[:last]
+    guessable = positive[:last]
     floor = float(positive[last]) if last < len(positive) else 0.0
-    if floor == 0 and _at_zero(kept) <= information:
-        return min(float(kept.sum()), 1.0)
-    top = float(kept[-1])
-    low, _ = bisected(lambda level: not (level > 0 and _rate(kept, level) <= information), floor, top, _HALVINGS // 2)
-    return min(low + float(np.sum(kept - low)), 1.0)
+    if floor == 0 and _at_zero(guessable) <= information:
+        return min(float(guessable.sum()), 1.0)
+    top = float(guessable[-1])
+    low, _ = bisected(
+        lambda level: not (level > 0 and _rate(guessable, level) <= information), floor, top, _HALVINGS // 2
+    )
+    return min(low + float(np.sum(guessable - low)), 1.0)
 
 
-def _rate(kept: FloatArray, level: float) -> float:
+def _rate(guessable: FloatArray, level: float) -> float:
     """Return the mutual information I where guesses fall on users whose probabilities are above lambda."""
-    over = kept / level - 1
+    over = guessable / level - 1
     return level * (float(excess(over.sum())) - float(excess(over).sum()))
 
 
-def _at_zero(kept: FloatArray) -> float:
-    total = float(kept.sum())
-    return total * log(total) - float(kept @ np.log(kept))
+def _at_zero(guessable: FloatArray) -> float:
+    total = float(guessable.sum())
+    return total * log(total) - float(guessable @ np.log(guessable))
 
 
 def ldp_success(epsilon: float, guessed: float) -> float:
@@ -107,25 +109,26 @@ def ldp_success(epsilon: float, guessed: float) -> float:
     return guessed / (guessed + (1 - guessed) * exp(-epsilon)) if guessed < 1 else 1.0
 
 
-def erased_success(told: float, reports: int, guessed: float, values: int) -> float:
-    """Return a bound on V_k after t reports, each of which reveals its value with probability ``told``, else nothing.
+def erased_success(revealed: float, reports: int, guessed: float, values: int) -> float:
+    """Return a bound on V_k after t reports, each of which reveals its value with a probability, else nothing.
 
-    V <= E min(1, P d^B), B ~ Bin(t, told), since B values have at most d^B different outcomes. For one report the
-    smaller one of this and Doeblin's bound, P + (1 - P) told, is returned.
+    V <= E min(1, P d^B), B ~ Bin(t, revealed), since B values have at most d^B different outcomes. For one report the
+    smaller one of this and Doeblin's bound, P + (1 - P) revealed, is returned.
 
     Args:
-        told: 1 - delta, with Doeblin's delta, the sum over outputs of their least probability; s for truth or noise.
+        revealed: the probability: 1 - delta, with Doeblin's delta, the sum over outputs of their least probability; s
+            for truth or noise.
         reports: t.
         guessed: P_k.
         values: d.
     """
-    heard = _heard(told, reports)
+    heard = _heard(revealed, reports)
     if heard is None:
         return 1.0
     counts, probabilities = heard
     known = np.minimum(log(guessed) + counts * log(values), 0.0)
     if reports == 1:
-        return min(guessed + (1 - guessed) * told, float(probabilities @ np.exp(known)))
+        return min(guessed + (1 - guessed) * revealed, float(probabilities @ np.exp(known)))
     return min(float(probabilities @ np.exp(known)), 1.0)
 
 
@@ -143,11 +146,11 @@ def erased_information(eta: float, reports: int, users: int, values: int) -> flo
     return float(probabilities @ np.minimum(log(users), counts * log(values)))
 
 
-def _heard(told: float, reports: int) -> tuple[FloatArray, FloatArray] | None:
+def _heard(revealed: float, reports: int) -> tuple[FloatArray, FloatArray] | None:
     """Return the distribution of B; None if every report reveals its value."""
-    if told >= 1:
+    if revealed >= 1:
         return None
-    law = binomial(reports, Fraction(max(told, 0.0)))
+    law = binomial(reports, Fraction(max(revealed, 0.0)))
     return np.rint(law.shares * reports), law.probabilities
 
 

@@ -40,19 +40,19 @@ def channel_capacity(matrix: FloatArray, *, tolerance: float = 1e-10) -> Interva
         tolerance: stop when the bounds are this close, in nats.
     """
     rows = matrix[:, matrix.any(axis=0)]
-    own = np.where(rows > 0, rows * np.log(np.where(rows > 0, rows, 1.0)), 0.0).sum(axis=1)
+    negentropies = np.where(rows > 0, rows * np.log(np.where(rows > 0, rows, 1.0)), 0.0).sum(axis=1)
     p, step = np.full(len(rows), 1 / len(rows)), 1.0
     best = p
     low, high = 0.0, log(len(rows))
     for _ in range(_MOST_STEPS):
-        divergences = _divergences(rows, own, p)
-        told = float(p @ divergences)
+        divergences = _divergences(rows, negentropies, p)
+        information = float(p @ divergences)
         high = min(high, float(divergences.max()))
-        if told > low:
-            low, best, step = told, p, min(step * 1.5, _LARGEST_STEP)
+        if information > low:
+            low, best, step = information, p, min(step * 1.5, _LARGEST_STEP)
         elif step > 1:
             p, step = best, max(step / 4, 1.0)
-            divergences = _divergences(rows, own, p)
+            divergences = _divergences(rows, negentropies, p)
         if high - low <= tolerance:
             break
         p = p * np.exp(np.minimum(step * (divergences - divergences.max()), 0.0))
@@ -60,10 +60,10 @@ def channel_capacity(matrix: FloatArray, *, tolerance: float = 1e-10) -> Interva
     return Interval(max(low, 0.0), max(high, low, 0.0))
 
 
-def _divergences(rows: FloatArray, own: FloatArray, p: FloatArray) -> FloatArray:
+def _divergences(rows: FloatArray, negentropies: FloatArray, p: FloatArray) -> FloatArray:
     """Return ``(|X|,)`` D(Q_x || p Q)."""
     mixed = p @ rows
-    divergences: FloatArray = own - rows @ np.log(np.maximum(mixed, 1e-300))
+    divergences: FloatArray = negentropies - rows @ np.log(np.maximum(mixed, 1e-300))
     return np.maximum(divergences, 0.0)
 
 
@@ -84,8 +84,8 @@ def capacity_of_users(matrix: FloatArray, users: int, eta: float) -> Interval:
     if users >= len(matrix) or users >= int(np.linalg.matrix_rank(matrix)):
         return whole
     if comb(len(matrix), users) <= _MOST_SEARCHED:
-        found = [channel_capacity(matrix[list(rows)]) for rows in combinations(range(len(matrix)), users)]
-        return Interval(max(one.low for one in found), max(one.high for one in found))
+        capacities = [channel_capacity(matrix[list(rows)]) for rows in combinations(range(len(matrix)), users)]
+        return Interval(max(one.low for one in capacities), max(one.high for one in capacities))
     chosen = _spread_out(matrix, users)
     return Interval(channel_capacity(matrix[chosen]).low, min(whole.high, eta * log(users)))
 
@@ -109,8 +109,8 @@ def matrix_leakage(matrix: FloatArray, users: int) -> Interval:
         return Interval(whole, whole)
     if comb(len(matrix), users) <= _MOST_SEARCHED:
         sets = combinations(range(len(matrix)), users)
-        found = max(float(matrix[list(rows)].max(axis=0).sum()) for rows in sets)
-        return Interval(found, found)
+        largest = max(float(matrix[list(rows)].max(axis=0).sum()) for rows in sets)
+        return Interval(largest, largest)
     low = float(matrix[_spread_out(matrix, users)].max(axis=0).sum())
     # Each further input adds at most what it has above the least of all.
     over = np.sort((matrix - matrix.min(axis=0)).sum(axis=1))[::-1]
@@ -133,8 +133,8 @@ def matrix_success(matrix: FloatArray, prior: FloatArray) -> Interval:
         return Interval(float(used[0]) * leakage.low, min(float(used[0]) * leakage.high, 1.0))
     if perm(len(matrix), len(used)) <= _MOST_SEARCHED:
         ways = (matrix[list(rows)] for rows in permutations(range(len(matrix)), len(used)))
-        found = max(float((used[:, None] * way).max(axis=0).sum()) for way in ways)
-        return Interval(found, found)
+        largest = max(float((used[:, None] * way).max(axis=0).sum()) for way in ways)
+        return Interval(largest, largest)
     rows = _spread_out(matrix, len(used))
     low = float((used[:, None] * matrix[rows]).max(axis=0).sum())
     # A report that any input gives anyway tells nothing [Doeblin].

@@ -88,8 +88,8 @@ def listed_success(inputs: Inputs, hits: HitDistribution | None, sizes: Sizes, l
     rest = sizes.users - told
     blocks = inputs.noisy * listed
     if rest and hits is not None:
-        found = float(min(listed, rest * inputs.inclusion))
+        contained = float(min(listed, rest * inputs.inclusion))
         if hits.exact:
-            found = min(found, hits.mean(np.minimum(listed, rest * hits.shares)))
-        blocks += inputs.truth / inputs.inclusion * found
+            contained = min(contained, hits.mean(np.minimum(listed, rest * hits.shares)))
+        blocks += inputs.truth / inputs.inclusion * contained
     return min((inputs.truth * told + blocks) / sizes.users, 1.0)

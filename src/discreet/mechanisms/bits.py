@@ -79,11 +79,11 @@ class PackedBitCodec(CommonLaw):
         self._fill_with_noise(flat, random)
         if self.size % 8:
             rows[:, -1] &= np.uint8((1 << self.size % 8) - 1)
-        own = (members >= 0).astype(np.uint8) << (members & 7).astype(np.uint8)
+        bit = (members >= 0).astype(np.uint8) << (members & 7).astype(np.uint8)
         # One flat index is twice as fast as two.
         place = np.arange(0, len(flat), self._row_bytes)
         place += np.maximum(members, 0) >> 3
-        flat[place] |= own
+        flat[place] |= bit
 
     def _fill_with_noise(self, flat: AnyArray, random: RandomSource) -> None:
         step = 8 * self._piece_lanes
@@ -219,8 +219,7 @@ class IndependentBits(EvenLaw, PackedBitCodec):
 
     def hits(self, m: FloatArray) -> FloatArray:
         """Return 1 - (1 - d1)^m."""
-        found: FloatArray = -np.expm1(m * log1p(-float(self.inclusion)))
-        return found
+        return -np.expm1(m * log1p(-float(self.inclusion)))
 
     def describe(self) -> dict[str, Any]:
         """Return v and the fraction d1."""
@@ -330,8 +329,8 @@ def _best_noise(size: int, total: int, epsilon: float, clear_bits: bool) -> floa
 
 def _inclusion(theta: float, complement: float, epsilon: float) -> float:
     """Return d1. With e^-eps, not e^eps: no overflow."""
-    told = theta * exp(-epsilon)
-    return told / (complement + told)
+    weight = theta * exp(-epsilon)
+    return weight / (complement + weight)
 
 
 def _noise(theta: float, epsilon: float) -> float:

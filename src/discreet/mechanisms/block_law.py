@@ -251,8 +251,7 @@ class EvenLaw(CommonLaw):
 
     def hits(self, m: FloatArray) -> FloatArray:
         """Return min(1, m pi): no m values are hit more often."""
-        found: FloatArray = np.minimum(1.0, m * float(self.inclusion))
-        return found
+        return np.minimum(1.0, m * float(self.inclusion))
 
 
 class WeightedLaw(CommonLaw):

@@ -101,7 +101,7 @@ class Channel:
         """``(|X|, |Y|)`` Python integers over 2^64: the sampler's own probabilities."""
         # Scaling by a power of two and flooring are exact; what is possible stays possible.
         scaled = np.maximum(np.floor(np.ldexp(self.matrix, WORD_BITS)), self.matrix > 0)
-        exact: AnyArray = np.asarray(np.frompyfunc(int, 1, 1)(scaled))
+        exact = np.asarray(np.frompyfunc(int, 1, 1)(scaled))
         exact[np.arange(len(exact)), self.matrix.argmax(axis=1)] += WORD_RANGE - exact.sum(axis=1)
         return exact
 
@@ -176,7 +176,7 @@ class Channel:
             places += step * (lasts.reshape(-1)[starts + places + step] < words)
             step //= 2
         output = shares.reshape(-1)[codes.astype(np.int64) * width + places]
-        nothing: IntArray = np.empty(0, dtype=smallest_unsigned(self.domain.size))
+        nothing = np.empty(0, dtype=smallest_unsigned(self.domain.size))
         return Reports(self.fingerprint, len(codes), None, nothing, {"output": output}, not random.secure)
 
     def tally(self, reports: Reports) -> Tally:
@@ -211,6 +211,6 @@ class Channel:
 
     def flaws(self, blocks: Any) -> BoolArray:
         """Return ``(m,)`` booleans: true for an output that no value can cause."""
-        largest: FloatArray = self.matrix.max(axis=0)
+        largest = self.matrix.max(axis=0)
         flawed: BoolArray = largest[blocks["output"].astype(np.int64)] == 0
         return flawed

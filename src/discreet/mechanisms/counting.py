@@ -181,8 +181,8 @@ class SizeCounts(Counting):
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
         """Return whether counts can be those of ``blocks`` blocks, of one of the sizes each."""
         for size, inside in zip(self._sizes, counts.reshape(len(self._sizes), -1), strict=True):
-            own, rest = divmod(total(inside), size)
-            if rest or int(inside.max()) > own:
+            of_size, rest = divmod(total(inside), size)
+            if rest or int(inside.max()) > of_size:
                 return False
-            blocks -= own
+            blocks -= of_size
         return blocks == 0

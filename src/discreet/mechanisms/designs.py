@@ -114,9 +114,9 @@ class MixedSubsets(EvenLaw):
         listed, n = out["members"], len(members)
         draw_subsets(self.size, members, random, listed)
         among_noise = toss(n, self.larger, random)
-        among_told = self._larger_given_a_member(n, random)
-        told = members >= 0
-        shrinks = ~((told & among_told) | (~told & among_noise))
+        among_truth = self._larger_given_a_member(n, random)
+        truth = members >= 0
+        shrinks = ~((truth & among_truth) | (~truth & among_noise))
         # Counted and masked: a search that stops at the member, or a branch, would let time tell the coin.
         place = np.count_nonzero(listed < members[:, None], axis=1)
         beside = uniform_below(self.smaller, n, random).astype(np.int64)
@@ -156,9 +156,9 @@ class MixedSubsets(EvenLaw):
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
-        found = np.zeros((len(blocks["members"]), self.size + 1), dtype=np.bool_)
-        np.put_along_axis(found, blocks["members"].astype(np.int64), True, axis=1)
-        return found[:, : self.size]
+        contained = np.zeros((len(blocks["members"]), self.size + 1), dtype=np.bool_)
+        np.put_along_axis(contained, blocks["members"].astype(np.int64), True, axis=1)
+        return contained[:, : self.size]
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return the subsets of both sizes, uniform within each."""

@@ -49,8 +49,7 @@ class IndexedLaw(EvenLaw):
 
     def places(self, blocks: Blocks) -> AnyArray:
         """Return the ``(m,)`` indices."""
-        indices: AnyArray = blocks[self.index]
-        return indices
+        return blocks[self.index]
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return all blocks, uniform."""

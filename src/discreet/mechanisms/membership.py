@@ -124,5 +124,4 @@ class MatrixRows:
 
     def transpose_dot(self, weights: Any) -> FloatArray:
         """Return ``(|X|,)`` sums over the outputs."""
-        summed: FloatArray = np.asarray(weights, dtype=np.float64) @ self.matrix
-        return summed
+        return np.asarray(weights, dtype=np.float64) @ self.matrix

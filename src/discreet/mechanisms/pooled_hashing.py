@@ -23,7 +23,6 @@ would be biased, the last number of the text becomes 1, 2, and so on.
 
 import hashlib
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -124,20 +123,19 @@ class PooledHashBlocks(HashedBlocks):
         """Draw blocks; see `BlockLaw`. Cohort and noise take words of their own."""
         cohorts = uniform_below(self.functions, len(members), random)
         noise = uniform_below(self.buckets, len(members), random)
-        told = self._hashed(self._coefficients(cohorts), np.maximum(members, 0))
+        buckets = self._hashed(self._coefficients(cohorts), np.maximum(members, 0))
         # The member's bucket or the noise, without a branch, whose time would tell which.
-        told ^= noise
-        told &= np.uint64(0) - (members >= 0).astype(np.uint64)
-        np.bitwise_xor(told, noise, out=out["bucket"], casting="unsafe")
+        buckets ^= noise
+        buckets &= np.uint64(0) - (members >= 0).astype(np.uint64)
+        np.bitwise_xor(buckets, noise, out=out["bucket"], casting="unsafe")
         out["cohort"][:] = cohorts
 
     def _coefficients(self, cohorts: AnyArray) -> AnyArray:
         """Return the ``(m, 4)`` c0 to c3 of some functions; few of them one by one, as a device needs them."""
         if len(cohorts) * _FEW < self.functions:
-            found = [hash_function(self.seed, self.prime, int(place)) for place in cohorts]
-            return np.array(found, dtype=np.uint32).reshape(-1, 4)
-        drawn: AnyArray = self.pool[cohorts]
-        return drawn
+            functions = [hash_function(self.seed, self.prime, int(place)) for place in cohorts]
+            return np.array(functions, dtype=np.uint32).reshape(-1, 4)
+        return self.pool[cohorts]
 
     @property
     def pool(self) -> AnyArray:
@@ -147,7 +145,7 @@ class PooledHashBlocks(HashedBlocks):
     def _hashed(self, coefficients: AnyArray, values: IntArray) -> AnyArray:
         """Return h(x) for rows of coefficients and values that fit together; products stay below 2^62."""
         x, prime = values.astype(np.uint64), np.uint64(self.prime)
-        hashed: AnyArray = coefficients[..., 3].astype(np.uint64)
+        hashed = coefficients[..., 3].astype(np.uint64)
         for degree in (2, 1, 0):
             hashed = (hashed * x + coefficients[..., degree]) % prime
         return hashed % np.uint64(self.buckets)
@@ -175,8 +173,8 @@ class PooledHashBlocks(HashedBlocks):
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
         coefficients = self.pool[blocks["cohort"]][:, None, :]
-        found: BoolArray = self._hashed(coefficients, np.arange(self.size)[None, :]) == blocks["bucket"][:, None]
-        return found
+        contained: BoolArray = self._hashed(coefficients, np.arange(self.size)[None, :]) == blocks["bucket"][:, None]
+        return contained
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return every bucket of every function, uniform."""
@@ -205,7 +203,7 @@ def hash_function(seed: int, prime: int, place: int) -> tuple[int, ...]:
 @lru_cache(maxsize=8)
 def _pool(seed: int, prime: int, functions: int) -> AnyArray:
     # Past the cache of single functions, which these would only push out.
-    drawn: Sequence[tuple[int, ...]] = [hash_function.__wrapped__(seed, prime, j) for j in range(functions)]
+    drawn = [hash_function.__wrapped__(seed, prime, j) for j in range(functions)]
     return frozen(np.array(drawn, dtype=np.uint32))
 
 

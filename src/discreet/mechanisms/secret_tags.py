@@ -78,8 +78,8 @@ class SecretTags:
         if not hasattr(personalized, "cell_of"):
             raise ParameterError(f"a Personalized mechanism is needed, got {type(personalized).__name__}.")
         codes, bots = _tagged(personalized, tagged)
-        kept = ~personalized.domain.sensitive[codes]
-        if not keep_sensitive and not kept.all():
+        replaceable = ~personalized.domain.sensitive[codes]
+        if not keep_sensitive and not replaceable.all():
             # To the caller only: a warning would go to a log, and says something of one person.
             raise DataError(
                 "secret values must not be sensitive for everybody, and some are; leave them out, or pass "
@@ -89,7 +89,7 @@ class SecretTags:
         object.__setattr__(
             self,
             "_SecretTags__replace",
-            _replacement(codes[kept], bots[kept], personalized.domain.size + len(personalized.tags)),
+            _replacement(codes[replaceable], bots[replaceable], personalized.domain.size + len(personalized.tags)),
         )
 
     def _replaced(self, personalized: Tagged, codes: Any) -> IntArray:
@@ -181,15 +181,17 @@ class SimulatedTags:
             raise DataError(
                 f"users, values and tags must be of one length, got {len(owner)}, {len(codes)} and {len(bots)}."
             )
-        kept = ~personalized.domain.sensitive[codes]
-        if not kept.all():
+        replaceable = ~personalized.domain.sensitive[codes]
+        if not replaceable.all():
             # The line shown beside a warning is this one, not the caller's with her values in it.
             warnings.warn(
                 "some user's secret value is sensitive for everybody; it stays itself and is as protected as before.",
                 stacklevel=1,
             )
         keys = owner * personalized.domain.size + codes
-        self._replace = _replacement(keys[kept], bots[kept], personalized.domain.size + len(personalized.tags))
+        self._replace = _replacement(
+            keys[replaceable], bots[replaceable], personalized.domain.size + len(personalized.tags)
+        )
 
     def __repr__(self) -> str:
         return "SimulatedTags(hidden)"

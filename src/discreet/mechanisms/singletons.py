@@ -56,9 +56,9 @@ class SingletonCodec(CommonLaw):
         symbols = out["symbol"]
         noise = self._noise(len(members), random).astype(symbols.dtype, copy=False)
         # The member or the noise, without a branch, whose time would tell which; in the symbols' own narrow type.
-        told = np.negative((members >= 0).astype(symbols.dtype))
-        told &= members.astype(symbols.dtype) ^ noise
-        np.bitwise_xor(told, noise, out=symbols)
+        mask = np.negative((members >= 0).astype(symbols.dtype))
+        mask &= members.astype(symbols.dtype) ^ noise
+        np.bitwise_xor(mask, noise, out=symbols)
 
     @property
     def counts(self) -> ValueCounts:
@@ -67,8 +67,8 @@ class SingletonCodec(CommonLaw):
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
-        found: BoolArray = blocks["symbol"][:, None] == np.arange(self.size)
-        return found
+        contained: BoolArray = blocks["symbol"][:, None] == np.arange(self.size)
+        return contained
 
     has_joint_law: ClassVar[bool] = True
 

@@ -112,9 +112,9 @@ class Subsets(EvenLaw):
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
-        found = np.zeros((len(blocks["members"]), self.size), dtype=np.bool_)
-        np.put_along_axis(found, blocks["members"].astype(np.int64), True, axis=1)
-        return found
+        contained = np.zeros((len(blocks["members"]), self.size), dtype=np.bool_)
+        np.put_along_axis(contained, blocks["members"].astype(np.int64), True, axis=1)
+        return contained
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return all k-subsets, uniform."""

@@ -131,8 +131,7 @@ class WeightedBits(WeightedLaw, PackedBitCodec):
         )
         for row, turns in zip(rows, of_levels, strict=True):
             row[: self._row_bytes] = np.packbits(picked(turns, self.groups), bitorder="little")
-        whole: WordArray = (rows if self._wide else np.tile(rows, 8 * self._piece_lanes // self._row_bytes)).view("<u8")
-        return whole
+        return (rows if self._wide else np.tile(rows, 8 * self._piece_lanes // self._row_bytes)).view("<u8")
 
     def _fill_with_noise(self, flat: AnyArray, random: RandomSource) -> None:
         if not self._wide:
