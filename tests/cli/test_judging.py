@@ -292,8 +292,15 @@ def test_plan_draws(files: Files, ending: str, options: tuple[object, ...]) -> N
     else:
         for words in (b"lower bound", b"root mean squared error (share of people)", b"epsilon (nats)", b"unary, best"):
             assert words in content
+
+
+def test_plan_draws_over_a_picture_only_if_told(files: Files) -> None:
+    picture = files.folder / "errors.svg"
+    picture.write_text("mine")
     assert "exists already" in refusal("plan", files.plan, *ONE, "--plot", picture)
+    assert picture.read_text() == "mine"
     done("plan", files.plan, *ONE, "--plot", picture, "--force")
+    assert "lower bound" in picture.read_text()
 
 
 def test_no_bound_is_drawn_where_none_is_known(files: Files) -> None:
