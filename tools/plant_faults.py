@@ -133,14 +133,14 @@ FAULTS = [
     ),
     Fault(
         "the last bit is never set by noise",
-        "mechanisms/bits.py",
+        "mechanisms/packed_bits.py",
         "rows[:, -1] &= np.uint8((1 << self.size % 8) - 1)",
         "rows[:, -1] &= np.uint8((1 << (self.size % 8 - 1)) - 1)",
         STATISTICAL,
     ),
     Fault(
         "one's own bit is never set for sure",
-        "mechanisms/bits.py",
+        "mechanisms/packed_bits.py",
         "bit = (members >= 0).astype(np.uint8) <<",
         "bit = (members > len(members) + self.size).astype(np.uint8) <<",
         STATISTICAL,
@@ -521,7 +521,7 @@ FAULTS = [
     ),
     Fault(
         "users who share nothing with a probe are not counted as ties",
-        "kernels/traces/matching.py",
+        "kernels/traces/scoring.py",
         "ties[probe] = equal + rest * (floor == own)",
         "ties[probe] = equal",
         ("tests/risk",),

@@ -7,9 +7,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels.traces.events import NOTHING, count_keys, group, order_rows, step_totals, transitions
+from discreet.kernels.traces.events import group, order_rows
 from discreet.kernels.traces.features import invert
 from discreet.kernels.traces.numbering import ABSENT, KeyTable
+from discreet.kernels.traces.transitions import NOTHING, count_keys, step_totals, transitions
 
 # Some far apart, some that fall into slots side by side.
 KEYS = st.lists(st.one_of(st.integers(0, 40), st.integers(0, 2**62)), max_size=200)

@@ -15,6 +15,7 @@ from discreet.core.random import SeededRandom
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.kernels.traces import matching as kernels
 from discreet.kernels.traces.bins import Bins
+from discreet.kernels.traces.scoring import locate
 from discreet.risk.matching import match, match_rows, sum_steps
 from discreet.risk.models import SMALLEST, UNIT, Matcher, cosine, markov, tf_idf, visits
 from discreet.risk.scores import Scores
@@ -217,7 +218,7 @@ def test_the_search_among_thresholds(values: list[int], data: st.DataObject) -> 
     near = [v + d for v in values for d in (-1, 0, 1)]
     scores = np.array(data.draw(st.lists(st.integers(-(2**61), 2**61), min_size=1, max_size=5)) + near, dtype=np.int64)
     places = np.empty(len(scores), np.int32)
-    kernels._locate(scores, len(scores), Bins.of(thresholds).parts, places)
+    locate(scores, len(scores), Bins.of(thresholds).parts, places)
     assert places.tolist() == sum(np.searchsorted(thresholds, scores, side) for side in ("left", "right")).tolist()
 
 
@@ -227,7 +228,7 @@ def test_thresholds_that_crowd_in_one_cell() -> None:
     scores = np.concatenate([thresholds + d for d in (-1, 0, 1)])
     bins, places = Bins.of(thresholds), np.empty(len(scores), np.int32)
     assert np.diff(bins.first).max() > 2
-    kernels._locate(scores, len(scores), bins.parts, places)
+    locate(scores, len(scores), bins.parts, places)
     assert places.tolist() == sum(np.searchsorted(thresholds, scores, side) for side in ("left", "right")).tolist()
 
 

@@ -16,9 +16,10 @@ from scipy.linalg import hadamard
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import LocalHashing
-from discreet.mechanisms.bits import IndependentBits, PackedBitCodec
+from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.hadamard import HadamardColumns
 from discreet.mechanisms.hashing import HashBuckets
+from discreet.mechanisms.packed_bits import PackedBitCodec
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import Subsets
 from discreet.mechanisms.weighted_bits import WeightedBits

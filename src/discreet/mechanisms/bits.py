@@ -9,158 +9,22 @@ which is generalized RAPPOR [ULDP, section 3.2] when every value is sensitive an
 theta = e^(eps/2) / (e^(eps/2) + 1) is basic RAPPOR, theta = 1/2 is OUE [Wang 2017].
 """
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, exp, log1p, log2
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from discreet.accuracy.theta import optimal_theta
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, FloatArray
 from discreet.core.checks import checked_flag, checked_whole, real_number, shown
-from discreet.core.random import RandomSource, fresh_words
-from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
 from discreet.leakage.hits import HitDistribution, binomial
-from discreet.mechanisms.block_law import CommonLaw, EvenLaw, by_group
-from discreet.mechanisms.counting import ValueCounts
+from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
-
-# A piece's words stay in the second-group cache.
-PIECE_WORDS = 1 << 17
-GREATEST_DEPTH = 60
-PRECISION_BITS = 11
-# Strings of so few bits are counted before a likelihood goes through them, if there are this many times more reports.
-_FEW_BITS, _OFTEN = 12, 4
-
-
-class PackedBitCodec(CommonLaw):
-    """A bit per sensitive value, which noise sets independently: the drawing, the columns and the counting of bits."""
-
-    __slots__ = ()
-
-    size: int
-    depth: int
-
-    @property
-    @abstractmethod
-    def _piece_lanes(self) -> int:
-        """The number of 64-bit lanes of noise in one piece."""
-
-    @abstractmethod
-    def _ladder(self, words: AnyArray) -> AnyArray:
-        """Compare lanes of random integers with the thresholds at once, from the last binary digit to the first.
-
-        Args:
-            words: ``(depth, lanes)`` words: bit u of lane j has the digits of its integer in words[:, j]. Overwritten.
-        """
-
-    @property
-    def _row_bytes(self) -> int:
-        return -(-self.size // 8)
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """Return one column: v bits in bytes, the bit of value j at 2^(j % 8) of byte j // 8."""
-        return (Column("bits", np.uint8, width=self._row_bytes),)
-
-    @property
-    def alphabet_size(self) -> int:
-        """Return 2^v."""
-        return 1 << self.size
-
-    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`. Takes the same steps whether a member is wanted or not."""
-        # Without a copy, or what is filled would not be what is sent.
-        rows, flat = out["bits"], np.reshape(out["bits"], -1, copy=False)
-        self._fill_with_noise(flat, random)
-        if self.size % 8:
-            rows[:, -1] &= np.uint8((1 << self.size % 8) - 1)
-        bit = (members >= 0).astype(np.uint8) << (members & 7).astype(np.uint8)
-        # One flat index is twice as fast as two.
-        place = np.arange(0, len(flat), self._row_bytes)
-        place += np.maximum(members, 0) >> 3
-        flat[place] |= bit
-
-    def _fill_with_noise(self, flat: AnyArray, random: RandomSource) -> None:
-        step = 8 * self._piece_lanes
-        for start in range(0, len(flat), step):
-            piece = flat[start : start + step]
-            lanes = -(-len(piece) // 8)
-            words = fresh_words(random, lanes * self.depth).reshape(self.depth, lanes)
-            piece[:] = self._ladder(words).view(np.uint8)[: len(piece)]
-
-    @property
-    def counts(self) -> ValueCounts:
-        """Return column sums."""
-        return ValueCounts(self, self._add)
-
-    def _add(self, blocks: Blocks, counts: IntArray) -> None:
-        from discreet.kernels.blocks.bits import count_columns
-
-        counts += count_columns(blocks["bits"], self.size)
-
-    has_joint_law: ClassVar[bool] = True
-
-    def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw the number of blocks with each bit set: those that tell it, and a binomial of the others."""
-        # Whoever tells the truth has that bit set for sure; in every other block noise sets it, on its own.
-        return truth + generator.binomial(blocks - truth, by_group(self.inclusions, self.groups))
-
-    def membership(self, blocks: Blocks) -> "BitRows":
-        """Return the bit matrix, transposed in tiles of 32 reports; of few bits, every string once."""
-        rows = blocks["bits"]
-        if self.size > _FEW_BITS or len(rows) < _OFTEN << self.size:
-            return self.membership_of(self.lay_out(blocks), len(rows))
-        strings = np.zeros((len(rows), 2), np.uint8)
-        strings[:, : self._row_bytes] = rows
-        counts = np.bincount(strings.view("<u2")[:, 0], minlength=1 << self.size)
-        every = np.arange(1 << self.size, dtype="<u2").view(np.uint8).reshape(-1, 2)[:, : self._row_bytes]
-        laid = self.lay_out({"bits": np.ascontiguousarray(every)})
-        return BitRows(laid, len(counts), self.size, counts.astype(np.float64))
-
-    @property
-    def abreast(self) -> int:
-        """Return 32, the reports of a tile."""
-        return 32
-
-    def lay_out(self, blocks: Blocks) -> AnyArray:
-        """Return the tiles, ``(ceil(m / 32), v)`` words."""
-        from discreet.kernels.blocks.tiles import transpose_tiles
-
-        return transpose_tiles(blocks["bits"], self.size)
-
-    def membership_of(self, laid: AnyArray, rows: int) -> "BitRows":
-        """Return the bit matrix of tiles."""
-        return BitRows(laid, rows, self.size)
-
-    def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans."""
-        return np.unpackbits(blocks["bits"], axis=1, count=self.size, bitorder="little").view(np.bool_)
-
-    def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return all 2^v bit strings with their probabilities."""
-        numbers = np.arange(self.alphabet_size, dtype="<u8")
-        rows = numbers.view(np.uint8).reshape(-1, 8)[:, : self._row_bytes]
-        weights: Any = 1
-        groups = np.zeros(self.size, dtype=np.int64) if self.groups is None else self.groups
-        for group, pi in enumerate(self.inclusions):
-            count = int(np.count_nonzero(groups == group))
-            by_weight = np.array([pi**k * (1 - pi) ** (count - k) for k in range(count + 1)], dtype=object)
-            ours = sum(1 << int(rank) for rank in np.flatnonzero(groups == group))
-            weights = by_weight[np.bitwise_count(numbers & np.uint64(ours))] * weights
-        return {"bits": np.ascontiguousarray(rows)}, weights
-
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a row with a bit beyond v."""
-        if self.size % 8 == 0:
-            return np.zeros(len(blocks["bits"]), dtype=np.bool_)
-        spare = np.uint8((0xFF << self.size % 8) & 0xFF)
-        flawed: BoolArray = (blocks["bits"][:, -1] & spare) != 0
-        return flawed
+from discreet.mechanisms.packed_bits import GREATEST_DEPTH, PIECE_WORDS, PRECISION_BITS, PackedBitCodec
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,39 +95,6 @@ class IndependentBits(EvenLaw, PackedBitCodec):
             step = np.bitwise_or if self.threshold >> digit & 1 else np.bitwise_and
             step(below, words[digit], out=below)
         return below
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BitRows:
-    """The membership matrix of bit reports.
-
-    Attributes:
-        tiles: ``(ceil(m / 32), v)`` words; bit u of word [i, j] is bit j of report 32 i + u.
-        rows: m.
-        size: v.
-        multiplicity: ``(m,)`` counts of the rows; None if each came once.
-    """
-
-    tiles: AnyArray
-    rows: int
-    size: int
-    multiplicity: FloatArray | None = None
-
-    def dot(self, values: Any) -> Any:
-        """Return ``(m,)`` B @ values, in the precision of ``values``."""
-        from discreet.kernels.blocks.tiles import tiles_dot
-
-        return tiles_dot(self.tiles, values, self.rows)
-
-    def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(v,)`` B.T @ weights."""
-        from discreet.kernels.blocks.tiles import tiles_dot_transposed
-
-        return tiles_dot_transposed(self.tiles, weights)
-
-    def part(self, start: int, stop: int) -> "BitRows":
-        """Return rows start..stop - 1; the start is a multiple of 32."""
-        return BitRows(self.tiles[start // 32 : -(-stop // 32)], stop - start, self.size)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

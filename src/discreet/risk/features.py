@@ -37,7 +37,7 @@ class KeyCounts:
     @classmethod
     def of(cls, traces: Traces, keys: Keys) -> "KeyCounts":
         """Return the keys of each user's trace with their counts."""
-        from discreet.kernels.traces.events import count_keys
+        from discreet.kernels.traces.transitions import count_keys
 
         return cls(*count_keys(traces.offsets, keys(traces)))
 
@@ -58,14 +58,14 @@ def events_of(traces: Traces) -> IntArray:
 
 def first_and_steps(traces: Traces) -> IntArray:
     """Return keys of the first event of each user and of her steps from one event to the next."""
-    from discreet.kernels.traces.events import transitions
+    from discreet.kernels.traces.transitions import transitions
 
     return transitions(traces.offsets, traces.events, traces.event_count, start=True)
 
 
 def steps(traces: Traces) -> IntArray:
     """Return keys of each user's steps; her first event does not count."""
-    from discreet.kernels.traces.events import transitions
+    from discreet.kernels.traces.transitions import transitions
 
     return transitions(traces.offsets, traces.events, traces.event_count, start=False)
 

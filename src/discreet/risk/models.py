@@ -82,7 +82,7 @@ def markov(split: Split, *, zero: float = SMALLEST, visited: Visited | None = No
         >>> match(markov(split)).success()
         1.0
     """
-    from discreet.kernels.traces.events import step_totals
+    from discreet.kernels.traces.transitions import step_totals
 
     floor, size = _floor(zero), split.training.event_count
     probes, table = Probes.of(split.target, first_and_steps, lambda rows: [rows.counts])

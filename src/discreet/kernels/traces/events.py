@@ -1,4 +1,4 @@
-"""Rows of events in one array: grouping, ordering, transitions, and counts of keys.
+"""Rows of events in one array: grouping, ordering and copying.
 
 Row i of an array is ``array[offsets[i]:offsets[i + 1]]``; ``offsets`` has shape ``(rows + 1,)``.
 """
@@ -14,12 +14,9 @@ from discreet.kernels.parallel import map_blocks
 _Ints = NDArray[np.int64]
 _Integers = NDArray[np.integer[Any]]
 
-NOTHING = -1
-"""A key that does not count."""
-
 _MOST_TASKS = 32
-# Most rows are short, and a short row is sorted faster by insertion.
-_SHORT = 48
+SHORT_ROW = 48
+"""Events up to which a row is sorted by insertion, which is faster; most rows are short."""
 
 
 def group(owners: _Integers, size: int) -> tuple[_Ints, _Integers]:
@@ -53,7 +50,7 @@ def order_rows(offsets: _Ints, places: _Integers, times: NDArray[Any]) -> None:
         _order(offsets, places, times, start, stop)
 
     rows = offsets.size - 1
-    map_blocks(order, rows, block=_rows_per_task(rows))
+    map_blocks(order, rows, block=rows_per_task(rows))
 
 
 def order_events(offsets: _Ints, events: _Integers, times: NDArray[Any]) -> None:
@@ -69,7 +66,7 @@ def order_events(offsets: _Ints, events: _Integers, times: NDArray[Any]) -> None
         _order_events(offsets, events, times, start, stop)
 
     rows = offsets.size - 1
-    map_blocks(order, rows, block=_rows_per_task(rows))
+    map_blocks(order, rows, block=rows_per_task(rows))
 
 
 def copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints) -> NDArray[Any]:
@@ -114,65 +111,8 @@ def rises_in_rows(owners: _Integers, times: NDArray[Any], latest: NDArray[Any]) 
     return bool(_rises_in_rows(owners, times, latest))
 
 
-def transitions(offsets: _Ints, events: _Integers, size: int, *, start: bool) -> _Ints:
-    """Return keys of the first event of each row, and of every step from one event to the next.
-
-    The first event x has the key x, the step from x to y the key (x + 1) * size + y.
-
-    Args:
-        offsets: shape ``(rows + 1,)``.
-        events: shape ``(m,)``, in 0..size - 1.
-        size: how many different events there are; below 2^31.
-        start: whether the first event counts; otherwise its key is `NOTHING`.
-
-    Returns:
-        Keys, shape ``(m,)``.
-    """
-    keys = np.empty(events.size, np.int64)
-    _transitions(offsets, events, size, start, keys)
-    return keys
-
-
-def count_keys(offsets: _Ints, keys: _Ints) -> tuple[_Ints, _Ints, NDArray[np.int32]]:
-    """Return the different keys of each row with their counts.
-
-    Args:
-        offsets: shape ``(rows + 1,)``.
-        keys: shape ``(m,)``; taken over, and sorted within each row. `NOTHING` does not count.
-
-    Returns:
-        ``(rows + 1,)`` offsets of the result, its keys, ascending in each row, and how often each came.
-    """
-    counts, found = np.empty(keys.size, np.int32), np.zeros(offsets.size, np.int64)
-
-    def count(start: int, stop: int) -> None:
-        _count_keys(offsets, keys, counts, found, (start, stop))
-
-    rows = offsets.size - 1
-    map_blocks(count, rows, block=_rows_per_task(rows))
-    packed = np.cumsum(found)
-    _pack(offsets, packed, keys, counts)
-    return packed, keys[: packed[-1]].copy(), counts[: packed[-1]].copy()
-
-
-def step_totals(offsets: _Ints, keys: _Ints, counts: NDArray[np.int32], size: int) -> _Ints:
-    """Return, for every step of a row, the summed counts of that row's steps from the same event.
-
-    Args:
-        offsets: shape ``(rows + 1,)``.
-        keys: shape ``(m,)``, of steps, ascending in each row.
-        counts: shape ``(m,)``.
-        size: as in `transitions`.
-
-    Returns:
-        Sums, shape ``(m,)``.
-    """
-    totals = np.empty(keys.size, np.int64)
-    _step_totals(offsets, keys, counts, size, totals)
-    return totals
-
-
-def _rows_per_task(rows: int) -> int:
+def rows_per_task(rows: int) -> int:
+    """Return the number of rows per task; it does not depend on the threads."""
     return max(-(-rows // _MOST_TASKS), 1)
 
 
@@ -206,7 +146,7 @@ def _order(offsets: _Ints, places: _Integers, times: NDArray[Any], start: int, s
 def _order_events(offsets: _Ints, events: _Integers, times: NDArray[Any], start: int, stop: int) -> None:
     for row in range(start, stop):
         when, what = times[offsets[row] : offsets[row + 1]], events[offsets[row] : offsets[row + 1]]
-        if when.size > _SHORT:
+        if when.size > SHORT_ROW:
             order = np.argsort(when, kind="mergesort")
             when[:], what[:] = when[order], what[order]
             continue
@@ -245,67 +185,3 @@ def _rises_in_rows(owners: _Integers, times: NDArray[Any], latest: NDArray[Any])
             return False
         latest[owners[i]] = times[i]
     return True
-
-
-@compiled()
-def _transitions(offsets: _Ints, events: _Integers, size: int, start: bool, keys: _Ints) -> None:
-    for row in range(offsets.size - 1):
-        for i in range(offsets[row], offsets[row + 1]):
-            if i > offsets[row]:
-                keys[i] = (np.int64(events[i - 1]) + 1) * size + events[i]
-            else:
-                keys[i] = np.int64(events[i]) if start else NOTHING
-
-
-@compiled()
-def _sort(keys: _Ints) -> None:
-    if keys.size > _SHORT:
-        keys.sort()
-        return
-    for i in range(1, keys.size):
-        key, j = keys[i], i
-        while j > 0 and keys[j - 1] > key:
-            keys[j] = keys[j - 1]
-            j -= 1
-        keys[j] = key
-
-
-@compiled()
-def _count_keys(offsets: _Ints, keys: _Ints, counts: NDArray[np.int32], found: _Ints, rows: Any) -> None:
-    for row in range(rows[0], rows[1]):
-        part, many = keys[offsets[row] : offsets[row + 1]], counts[offsets[row] : offsets[row + 1]]
-        _sort(part)
-        kept = 0
-        for i in range(part.size):
-            if part[i] == NOTHING:
-                continue
-            if kept and part[kept - 1] == part[i]:
-                many[kept - 1] += 1
-            else:
-                part[kept] = part[i]
-                many[kept] = 1
-                kept += 1
-        found[row + 1] = kept
-
-
-@compiled()
-def _pack(offsets: _Ints, packed: _Ints, keys: _Ints, counts: NDArray[np.int32]) -> None:
-    # Rows only move towards the front, so none is written over before it has moved.
-    for row in range(offsets.size - 1):
-        shift = offsets[row] - packed[row]
-        for i in range(packed[row], packed[row + 1]):
-            keys[i] = keys[i + shift]
-            counts[i] = counts[i + shift]
-
-
-@compiled()
-def _step_totals(offsets: _Ints, keys: _Ints, counts: NDArray[np.int32], size: int, totals: _Ints) -> None:
-    for row in range(offsets.size - 1):
-        i = offsets[row]
-        while i < offsets[row + 1]:
-            stop, total = i, 0
-            while stop < offsets[row + 1] and keys[stop] // size == keys[i] // size:
-                total += counts[stop]
-                stop += 1
-            totals[i:stop] = total
-            i = stop
