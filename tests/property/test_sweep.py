@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.accuracy.optimum import lower_bound, optimal_design
-from discreet.accuracy.theta import optimal_theta, unary_moments
+from discreet.accuracy.theta import optimal_theta
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import DiscreetError
@@ -188,7 +188,6 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (optimal_design, _of(size=2, total=5, epsilon=1.0, sensitive_mass=0.5)),
     (lower_bound, _of(size=2, total=5, epsilon=1.0, n=5)),
     (optimal_theta, _of(size=2, total=5, epsilon=1.0, sensitive_mass=0.5)),
-    (unary_moments, _of(size=2, total=5, epsilon=1.0, theta=0.5)),
     (pse_of_scores, _of(genuine=[1.0, 2.0], impostors=[1.0, 2.0], users=3, halves=2, level=0.9)),
     (pse_of_matrix, _of(scores=SCORES, prior=EVEN, folds=2, halves=2, level=0.9)),
     (divergence, _of(genuine=[1.0, 2.0], impostors=[1.0, 3.0], method="fixed", halves=2, level=0.9)),

@@ -13,11 +13,9 @@ the best loss is largest.
 """
 
 from dataclasses import dataclass
-from math import exp, expm1, sqrt
+from math import sqrt
 
 from discreet.accuracy.fisher import Instance
-from discreet.accuracy.linear_decoder import LinearDecoder
-from discreet.core.checks import checked_between
 from discreet.core.searching import last_positive
 from discreet.errors import ParameterError
 
@@ -80,30 +78,6 @@ def optimal_theta(
         closed_form=sensitive_mass is not None or mass in {0.0, 1.0},
         value=(sqrt(own) + sqrt(noise)) ** 2 - instance.squares(mass),
     )
-
-
-def unary_moments(size: int, total: int, epsilon: float, theta: float, *, clear_bits: bool = False) -> LinearDecoder:
-    """Return the linear decoder of unary encoding at exactly this theta.
-
-    A mechanism has those of a fraction d1 of few binary digits instead, within 2^-12 of it.
-
-    Args:
-        size: v, the number of sensitive values; at least 1.
-        total: w, the number of values; at least 2.
-        epsilon: in nats.
-        theta: in (0, 1).
-        clear_bits: for the paper's uRAP, whose reports in clear carry noise bits.
-
-    Raises:
-        ParameterError: if a number is out of range.
-    """
-    instance = Instance(size, total, epsilon)
-    theta = checked_between("theta", theta)
-    # With e^-eps, not e^eps: no overflow.
-    hidden = 1 - theta + theta * exp(-instance.epsilon)
-    noise = theta * exp(-instance.epsilon) / hidden
-    truth = -theta * expm1(-instance.epsilon)
-    return LinearDecoder(instance.size, instance.clear_size, truth, hidden, noise, noise, clear_bits)
 
 
 def _own_cost(instance: Instance) -> float:
