@@ -197,7 +197,7 @@ FAULTS = [
     Fault(
         "reports in clear are counted as blocks",
         "accuracy/linear_decoder.py",
-        "blocks = n if self.clear_blocks else n - clear_total",
+        "blocks = self.block_count(n, clear_total)",
         "blocks = n",
         CONTRACT,
     ),
@@ -374,8 +374,8 @@ FAULTS = [
     Fault(
         "the loss of a clear value forgets what its silence is worth",
         "accuracy/linear_decoder.py",
-        "else self.truth * self._summed(self.worth[2] ** 2)",
-        "else 0.0",
+        "return self._summed(self.worth[2] ** 2)",
+        "return 0.0",
         CONTRACT,
     ),
     Fault(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
+from discreet.accuracy.beside_clear import DecoderBesideClear
 from discreet.accuracy.linear_decoder import LinearDecoder
 from discreet.accuracy.theta import optimal_theta
 from discreet.core.domain import Domain
@@ -23,7 +24,8 @@ def unary_moments(size: int, total: int, epsilon: float, theta: float, *, clear_
     """The decoder at exactly this theta; a mechanism has that of a fraction of few binary digits instead."""
     hidden = 1 - theta + theta * exp(-epsilon)
     noise = theta * exp(-epsilon) / hidden
-    return LinearDecoder(size, total - size, -theta * expm1(-epsilon), hidden, noise, noise, clear_bits)
+    kind = DecoderBesideClear if clear_bits else LinearDecoder
+    return kind(size, total - size, -theta * expm1(-epsilon), hidden, noise, noise)
 
 
 GAINS = {

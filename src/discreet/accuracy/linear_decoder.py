@@ -14,6 +14,7 @@ pi_x and rho_x, as long as rho_x = P(x in A given x' in A) is the same for every
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,7 +39,6 @@ class LinearDecoder:
         inclusion: pi, of a value being in a noise block; one number, or ``(v,)``.
         conditional_inclusion: rho, of a second value being in a block drawn for a first one; one number, or
             ``(v,)``.
-        clear_blocks: whether reports in clear carry a noise block too, which the decoder counts (needs pi = rho).
         pool_bias: the bias under the pool of hash functions that all reports share, where rho is a mean over pools.
     """
 
@@ -48,8 +48,13 @@ class LinearDecoder:
     noisy: float
     inclusion: PerValue
     conditional_inclusion: PerValue
-    clear_blocks: bool = False
     pool_bias: PoolBias = NO_POOL_BIAS
+
+    clear_blocks: ClassVar[bool] = False
+
+    def block_count(self, n: float, in_clear: float) -> float:
+        """Return the number, or share, of blocks among n reports of which some are in clear."""
+        return n - in_clear
 
     def _summed(self, each: PerValue) -> float:
         """Return the sum of a quantity over the sensitive values."""
@@ -97,7 +102,7 @@ class LinearDecoder:
         Returns:
             ``(v,)`` frequencies; may be negative.
         """
-        blocks = n if self.clear_blocks else n - clear_total
+        blocks = self.block_count(n, clear_total)
         return (support - self.conditional_inclusion * blocks - self.offset * n) / (n * self.scale)
 
     def estimate(self, support: FloatArray, clear: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
@@ -154,8 +159,16 @@ class LinearDecoder:
     @cached_property
     def clear_loss(self) -> float:
         """Return g_N, the summed mean square contribution of a report on a value that may go in clear."""
-        in_clear = self.truth * self.noise if self.clear_blocks else self.truth * self._summed(self.worth[2] ** 2)
-        return in_clear + 1 / self.truth + self.noisy * self.noise
+        return self.truth * self._loss_in_clear + 1 / self.truth + self.noisy * self.noise
+
+    @property
+    def _loss_in_clear(self) -> float:
+        """Return the summed square contribution of a report in clear to the sensitive values."""
+        return self._summed(self.worth[2] ** 2)
+
+    def _beside_clear(self, share: float) -> tuple[float, PerValue]:
+        """Return what a share of reports in clear adds to that of noise blocks, and to the constant of a variance."""
+        return 0.0, share * self.worth[2] ** 2
 
     def mse(self, n: int, sensitive: PerValue, squares: float) -> float:
         """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
@@ -234,13 +247,11 @@ class LinearDecoder:
 
     def sensitive_variance(self, sensitive_mass: float) -> tuple[PerValue, PerValue]:
         """Return (A, B) with n Var(p_hat_x) = A + B p_x - p_x^2 for a sensitive x, given p(X_S)."""
-        inside, outside, in_clear = self.worth
+        inside, outside, _ = self.worth
         beside = self.truth * self.conditional_inclusion * sensitive_mass
         clear = self.truth * (1 - sensitive_mass)
-        noise = self.noisy + (clear if self.clear_blocks else 0.0)
-        base = beside + noise * self.inclusion
+        more_noise, silent = self._beside_clear(clear)
+        base = beside + (self.noisy + more_noise) * self.inclusion
         slope = self.truth * (1 - self.conditional_inclusion)
-        blocks = 1.0 if self.clear_blocks else 1 - clear
-        silent = 0.0 if self.clear_blocks else clear * in_clear**2
-        constant = inside**2 * base + outside**2 * (blocks - base) + silent
+        constant = inside**2 * base + outside**2 * (self.block_count(1.0, clear) - base) + silent
         return constant, slope * (inside**2 - outside**2)

@@ -41,8 +41,7 @@ def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random
     truth, clear = told[domain.sensitive_codes], told[domain.clear_codes]
     support = truth
     if domain.sensitive_count:
-        blocks = n if mechanism.clear_blocks else n - int(clear.sum())
-        support = mechanism.law.draw_support(truth, blocks, generator)
+        support = mechanism.law.draw_support(truth, mechanism.block_count(n, int(clear.sum())), generator)
     return Tally(mechanism.fingerprint, n, support, clear, simulated=True)
 
 

@@ -192,6 +192,10 @@ class Channel:
         del clear
         support += self.tally(reports).support
 
+    def block_count(self, n: int, in_clear: int) -> int:
+        """Return the number of outputs of n reports; none is in clear."""
+        return n - in_clear
+
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return whether nonnegative counts could be those of n reports."""
         return len(clear) == 0 and total(support) == n and not support[self.matrix.max(axis=0) == 0].any()

@@ -29,9 +29,8 @@ class Maker(Protocol):
         """Return the fingerprint of the plan."""
         ...
 
-    @property
-    def clear_blocks(self) -> bool:
-        """Return whether reports in clear carry a block too."""
+    def block_count(self, n: int, in_clear: int) -> int:
+        """Return the number of blocks of n reports of which some are in clear."""
         ...
 
     @property
@@ -74,7 +73,7 @@ def refuse_unfit_reports(mechanism: Maker, reports: object) -> Reports:
         if reports.blocks[name].dtype != column.dtype or reports.blocks[name].shape != shape:
             width = "" if column.width is None else f" in rows of {column.width}"
             raise DataError(f"column {name!r} of reports of this mechanism must be {np.dtype(column.dtype)}{width}.")
-    if reports.block_count != reports.n - (0 if mechanism.clear_blocks else len(reports.clear)):
+    if reports.block_count != mechanism.block_count(reports.n, len(reports.clear)):
         raise DataError("reports of this mechanism must each have a block, or a value in clear in its place.")
     return reports
 

@@ -262,6 +262,10 @@ class BlockMechanism(_Usual):
 
     # The collector
 
+    def block_count(self, n: int, in_clear: int) -> int:
+        """Return the number of blocks of n reports of which some are in clear."""
+        return n if self.clear_blocks else n - in_clear
+
     def empty_tally(self) -> Tally:
         """Return the tally of no reports."""
         blocks = self.counts.size if self.domain.sensitive_count else 0
@@ -300,7 +304,7 @@ class BlockMechanism(_Usual):
         told = total(clear)
         if told > n or not len(support):
             return told == n
-        return self.counts.is_consistent(support, n if self.clear_blocks else n - told)
+        return self.counts.is_consistent(support, self.block_count(n, told))
 
     def blocks_of_unknown(self, reports: Reports) -> Blocks:
         """Return the blocks of the reports that are not in clear, which the likelihood reads."""

@@ -70,6 +70,10 @@ class Mechanism(Protocol):
         """Add reports to the counts of a tally, in place."""
         ...
 
+    def block_count(self, n: int, in_clear: int) -> int:
+        """Return the number of blocks of n reports of which some are in clear."""
+        ...
+
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return whether nonnegative counts could be those of n reports."""
         ...

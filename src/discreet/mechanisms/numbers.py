@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
+from discreet.accuracy.beside_clear import DecoderBesideClear
 from discreet.accuracy.linear_decoder import LinearDecoder
 from discreet.accuracy.pool_bias import PoolBias
 from discreet.core.domain import Domain
@@ -20,14 +21,14 @@ def threshold_of(promises: tuple[float, ...], law: BlockLaw) -> int:
 
 def numbers_of(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> LinearDecoder:
     """Return the linear decoder of truth or noise."""
-    return LinearDecoder(
+    kind = DecoderBesideClear if clear_blocks else LinearDecoder
+    return kind(
         domain.sensitive_count,
         domain.clear_count,
         threshold / WORD_RANGE,
         (WORD_RANGE - threshold) / WORD_RANGE,
         by_group(law.inclusions, law.groups),
         by_group(law.conditional_inclusions, law.groups),
-        clear_blocks,
         PoolBias.of(law.conditional_inclusions[0], *law.conditional_variation),
     )
 

@@ -231,6 +231,10 @@ class Personalized:
         """Add reports to the counts of a tally, in place."""
         self.common.add_tally(reports, support, clear)
 
+    def block_count(self, n: int, in_clear: int) -> int:
+        """Return the number of blocks of n reports of which some are in clear."""
+        return self.common.block_count(n, in_clear)
+
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return whether nonnegative counts could be those of n reports."""
         return self.common.is_consistent(n, support, clear)
