@@ -29,6 +29,8 @@ class AllButOne(EvenLaw):
         size: v, the number of sensitive values; at least 2.
     """
 
+    kind = "all but one"
+
     size: int
 
     def __post_init__(self) -> None:
@@ -57,7 +59,7 @@ class AllButOne(EvenLaw):
 
     def describe(self) -> dict[str, Any]:
         """Return what determines the law: it becomes a part of the plan's fingerprint."""
-        return {"law": "all but one", "size": self.size}
+        return {"law": self.kind, "size": self.size}
 
     def draw(self, members: Any, random: RandomSource, out: Blocks) -> None:
         """Draw blocks: noise lacks any value, the truth any value but the member. As many words for both."""
@@ -99,6 +101,7 @@ class Exclusion(BlockMechanism):
     """Says which value it is not; for at least two sensitive values."""
 
     name = "exclusion"
+    laws = (AllButOne,)
 
     @cached_property
     def law(self) -> AllButOne:

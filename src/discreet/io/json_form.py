@@ -10,7 +10,6 @@
 A simulated report says so: ``"simulated": true``. Nothing else may be there.
 """
 
-import base64
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray
 from discreet.core.reports import CLEAR, Column, Reports, check_same_plan
 from discreet.errors import DataError, MismatchError
+from discreet.io.json_entries import entry_as_json, entry_of, once, stacked
 from discreet.io.rewritten import PLAN, SIMULATED, Form, refuse_clear
 from discreet.io.wire import UNREADABLE, Nullable, checked_reports, sifted_reports
 from discreet.mechanisms import Mechanism
@@ -51,7 +50,7 @@ def to_json(mechanism: Mechanism, reports: Reports) -> Iterator[str]:
     for row in range(reports.n):
         parts: dict[str, Any] = {CLEAR: next(clear)} if told[row] else {}
         if has_block[row]:
-            parts |= {c.name: _spelled(c, reports.blocks[c.name][place]) for c in mechanism.block_columns}
+            parts |= {c.name: entry_as_json(c, reports.blocks[c.name][place]) for c in mechanism.block_columns}
             place += 1
         yield json.dumps({"plan": reports.fingerprint, **parts, **marks})
 
@@ -109,7 +108,7 @@ class _Rows:
     def add(self, line: str, row: int) -> None:
         """Add a report; errors as for `from_json`."""
         report = _parsed(line, self._fingerprint, self._columns, row, self._form)
-        entries = {name: _entry(one, report[name], row) for name, one in self._columns.items() if name in report}
+        entries = {name: entry_of(one, report[name], row) for name, one in self._columns.items() if name in report}
         self.simulated.append(report.get("simulated", False))
         for name, present in self._present.items():
             present.append(name in entries)
@@ -119,7 +118,7 @@ class _Rows:
     def columns(self) -> dict[str, Nullable]:
         """Return the columns."""
         return {
-            name: Nullable(np.array(self._present[name], bool), _stacked(one, self._entries[name]))
+            name: Nullable(np.array(self._present[name], bool), stacked(one, self._entries[name]))
             for name, one in self._columns.items()
         }
 
@@ -169,18 +168,11 @@ def form_of_lines(mechanism: Mechanism, lines: Iterable[str], *, trust_plan: boo
     return form
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object with a repeated field."""
-    if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("repeated")
-    return dict(pairs)
-
-
 def _parsed(line: str, fingerprint: str, columns: dict[str, Column], row: int, form: Form | None) -> dict[str, Any]:
     report: Any = _NOTHING
     # Swallowed, not chained: the library's error holds the whole line.
     with suppress(ValueError, RecursionError):
-        report = json.loads(line, object_pairs_hook=_once)
+        report = json.loads(line, object_pairs_hook=once)
     if report is _NOTHING:
         raise DataError(f"report {row} is not JSON, or says something twice; it may be truncated.")
     if form is not None and isinstance(report, dict):
@@ -206,34 +198,3 @@ def _whole(entry: Any) -> Any:
     if isinstance(entry, float):
         return int(entry) if entry.is_integer() and abs(entry) < _EXACT else entry
     return [_whole(item) for item in entry] if isinstance(entry, list) else entry
-
-
-def _spelled(column: Column, entry: Any) -> Any:
-    if column.width is not None and column.bound is None:
-        return base64.b64encode(entry.tobytes()).decode()
-    return entry.tolist()
-
-
-def _entry(column: Column, entry: Any, row: int) -> Any:
-    wrong = DataError(f"report {row} has a {column.name} that is not of its kind.")
-    if column.width is None:
-        if type(entry) is not int or not 0 <= entry < 1 << 63:
-            raise wrong
-        return entry
-    if column.bound is None:
-        raw = b""
-        with suppress(ValueError):
-            raw = base64.b64decode(entry, validate=True) if isinstance(entry, str) else b""
-        if len(raw) != column.width:
-            raise wrong
-        return np.frombuffer(raw, dtype=np.uint8)
-    whole = isinstance(entry, list) and len(entry) == column.width
-    if not whole or not all(type(item) is int and 0 <= item < 1 << 63 for item in entry):
-        raise wrong
-    return entry
-
-
-def _stacked(column: Column, entries: list[Any]) -> AnyArray:
-    shape = (len(entries),) if column.width is None else (len(entries), column.width)
-    dtype = np.int64 if column.bound is not None else np.uint8
-    return np.array(entries, dtype=dtype).reshape(shape)

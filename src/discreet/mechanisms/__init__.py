@@ -11,7 +11,7 @@ from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.paley import PaleyResponse
 from discreet.mechanisms.per_value import PerValueEncoding, PerValueResponse
 from discreet.mechanisms.pooled_hashing import PooledHashing
-from discreet.mechanisms.registry import Registry
+from discreet.mechanisms.registry import Registry, spelled_out
 from discreet.mechanisms.singletons import RandomizedResponse
 from discreet.mechanisms.subsets import SubsetSelection
 
@@ -31,6 +31,9 @@ BLOCK_MECHANISMS = Registry(
 )
 """Every block mechanism by its plan name; a new one of this package joins here and nowhere else."""
 
+law_of = BLOCK_MECHANISMS.law_of
+"""The block law of a spelled-out description; see `Registry.law_of`."""
+
 __all__ = [
     "BLOCK_MECHANISMS",
     "BlockDesign",
@@ -47,4 +50,6 @@ __all__ = [
     "RandomizedResponse",
     "SubsetSelection",
     "UnaryEncoding",
+    "law_of",
+    "spelled_out",
 ]

@@ -37,6 +37,9 @@ class IndependentBits(EvenLaw, PackedBitCodec):
         depth: random bits that one noise bit costs.
     """
 
+    kind = "bits"
+    wide = ("threshold",)
+
     size: int
     threshold: int
     depth: int
@@ -87,7 +90,7 @@ class IndependentBits(EvenLaw, PackedBitCodec):
 
     def describe(self) -> dict[str, Any]:
         """Return v and the fraction d1."""
-        return {"law": "bits", "size": self.size, "threshold": self.threshold, "depth": self.depth}
+        return {"law": self.kind, "size": self.size, "threshold": self.threshold, "depth": self.depth}
 
     def _ladder(self, words: AnyArray) -> AnyArray:
         below: AnyArray = words[0]
@@ -121,6 +124,7 @@ class UnaryEncoding(BlockMechanism):
     """
 
     name = "unary"
+    laws = (IndependentBits,)
 
     theta: float | Literal["optimal"] | None = None
     clear_bits: bool = False

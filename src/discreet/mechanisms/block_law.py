@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -150,6 +150,10 @@ class CommonLaw(ABC):
     size: int
     groups: IntArray | None = None
     """``(v,)`` the group of each value; None if there is one group."""
+    kind: ClassVar[str] = ""
+    """The law's name in descriptions."""
+    wide: ClassVar[tuple[str, ...]] = ()
+    """The parts of the description that may pass 2^53."""
     has_joint_law: ClassVar[bool] = False
     """Whether the counts of many blocks can be drawn at once; see `draw_support`."""
 
@@ -176,6 +180,23 @@ class CommonLaw(ABC):
     @abstractmethod
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans: true where the block contains the value."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return the integers that determine the law, as values of JSON."""
+
+    def spelled(self) -> dict[str, Any]:
+        """Return a description from which the law can be made again; see `Registry.law_of`."""
+        return self.describe()
+
+    @classmethod
+    def of_parts(cls, parts: dict[str, Any]) -> Self:
+        """Return the law with these parts of a spelled-out description, ``law`` apart.
+
+        Raises:
+            ParameterError: if they define no law; foreign parts may raise other errors.
+        """
+        return cls(**parts)
 
     @property
     def conditional_variation(self) -> tuple[Fraction, Fraction]:
@@ -262,9 +283,16 @@ class WeightedLaw(CommonLaw):
 
     groups: IntArray
 
-    @abstractmethod
-    def describe(self) -> dict[str, Any]:
-        """Return the parameters that determine the law, as values of JSON."""
+    def spelled(self) -> dict[str, Any]:
+        """Return the description with the group of every value, in the place of a digest."""
+        return {**self.describe(), "levels": self.groups.tolist()}
+
+    @classmethod
+    def of_parts(cls, parts: dict[str, Any]) -> Self:
+        """Return the law of a spelled-out description; see `CommonLaw.of_parts`."""
+        others = {name: part for name, part in parts.items() if name not in ("size", "levels")}
+        numbers = {name: tuple(part) if isinstance(part, list) else part for name, part in others.items()}
+        return super().of_parts({**numbers, "groups": np.array(parts["levels"])})
 
     @property
     def block_size(self) -> Fraction | None:
@@ -310,6 +338,9 @@ def check_groups(groups: object, numbers: object, name: str) -> None:
         raise ParameterError(f"{name} must be a tuple of integers, one for each group.")
     for number in numbers:
         checked_whole(name, number)
+    # Before values are counted by group, which takes memory for each number up to the largest one.
+    if groups.max() >= len(numbers):  # type: ignore[attr-defined]
+        raise ParameterError(f"{name} must have an integer for every group, got {len(numbers)}.")
 
 
 def by_group(shares: tuple[Fraction, ...], groups: IntArray | None) -> float | FloatArray:

@@ -45,6 +45,9 @@ class MixedSubsets(EvenLaw):
         larger: lambda 2^64, in 1..2^64 - 1; lambda is the probability that a noise block has k + 1 members.
     """
 
+    kind = "mixed subsets"
+    wide = ("larger",)
+
     size: int
     smaller: int
     larger: int
@@ -94,7 +97,12 @@ class MixedSubsets(EvenLaw):
 
     def describe(self) -> dict[str, Any]:
         """Return v, k and the share of k + 1."""
-        return {"law": "mixed subsets", "size": self.size, "count": self.smaller, "larger": self.larger}
+        return {"law": self.kind, "size": self.size, "count": self.smaller, "larger": self.larger}
+
+    @classmethod
+    def of_parts(cls, parts: dict[str, Any]) -> "MixedSubsets":
+        """Return the law of a description; see `CommonLaw.of_parts`."""
+        return cls(parts["size"], parts["count"], parts["larger"])
 
     def hit_distribution(self, m: int) -> HitDistribution:
         """Return the law of K: a mixture of two hypergeometric ones."""
@@ -200,6 +208,7 @@ class BlockDesign(BlockMechanism):
     """
 
     name = "design"
+    laws = (Subsets, MixedSubsets)
 
     sensitive_mass: float | None = None
 

@@ -27,6 +27,7 @@ class HadamardColumns(IndexedLaw):
         size: v, the number of sensitive values; at least 1.
     """
 
+    kind = "hadamard"
     index = "column"
 
     size: int
@@ -61,7 +62,7 @@ class HadamardColumns(IndexedLaw):
 
     def describe(self) -> dict[str, Any]:
         """Return v."""
-        return {"law": "hadamard", "size": self.size}
+        return {"law": self.kind, "size": self.size}
 
     def hits(self, m: FloatArray) -> FloatArray:
         """Return 1/2, 3/4 and then 1: of two rows and their product, an odd number is +1 in every column."""
@@ -136,6 +137,7 @@ class HadamardResponse(BlockMechanism):
     """
 
     name = "hadamard"
+    laws = (HadamardColumns,)
 
     @cached_property
     def law(self) -> HadamardColumns:

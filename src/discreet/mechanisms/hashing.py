@@ -72,6 +72,8 @@ class HashBuckets(HashedBlocks):
         prime: P, the least prime not below max(v, g).
     """
 
+    kind = "hashing"
+
     size: int
     buckets: int
     prime: int = field(init=False)
@@ -108,7 +110,12 @@ class HashBuckets(HashedBlocks):
 
     def describe(self) -> dict[str, Any]:
         """Return v, g and P."""
-        return {"law": "hashing", "size": self.size, "buckets": self.buckets, "prime": self.prime}
+        return {"law": self.kind, "size": self.size, "buckets": self.buckets, "prime": self.prime}
+
+    @classmethod
+    def of_parts(cls, parts: dict[str, Any]) -> "HashBuckets":
+        """Return the law of a description, whose prime is compared with the law's; see `CommonLaw.of_parts`."""
+        return cls(parts["size"], parts["buckets"])
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`. Hash function and noise take words of their own."""
@@ -254,6 +261,7 @@ class LocalHashing(BlockMechanism):
     """
 
     name = "hashing"
+    laws = (HashBuckets,)
 
     g: int | None = None
 

@@ -30,7 +30,7 @@ from discreet.core.random import WORD_RANGE, RandomSource, checked_source
 from discreet.core.reports import CLEAR, Blocks, Column, Reports, check_same_plan, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, by_group, group_counts
+from discreet.mechanisms.block_law import BlockLaw, CommonLaw, by_group, group_counts
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.consistency import counted_in_clear, refuse_unfit_reports
 from discreet.mechanisms.counting import Counting
@@ -63,11 +63,14 @@ class BlockMechanism(_Usual):
     know a mechanism by its fields.
 
     Attributes:
+        name: of the mechanism, in plans.
+        laws: the classes of its block laws, so that a device can make one again from its description.
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
     """
 
     name: ClassVar[str]
+    laws: ClassVar[tuple[type[CommonLaw], ...]] = ()
     domain: Domain
     epsilon: float
 

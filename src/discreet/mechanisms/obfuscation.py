@@ -8,7 +8,6 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.columns import integers
-from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, toss
 from discreet.core.reports import Column, Reports, is_plain, smallest_unsigned
 from discreet.mechanisms.block_law import BlockLaw
@@ -18,13 +17,35 @@ _BATCH_BYTES = 1 << 26
 _MOST_PER_BATCH = 1 << 20
 
 
-class Device(Protocol):
-    """The part of a block mechanism that makes reports."""
-
-    clear_blocks: bool
+class Codes(Protocol):
+    """The part of a domain that a report depends on."""
 
     @property
-    def domain(self) -> Domain:
+    def size(self) -> int:
+        """|X|."""
+        ...
+
+    @property
+    def clear_count(self) -> int:
+        """|X_N|."""
+        ...
+
+    @property
+    def slots(self) -> Any:
+        """Ranks by code, as of `Domain.slots`, or anything that gives those of an array of codes; None if all do."""
+        ...
+
+
+class Sampling(Protocol):
+    """The part of a block mechanism that one report depends on."""
+
+    @property
+    def clear_blocks(self) -> bool:
+        """Whether reports in clear carry a block of noise too."""
+        ...
+
+    @property
+    def domain(self) -> Codes:
         """The values."""
         ...
 
@@ -44,13 +65,17 @@ class Device(Protocol):
         ...
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of a report."""
-        ...
-
-    @property
     def block_columns(self) -> tuple[Column, ...]:
         """The columns of a block."""
+        ...
+
+
+class Device(Sampling, Protocol):
+    """The part of a block mechanism that makes reports."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of a report."""
         ...
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
@@ -58,7 +83,7 @@ class Device(Protocol):
         ...
 
 
-def obfuscated(mechanism: Device, codes: IntArray, random: RandomSource) -> Reports:
+def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Reports:
     """Return the reports of values that are given by their codes."""
     blocks = {c.name: np.empty(c.shape(len(codes)), dtype=c.dtype) for c in mechanism.block_columns}
     in_clear = np.zeros(len(codes), dtype=np.bool_) if mechanism.domain.clear_count else None
@@ -79,7 +104,7 @@ def obfuscated(mechanism: Device, codes: IntArray, random: RandomSource) -> Repo
     return Reports(mechanism.fingerprint, len(codes), in_clear, stored, blocks, not random.secure)
 
 
-def _truth_or_noise(mechanism: Device, codes: AnyArray, random: RandomSource) -> tuple[IntArray, BoolArray | None]:
+def _truth_or_noise(mechanism: Sampling, codes: AnyArray, random: RandomSource) -> tuple[IntArray, BoolArray | None]:
     """Draw the coins of devices: ``(n,)`` members that blocks must contain (-1: none), and who reports in clear."""
     truth = toss(len(codes), mechanism.threshold, random)
     slots = mechanism.domain.slots

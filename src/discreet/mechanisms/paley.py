@@ -39,6 +39,7 @@ class PaleyTranslates(IndexedLaw):
         prime: q, the least prime of the form 4 m + 3 that is at least v, and at least 7.
     """
 
+    kind = "paley"
     index = "translate"
 
     size: int
@@ -70,7 +71,12 @@ class PaleyTranslates(IndexedLaw):
 
     def describe(self) -> dict[str, Any]:
         """Return v and q."""
-        return {"law": "paley", "size": self.size, "prime": self.prime}
+        return {"law": self.kind, "size": self.size, "prime": self.prime}
+
+    @classmethod
+    def of_parts(cls, parts: dict[str, Any]) -> "PaleyTranslates":
+        """Return the law of a description, whose prime is compared with the law's; see `CommonLaw.of_parts`."""
+        return cls(parts["size"])
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`. A member is a square beyond the translate: x - r^2 for a uniform r."""
@@ -154,6 +160,7 @@ class PaleyResponse(BlockMechanism):
     """
 
     name = "paley"
+    laws = (PaleyTranslates,)
 
     @cached_property
     def law(self) -> PaleyTranslates:

@@ -64,6 +64,7 @@ class PerValueResponse(PerValueMechanism):
     """
 
     name = "rr-per-value"
+    laws = (WeightedSingletons,)
 
     @staticmethod
     def _law_keeping(promises: EpsilonGroups) -> BlockLaw:
@@ -82,6 +83,7 @@ class PerValueEncoding(PerValueMechanism):
     """
 
     name = "unary-per-value"
+    laws = (WeightedBits,)
 
     @staticmethod
     def _law_keeping(promises: EpsilonGroups) -> BlockLaw:

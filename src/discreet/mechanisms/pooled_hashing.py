@@ -65,6 +65,9 @@ class PooledHashBlocks(HashedBlocks):
         prime: P, not below v or g; plans have 2^31 - 1, another prime is for small examples.
     """
 
+    kind = "hash pool"
+    wide = ("seed",)
+
     size: int
     buckets: int
     functions: int
@@ -117,7 +120,12 @@ class PooledHashBlocks(HashedBlocks):
     def describe(self) -> dict[str, Any]:
         """Return v, g, m, the seed and P."""
         facts = {"size": self.size, "buckets": self.buckets, "functions": self.functions, "seed": self.seed}
-        return {"law": "hash pool", **facts, "prime": self.prime}
+        return {"law": self.kind, **facts, "prime": self.prime}
+
+    @classmethod
+    def of_parts(cls, parts: dict[str, Any]) -> "PooledHashBlocks":
+        """Return the law of a description, whose prime must be that of plans; see `CommonLaw.of_parts`."""
+        return cls(parts["size"], parts["buckets"], parts["functions"], parts["seed"])
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`. Cohort and noise take words of their own."""
@@ -272,6 +280,7 @@ class PooledHashing(BlockMechanism):
     """
 
     name = "hashing-pool"
+    laws = (PooledHashBlocks,)
 
     g: int | None = None
     functions: int | None = None

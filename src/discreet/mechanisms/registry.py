@@ -9,14 +9,46 @@ Entry points are looked up when a name is not of this package, or when all names
 plan loads nothing else.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
+from typing import Any
 
+from discreet.core.checks import shown
 from discreet.errors import ParameterError
+from discreet.mechanisms.block_law import BlockLaw, CommonLaw
 from discreet.mechanisms.law import BlockMechanism
 
 GROUP = "discreet.block_laws"
 """The group of entry points."""
+
+# Digits of the largest integer below 2^64.
+_DIGITS = 20
+
+
+def spelled_out(law: BlockLaw) -> dict[str, Any]:
+    """Return a description of a law, as values of JSON, from which `Registry.law_of` makes it again.
+
+    Groups of values are spelled out; parts that may pass 2^53, where other languages lose digits, are decimal texts.
+
+    Raises:
+        ParameterError: if the law's class does not say how it is made from a description.
+    """
+    if not isinstance(law, CommonLaw) or not law.kind:
+        raise ParameterError(f"the block law must have a kind and be described by it, got {type(law).__name__}.")
+    return {name: _as_text(part) if name in law.wide else part for name, part in law.spelled().items()}
+
+
+def _as_text(part: Any) -> Any:
+    return [str(one) for one in part] if isinstance(part, list | tuple) else str(part)
+
+
+def _of_text(part: Any) -> Any:
+    """Return the integers of decimal texts; anything else as it is, for the law to refuse."""
+    if isinstance(part, list):
+        return [_of_text(one) for one in part]
+    return int(part) if isinstance(part, str) and part.isdecimal() and len(part) <= _DIGITS else part
 
 
 class Registry(Mapping[str, type[BlockMechanism]]):
@@ -62,6 +94,49 @@ class Registry(Mapping[str, type[BlockMechanism]]):
             found[point.name] = made
         return found
 
+    def law_of(self, description: Any) -> BlockLaw:
+        """Return the block law of a description that is spelled out; see `spelled_out`.
+
+        Raises:
+            ParameterError: if this is the description of no law, or not the very one that the law has itself.
+
+        Example:
+            >>> from discreet.mechanisms import BLOCK_MECHANISMS
+            >>> BLOCK_MECHANISMS.law_of({"law": "bits", "size": 9, "threshold": "5", "depth": 3})
+            IndependentBits(size=9, threshold=5, depth=3)
+        """
+        law = self._law_named(description.get("law") if isinstance(description, dict) else None)
+        parts = {name: part for name, part in description.items() if name != "law"}
+        try:
+            made: Any = law.of_parts(
+                {name: _of_text(part) if name in law.wide else part for name, part in parts.items()}
+            )
+            # As text: True is no 1 then, and 007 is no 7.
+            is_own = _canonical(spelled_out(made)) == _canonical(description)
+        except ParameterError:
+            raise
+        except Exception:  # parts of any kind from outside, and another package's code
+            raise ParameterError(
+                f"the description of a block law of the kind {law.kind!r} must have its parts and no others."
+            ) from None
+        if not is_own:
+            raise ParameterError(
+                f"the description of a block law of the kind {law.kind!r} must be the one that the law has itself, "
+                "got another one."
+            )
+        return made  # type: ignore[no-any-return]
+
+    def _law_named(self, kind: object) -> type[CommonLaw]:
+        """Return the class of the block laws of a kind; of this package first."""
+        for mechanism in chain(self.built_in.values(), self._lazily_joined()):
+            for law in mechanism.laws:
+                if kind == law.kind:
+                    return law
+        raise ParameterError(f"the description of a block law must name a known kind of law, got law={shown(kind)}.")
+
+    def _lazily_joined(self) -> Iterator[type[BlockMechanism]]:
+        yield from self.joined.values()
+
     def __getitem__(self, name: str) -> type[BlockMechanism]:
         return self.built_in[name] if name in self.built_in else self.joined[name]
 
@@ -71,3 +146,7 @@ class Registry(Mapping[str, type[BlockMechanism]]):
 
     def __len__(self) -> int:
         return len(self.built_in) + len(self.joined)
+
+
+def _canonical(description: dict[str, Any]) -> str:
+    return json.dumps(description, sort_keys=True)

@@ -94,6 +94,8 @@ class Singletons(SingletonCodec, EvenLaw):
         size: v, the number of sensitive values; at least 1.
     """
 
+    kind = "singletons"
+
     size: int
 
     def __post_init__(self) -> None:
@@ -116,7 +118,7 @@ class Singletons(SingletonCodec, EvenLaw):
 
     def describe(self) -> dict[str, Any]:
         """Return v."""
-        return {"law": "singletons", "size": self.size}
+        return {"law": self.kind, "size": self.size}
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return the v symbols, uniform."""
@@ -161,6 +163,7 @@ class RandomizedResponse(BlockMechanism):
     """
 
     name = "rr"
+    laws = (Singletons,)
 
     @cached_property
     def law(self) -> Singletons:

@@ -42,6 +42,8 @@ class Subsets(EvenLaw):
         count: k, in 1..v - 1 (1 if v = 1).
     """
 
+    kind = "subsets"
+
     size: int
     count: int
 
@@ -78,7 +80,7 @@ class Subsets(EvenLaw):
 
     def describe(self) -> dict[str, Any]:
         """Return v and k."""
-        return {"law": "subsets", "size": self.size, "count": self.count}
+        return {"law": self.kind, "size": self.size, "count": self.count}
 
     def hit_distribution(self, m: int) -> HitDistribution:
         """Return the law of K: hypergeometric."""
@@ -226,6 +228,7 @@ class SubsetSelection(BlockMechanism):
     """
 
     name = "subset"
+    laws = (Subsets,)
 
     k: int | None = None
 

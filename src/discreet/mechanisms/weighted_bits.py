@@ -46,6 +46,9 @@ class WeightedBits(WeightedLaw, PackedBitCodec):
         depth: random bits that one noise bit costs.
     """
 
+    kind = "uneven bits"
+    wide = ("thresholds",)
+
     groups: IntArray = field()
     thresholds: tuple[int, ...]
     depth: int
@@ -98,7 +101,7 @@ class WeightedBits(WeightedLaw, PackedBitCodec):
     def describe(self) -> dict[str, Any]:
         """Return the thresholds, and a digest of the groups of values."""
         return {
-            "law": "uneven bits",
+            "law": self.kind,
             "size": self.size,
             "thresholds": self.thresholds,
             "depth": self.depth,

@@ -38,6 +38,9 @@ class WeightedSingletons(SingletonCodec, WeightedLaw):
         weights: one positive integer per group; W, the sum over all values, is at most 2^62.
     """
 
+    kind = "uneven singletons"
+    wide = ("weights",)
+
     groups: IntArray = field()
     weights: tuple[int, ...]
 
@@ -87,7 +90,7 @@ class WeightedSingletons(SingletonCodec, WeightedLaw):
 
     def describe(self) -> dict[str, Any]:
         """Return the weights, and a digest of the groups of values."""
-        return {"law": "uneven singletons", "size": self.size, "weights": self.weights, "levels": self._groups_digest}
+        return {"law": self.kind, "size": self.size, "weights": self.weights, "levels": self._groups_digest}
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return the v symbols with their probabilities."""

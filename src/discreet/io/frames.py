@@ -1,0 +1,245 @@
+"""Frames: records of one collection and epoch on their way from devices to the collector, each under a random id.
+
+    "DSC1", collection (32 bytes), epoch (u32), n (u32), then n times: id (16 bytes), record
+
+Numbers are little-endian. For people and other tools there is a form in JSON; its length tells things.
+"""
+
+import base64
+import binascii
+import json
+import re
+import struct
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray
+from discreet.core.checks import checked_whole
+from discreet.core.reports import Column
+from discreet.errors import DataError
+from discreet.io.json_entries import entry_of, once, stacked
+from discreet.io.records import RecordCodec
+from discreet.io.wire import Nullable, checked_reports, refuse_rows
+from discreet.mechanisms import Mechanism
+
+MEDIA_TYPE = "application/vnd.discreet.reports"
+JSON_MEDIA_TYPE = "application/vnd.discreet.reports+json"
+
+MAGIC = b"DSC1"
+ID_BYTES = 16
+LARGEST_FRAME = 1 << 20
+"""Bytes of a frame, in either form."""
+MOST_REPORTS = 4096
+
+REPEATED = "have the id of another report in their frame"
+
+_HEAD = struct.Struct("<4s32sII")
+_LARGEST_EPOCH = (1 << 32) - 1
+LARGEST_RECORD = LARGEST_FRAME - _HEAD.size - ID_BYTES
+"""Bytes of a record that a frame has room for."""
+
+
+class FrameError(DataError):
+    """Bytes that are no frame.
+
+    Attributes:
+        code: what is wrong: "size" (too long), "structure" (no frame of this form), "records" (none, or too many), or
+            "length" (not that of its records).
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Records of one collection and epoch, each under its id.
+
+    Attributes:
+        collection: the id of the collection, 32 bytes.
+        epoch: its number, from 0 on.
+        ids: ``(n, 16)`` random bytes, all different.
+        records: ``(n, W)`` bytes.
+
+    Raises:
+        FrameError: if they make no frame.
+        FlawedRowsError: if an id is there twice.
+
+    Example:
+        >>> import os
+        >>> ids = np.frombuffer(os.urandom(32), dtype=np.uint8).reshape(2, 16)
+        >>> frame = Frame(bytes(32), 3, ids, np.array([[1, 5], [1, 6]], dtype=np.uint8))
+        >>> Frame.parse(frame.pack(), width=2).records.tolist(), head(frame.pack())[1:]
+        ([[1, 5], [1, 6]], (3, 2))
+    """
+
+    collection: bytes
+    epoch: int
+    ids: AnyArray
+    records: AnyArray
+
+    def __post_init__(self) -> None:
+        """Refuse parts that make no frame."""
+        rows = _is_bytes(self.ids) and _is_bytes(self.records) and len(self.ids) == len(self.records)
+        if not rows or self.ids.shape[1] != ID_BYTES or not isinstance(self.collection, bytes):
+            raise FrameError("structure", f"ids must be rows of {ID_BYTES} bytes, one for each record.")
+        checked_whole("epoch", self.epoch, 0, _LARGEST_EPOCH, error=DataError)
+        _check_head(self.collection, len(self.records), self.size)
+        _refuse_repeated(self.ids)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the frame."""
+        return _HEAD.size + self.ids.nbytes + self.records.nbytes
+
+    def pack(self) -> bytes:
+        """Return the bytes of the frame."""
+        head = _HEAD.pack(MAGIC, self.collection, self.epoch, len(self.records))
+        return head + np.hstack([self.ids, self.records]).tobytes()
+
+    @classmethod
+    def parse(cls, data: bytes, width: int) -> "Frame":
+        """Return the frame of some bytes.
+
+        Args:
+            data: as they came.
+            width: W, the bytes of a record of the collection.
+
+        Raises:
+            FrameError: if they are no frame of such records.
+            FlawedRowsError: if an id is there twice.
+        """
+        collection, epoch, n = head(data)
+        wanted = _HEAD.size + n * (ID_BYTES + width)
+        if len(data) != wanted:
+            raise FrameError("length", f"a frame of {n} records must have {wanted} bytes, got {len(data)}.")
+        rows = np.frombuffer(data, dtype=np.uint8, offset=_HEAD.size).reshape(n, ID_BYTES + width)
+        return cls(collection, epoch, rows[:, :ID_BYTES], rows[:, ID_BYTES:])
+
+
+def _is_bytes(rows: object) -> bool:
+    return isinstance(rows, np.ndarray) and rows.dtype == np.uint8 and rows.ndim == 2
+
+
+def head(data: bytes) -> tuple[bytes, int, int]:
+    """Return the collection, the epoch and the number of records of a frame, from its first bytes.
+
+    Raises:
+        FrameError: if this is the head of no frame, or the frame is too long.
+    """
+    if len(data) < _HEAD.size or bytes(data[: len(MAGIC)]) != MAGIC:
+        raise FrameError("structure", f"a frame must begin with {MAGIC.decode()} and a head of {_HEAD.size} bytes.")
+    _, collection, epoch, n = _HEAD.unpack_from(data)
+    _check_head(collection, n, len(data))
+    return collection, epoch, n
+
+
+def _check_head(collection: bytes, n: int, size: int) -> None:
+    if len(collection) != 32:
+        raise FrameError("structure", f"a collection's id must have 32 bytes, got {len(collection)}.")
+    if size > LARGEST_FRAME:
+        raise FrameError("size", f"a frame must have at most {LARGEST_FRAME} bytes, got {size}.")
+    if not 1 <= n <= MOST_REPORTS:
+        raise FrameError("records", f"a frame must have 1 to {MOST_REPORTS} records, got {n}.")
+
+
+def _refuse_repeated(ids: AnyArray) -> None:
+    """Refuse ids that are there twice; the first of them counts as the report's own."""
+    # Half of an id tells nearly all of them apart, and is sorted fast.
+    halves = np.sort(np.ascontiguousarray(ids[:, :8]).view("<u8")[:, 0])
+    if (halves[1:] != halves[:-1]).all():
+        return
+    seen: set[bytes] = set()
+    repeated = np.zeros(len(ids), dtype=np.bool_)
+    for row, one in enumerate(ids):
+        spelled = one.tobytes()
+        repeated[row] = spelled in seen
+        seen.add(spelled)
+    refuse_rows(np.ones(len(ids), dtype=np.bool_), repeated, REPEATED)
+
+
+# The form for people and other tools
+
+
+def frame_of_json(data: bytes, mechanism: Mechanism, codec: RecordCodec) -> Frame:
+    """Return the frame of reports as JSON, checked.
+
+    Args:
+        data: UTF-8: ``{"collection": "<hex>", "epoch": 3, "reports": [{"id": "<base64url>", "symbol": 3}, ...]}``,
+            reports with the fields of one report as JSON.
+        mechanism: the collection's.
+        codec: of its records.
+
+    Raises:
+        FrameError: if this is no frame in this form.
+        FlawedRowsError: if no device can have sent one of the reports, or an id is there twice.
+    """
+    collection, epoch, listed = _parts(data)
+    _check_head(collection, len(listed), len(data))
+    names = {column.name: column for column in mechanism.columns}
+    entries: dict[str, list[Any]] = {name: [] for name in names}
+    present: dict[str, list[bool]] = {name: [] for name in names}
+    ids = []
+    for row, report in enumerate(listed):
+        ids.append(_id_of(report, row, names))
+        for name, column in names.items():
+            present[name].append(name in report)
+            if name in report:
+                entries[name].append(_entry(column, report[name], row))
+    columns = {
+        name: Nullable(np.array(present[name], dtype=np.bool_), stacked(column, entries[name]))
+        for name, column in names.items()
+    }
+    reports = checked_reports(mechanism, len(ids), columns, simulated=False)
+    return Frame(collection, epoch, np.array(ids, dtype=np.uint8).reshape(-1, ID_BYTES), codec.encode(reports))
+
+
+def head_of_json(data: bytes) -> tuple[bytes, int, int]:
+    """Return the collection, the epoch and the number of reports of a frame as JSON; see `head`."""
+    collection, epoch, listed = _parts(data)
+    _check_head(collection, len(listed), len(data))
+    return collection, epoch, len(listed)
+
+
+_HEX, _ID = re.compile(r"[0-9a-f]{64}"), re.compile(r"[A-Za-z0-9_-]{22}")
+_FIELDS = {"collection", "epoch", "reports"}
+
+
+def _parts(data: bytes) -> tuple[bytes, int, list[Any]]:
+    if len(data) > LARGEST_FRAME:
+        raise FrameError("size", f"a frame must have at most {LARGEST_FRAME} bytes, got {len(data)}.")
+    frame: Any = None
+    # Swallowed, not chained: the library's error holds the whole text.
+    with suppress(ValueError, RecursionError):
+        frame = json.loads(bytes(data).decode("utf-8"), object_pairs_hook=once)
+    if not isinstance(frame, dict) or set(frame) != _FIELDS:
+        raise FrameError("structure", "a frame as JSON must be an object of collection, epoch and reports.")
+    collection, epoch, listed = frame["collection"], frame["epoch"], frame["reports"]
+    if not isinstance(collection, str) or not _HEX.fullmatch(collection):
+        raise FrameError("structure", "a frame's collection must be 64 digits, 0-9 and a-f.")
+    if type(epoch) is not int or not 0 <= epoch <= _LARGEST_EPOCH or not isinstance(listed, list):
+        raise FrameError("structure", "a frame's epoch must be an integer in 0..2^32 - 1, its reports a list.")
+    return bytes.fromhex(collection), epoch, listed
+
+
+def _id_of(report: Any, row: int, names: dict[str, Column]) -> AnyArray:
+    spelled = report.get("id") if isinstance(report, dict) else None
+    if not isinstance(spelled, str) or not _ID.fullmatch(spelled) or not set(report) <= {"id", *names}:
+        raise FrameError("structure", f"report {row} must have an id of 22 letters and the fields of a report.")
+    raw = b""
+    with suppress(binascii.Error):
+        raw = base64.urlsafe_b64decode(spelled + "==")
+    if base64.urlsafe_b64encode(raw).rstrip(b"=") != spelled.encode("ascii"):
+        raise FrameError("structure", f"report {row} must have an id in base64url whose spare bits are zero.")
+    return np.frombuffer(raw, dtype=np.uint8)
+
+
+def _entry(column: Column, entry: Any, row: int) -> Any:
+    try:
+        return entry_of(column, entry, row)
+    except DataError as error:
+        raise FrameError("structure", str(error)) from None
