@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from discreet.io.sampler import Sampler
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
@@ -27,6 +26,7 @@ from discreet.io.collection_errors import (
 )
 from discreet.io.envelope import MOST_BYTES, document_bytes, opened, public_key
 from discreet.io.notice import notice
+from discreet.io.sampler import Sampler
 from discreet.mechanisms.personalized import Personalized
 from refusals import refused
 from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, altered, collection, document, envelope, key, resigned

@@ -173,7 +173,7 @@ def _fields(said: Any, *names: str) -> tuple[Any, ...]:
 
 
 def _bytes(text: Any, length: int | None = None) -> bytes:
-    """Return what base64 stands for, if it is written as `_base64` writes it: else one document had many envelopes."""
+    """Return the bytes of canonical base64, as `_base64` writes it; of another form one document had many envelopes."""
     if not isinstance(text, str):
         raise ValueError("no text")
     found = b64decode(text.encode("ascii"), validate=True)

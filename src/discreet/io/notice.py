@@ -10,7 +10,7 @@ _UNITS = ((_DAY, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 
 
 def notice(collection: Collection) -> tuple[str, ...]:
-    """Return what is asked, by whom, what is protected and how well, how often, until when, and what is not hidden."""
+    """Return the sentences: the question and who asks, the protection and its limits, how often and until when."""
     said = [
         f"{_sentence(collection.title)} {_sentence(collection.purpose)} Questions: {_sentence(collection.contact)}",
         *_protection(collection),
