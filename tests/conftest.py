@@ -1,12 +1,19 @@
-"""Hypothesis runs the same examples everywhere; a failure prints what failed. One worker runs all tests of Spark."""
+"""Hypothesis runs the same examples everywhere; a failure prints what failed. One worker runs all tests of Spark.
+
+No test may print or log what was planted of a person (see planted.py).
+"""
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
+
+import planted
 
 settings.register_profile(
     "fixed",
@@ -55,3 +62,14 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> DearFirst:
     """Return how tests are handed out."""
     return DearFirst(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a test of whose output a part is a person's."""
+    report = yield
+    found = {what for _, text in report.sections for what in planted.leaks(text)}
+    if found and report.outcome == "passed":
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} printed or logged {', '.join(sorted(found))} of a person."
+    return report
