@@ -38,7 +38,7 @@ GRID = {
 }
 PRODUCT = {
     "epsilon": 1.0,
-    "domain": {"product": {"age": ["20s", "30s"], "home": ["flat", "house", "other"]}, "sensitive": [{"age": "30s"}]},
+    "domain": {"product": {"home": ["flat", "house", "other"], "age": ["20s", "30s"]}, "sensitive": [{"age": "30s"}]},
     "mechanism": {"name": "unary"},
 }
 PLANS: dict[str, Any] = {
@@ -115,8 +115,8 @@ def test_bots_are_those_of_the_library(name: str) -> None:
         ("range", -3, 0),
         ("range", np.int32(39), 42),
         ("integers", 900, 2),
-        ("product", {"home": "house", "age": "30s"}, 4),
-        ("product", ("20s", "other"), 2),
+        ("product", {"home": "house", "age": "30s"}, 3),
+        ("product", ("other", "20s"), 4),
         ("grid", (41.0, -73.0), 29),
         ("grid", {"lon": -74.0, "lat": 40.0}, 0),
     ],
@@ -145,7 +145,7 @@ def test_values_have_codes(name: str, value: Any, code: int) -> None:
         ("product", {"age": "30s"}),
         ("product", {"age": "30s", "home": "flat", "more": 1}),
         ("product", ("30s",)),
-        ("product", ("30s", "planted-value")),
+        ("product", ("flat", "planted-value")),
         ("grid", (39.999, -73.5)),
         ("grid", (float("nan"), -73.5)),
         ("grid", ("planted-value", 1)),
@@ -404,6 +404,11 @@ def test_an_understated_epsilon(name: str) -> None:
         {"domain": {"range": [0.0, 4.0]}},
         {"domain": {"range": [0, 1 << 70]}},
         {"domain": {"product": []}},
+        {"domain": {"product": {"a": ["b", "c", "d", "e"]}}},
+        {"domain": {"product": [["a", ["b", "c"]], ["a", ["b", "c"]]]}},
+        {"domain": {"product": [["a", "bcde"]]}},
+        {"domain": {"product": [[1, ["b", "c", "d", "e"]]]}},
+        {"domain": {"product": [["a"]]}},
         {"domain": {"grid": {"lat": [0, 1], "lon": [0, 1], "rows": 2}}},
         {"domain": {"grid": {"lat": [0, 1], "lon": [0, 1], "rows": 2, "cols": "2"}}},
         {"domain": None},

@@ -225,8 +225,11 @@ def _refuse_names(terms: Terms, mechanism: BlockMechanism) -> None:
 
 
 def spelled_out(plan: Plan) -> dict[str, Any]:
-    """Return a plan as JSON, with the labels of a file in their place and without what is not said."""
+    """Return a plan as JSON: the labels of a file in their place, a product as pairs, nothing that is not said."""
     said: dict[str, Any] = _without_none(msgspec.to_builtins(plan.document))
+    if plan.document.domain.product is not None:
+        # Codes follow the order of the attributes, and the keys of a document have none.
+        said["domain"]["product"] = [[name, labels] for name, labels in plan.document.domain.product.items()]
     if plan.document.domain.file is not None:
         domain = plan.domain
         table = said["domain"]
@@ -298,8 +301,11 @@ def plan_of(collection: Collection) -> Plan:
     Raises:
         ParameterError: if it is none that this version knows.
     """
+    said = dict(collection.plan)
+    if isinstance(product := said["domain"].get("product"), list):
+        said["domain"] = {**said["domain"], "product": dict(product)}
     try:
-        return Plan(msgspec.convert(dict(collection.plan), PlanDocument))
+        return Plan(msgspec.convert(said, PlanDocument))
     except msgspec.ValidationError:
         raise ParameterError("the plan in the collection is none that this version knows; update discreet.") from None
 

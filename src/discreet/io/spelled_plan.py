@@ -67,13 +67,21 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
     said = {"sensitive": sensitive, "allow_unprotected": True}
     try:
         if kinds == ["product"]:
-            return Domain.product(table["product"], **said)
+            return Domain.product(_attributes(table["product"]), **said)
         if kinds == ["grid"]:
             return Domain.grid(**table["grid"], **said)
         labels = range(*_two(table["range"])) if kinds == ["range"] else _listed(table["labels"])
         return Domain(labels, **said)
     except (ParameterError, DataError, TypeError, ValueError, OverflowError):
         raise PlanError(_UNFIT) from None
+
+
+def _attributes(said: Any) -> dict[str, list[Any]]:
+    """Return the attributes of a product, in the order of its codes, from pairs of name and labels."""
+    pairs = [(name, _listed(labels)) for name, labels in _listed(said)]
+    if len(dict(pairs)) < len(pairs) or not all(isinstance(name, str) for name, _ in pairs):
+        raise PlanError(_UNFIT)
+    return dict(pairs)
 
 
 def _two(said: Any) -> tuple[int, int]:

@@ -1,0 +1,228 @@
+"""Memory of a device: one SQLite database for its owner alone, which survives a crash at any point.
+
+Kept: the highest version of each name, consent, the ledger of what was spent, prints of permanent answers, reports to
+send and those sent, and a person's secret places. Never kept: values, coins, seeds. What is erased is overwritten.
+"""
+
+import json
+import os
+import sqlite3
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import DiscreetError, ParameterError
+
+VERSION = 1
+"""Of the tables; kept in the database."""
+
+_FILE = "device.db"
+_WAIT = 30.0
+_PAGE = 1024
+_TABLES = """
+CREATE TABLE names (
+    name TEXT PRIMARY KEY, version INTEGER NOT NULL, id BLOB NOT NULL, envelope BLOB,
+    declined INTEGER NOT NULL DEFAULT 0, key BLOB, tagged TEXT
+) WITHOUT ROWID;
+CREATE TABLE versions (
+    key INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, name TEXT NOT NULL, version INTEGER NOT NULL,
+    stop INTEGER NOT NULL, agreed INTEGER NOT NULL DEFAULT 0, origins TEXT NOT NULL
+);
+CREATE TABLE ledger (
+    version INTEGER NOT NULL, epoch INTEGER NOT NULL, start INTEGER NOT NULL, stop INTEGER NOT NULL,
+    charge REAL NOT NULL, PRIMARY KEY (version, epoch)
+) WITHOUT ROWID;
+CREATE TABLE reports (
+    version INTEGER NOT NULL, epoch INTEGER NOT NULL, id BLOB, record BLOB NOT NULL, due REAL NOT NULL,
+    until INTEGER NOT NULL, tries INTEGER NOT NULL DEFAULT 0, at INTEGER, status TEXT,
+    PRIMARY KEY (version, epoch)
+) WITHOUT ROWID;
+CREATE TABLE prints (name TEXT NOT NULL, print BLOB NOT NULL, PRIMARY KEY (name, print)) WITHOUT ROWID;
+CREATE TABLE lasts (name TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, record BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE places (
+    name TEXT NOT NULL, code INTEGER NOT NULL, bot INTEGER NOT NULL, PRIMARY KEY (name, code)
+) WITHOUT ROWID;
+CREATE TABLE clock (latest INTEGER NOT NULL);
+INSERT INTO clock VALUES (0);
+"""
+
+
+class StoreError(DiscreetError, RuntimeError):
+    """The device's memory cannot be read or written; nothing was charged that was not written."""
+
+    code = "store"
+
+
+class Memory:
+    """The database of a device.
+
+    Args:
+        folder: for the database; made for its owner alone if it does not exist.
+
+    Raises:
+        ParameterError: if others may look into the folder, or it is none.
+        StoreError: if the database cannot be opened, or is of a newer version.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder)
+        self._lock = threading.RLock()
+        self._process = 0
+        self._database: sqlite3.Connection | None = None
+        with self._lock:
+            _make_folder(self._folder)
+            _ = self._connection
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._lock:
+            if self._database is not None and self._process == os.getpid():
+                self._database.close()
+            self._database = None
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        # A connection of the parent must not be used, nor closed, in a child.
+        if self._database is None or self._process != os.getpid():
+            self._database, self._process = _opened(self._folder / _FILE), os.getpid()
+        return self._database
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Run the body as one transaction of the only writer: all of it is on disk afterwards, or nothing.
+
+        Raises:
+            StoreError: if the database refuses.
+        """
+        with self._lock, _refusing():
+            database = self._connection
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                yield database
+                database.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    database.execute("ROLLBACK")
+                raise
+
+    def overwrite(self) -> None:
+        """Let nothing remain of what was erased: not in the log that is written ahead either.
+
+        Raises:
+            StoreError: if the database refuses.
+        """
+        with self._lock, _refusing():
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        # Not its message, which may quote what was to be written.
+        raise StoreError(
+            f"the device's memory must be readable and writable, and it is not ({type(error).__name__}); nothing was "
+            "charged."
+        ) from None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        mode = folder.stat().st_mode
+    except OSError as error:
+        raise ParameterError(f"{folder} cannot be made a folder ({type(error).__name__}); choose another.") from None
+    if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
+        raise ParameterError(f"{folder} must be for its owner alone, and others may look into it; chmod 700 it.")
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    with _refusing():
+        try:
+            # Before SQLite does, which would let others read.
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        except OSError as error:
+            raise StoreError(f"{path} cannot be opened ({type(error).__name__}).") from None
+        database = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+        database.row_factory = sqlite3.Row
+        database.execute(f"PRAGMA page_size={_PAGE}")
+        database.execute("PRAGMA journal_mode=WAL").fetchall()
+        for setting in ("synchronous=FULL", "secure_delete=ON", "journal_size_limit=65536", "temp_store=MEMORY"):
+            database.execute(f"PRAGMA {setting}").fetchall()
+        _make_tables(database)
+        return database
+
+
+def _make_tables(database: sqlite3.Connection) -> None:
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if version > VERSION:
+            raise StoreError(f"the device's memory is of version {version}, and this is {VERSION}; update discreet.")
+        if version == 0:
+            for statement in filter(str.strip, _TABLES.split(";")):
+                database.execute(statement)
+            database.execute(f"PRAGMA user_version={VERSION}")
+        database.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            database.execute("ROLLBACK")
+        raise
+
+
+def one_row(database: sqlite3.Connection, query: str, *given: Any) -> sqlite3.Row | None:
+    """Return the first row of a query; None if there is none."""
+    row: sqlite3.Row | None = database.execute(query, given).fetchone()
+    return row
+
+
+def note_time(database: sqlite3.Connection, now: float) -> int:
+    """Remember the highest time seen; return the highest one before, in seconds since 1970."""
+    (latest,) = database.execute("SELECT latest FROM clock").fetchone()
+    if int(now) > latest:
+        database.execute("UPDATE clock SET latest = ?", (int(now),))
+    return int(latest)
+
+
+def written_origins(origins: tuple[str, ...]) -> str:
+    """Return origins as they are kept."""
+    return json.dumps(origins)
+
+
+def read_origins(kept: str) -> list[str]:
+    """Return origins as they were kept."""
+    return list(json.loads(kept))
+
+
+def erase_key(database: sqlite3.Connection, name: str) -> None:
+    """Erase the key of a name, and what follows from it: prints, and the last report."""
+    for table in ("prints", "lasts"):
+        database.execute(f"DELETE FROM {table} WHERE name = ?", (name,))
+    database.execute("UPDATE names SET key = NULL WHERE name = ?", (name,))
+
+
+def erase_name(database: sqlite3.Connection, name: str) -> None:
+    """Erase what belongs to the answers under a name: the key, secret places, and reports that were not sent."""
+    erase_key(database, name)
+    database.execute("DELETE FROM places WHERE name = ?", (name,))
+    # Without this mark, an answer under the same name would take secret places for none.
+    database.execute("UPDATE names SET tagged = NULL WHERE name = ?", (name,))
+    of_name = "(SELECT key FROM versions WHERE name = ?)"
+    database.execute(f"DELETE FROM reports WHERE status IS NULL AND version IN {of_name}", (name,))
+
+
+def erase_ended(database: sqlite3.Connection, now: float) -> bool:
+    """Erase the keys of names whose last epoch is over; return whether there was any."""
+    ended = database.execute(
+        "SELECT name FROM names WHERE (key IS NOT NULL OR name IN "
+        "(SELECT name FROM prints UNION SELECT name FROM lasts)) "
+        "AND ? >= (SELECT max(stop) FROM versions WHERE versions.name = names.name)",
+        (now,),
+    ).fetchall()
+    for row in ended:
+        erase_key(database, row["name"])
+    return bool(ended)

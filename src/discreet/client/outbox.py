@@ -1,0 +1,166 @@
+"""The outbox: reports that wait, are sent as often as it takes, and stay in the log without their ids."""
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.client.memory import Memory, one_row, read_origins
+from discreet.client.randomness import Keys
+from discreet.io.collection import Collection
+from discreet.io.frames import Frame
+
+if TYPE_CHECKING:
+    from discreet.client.sending import Answer, Post
+
+LATE = "late"
+"""The status of a report that could not be sent until its epoch took no more."""
+
+_ACCEPTED = "202"
+# In which no other process sends the same report, in seconds.
+_LEASE = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What became of the outbox.
+
+    Attributes:
+        sent: reports that a collector has taken now.
+        dropped: reports that were refused for good, or too late, now.
+        waiting: reports that are still to be sent.
+    """
+
+    sent: int
+    dropped: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One report in the log.
+
+    Attributes:
+        name: of the collection.
+        version: of the collection.
+        epoch: its number.
+        record: the bytes that left the device, or will.
+        state: ``"waiting"``, ``"sent"`` or ``"dropped"``.
+        at: when it was sent or dropped, in seconds since 1970; None if it waits.
+        status: the collector's answer, such as ``"202"``, or ``"late"``; None if it waits.
+    """
+
+    name: str
+    version: int
+    epoch: int
+    record: bytes
+    state: str
+    at: int | None
+    status: str | None
+
+    def document(self) -> dict[str, Any]:
+        """Return the entry ready for JSON, the record in hexadecimal digits."""
+        return {name: getattr(self, name) for name in self.__slots__} | {"record": self.record.hex()}
+
+
+def put(
+    database: sqlite3.Connection,
+    version: int,
+    collection: Collection,
+    epoch: int,
+    record: bytes,
+    now: float,
+    keys: Keys,
+) -> None:
+    """Write a report, due at a random time from now on, at most ``spread`` later and within the epoch."""
+    _, stop, until = collection.window(epoch)
+    due = now + keys.share() * min(collection.spread, max(stop - now, 0))
+    row = version, epoch, keys.report_id(), record, due, until
+    database.execute("INSERT INTO reports (version, epoch, id, record, due, until) VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def deliver(memory: Memory, clock: Callable[[], float], post: "Post", keys: Keys) -> Sent:
+    """Send what is due, each report once; see `discreet.client.device.Device.send`."""
+    sent, dropped, started = 0, 0, clock()
+    while (leased := _leased(memory, started)) is not None:
+        version, epoch, status = leased["version"], leased["epoch"], LATE
+        if clock() < leased["until"]:
+            answer = post(_origin(leased), _frame(leased))
+            if not (answer.is_taken or answer.is_final):
+                _postpone(memory, leased, answer, clock(), keys.share())
+                continue
+            status = str(answer.status)
+        sent, dropped = sent + (status == _ACCEPTED), dropped + (status != _ACCEPTED)
+        _finish(memory, version, epoch, status, int(clock()))
+    with memory.transaction() as database:
+        (waiting,) = database.execute("SELECT count(*) FROM reports WHERE status IS NULL").fetchone()
+    return Sent(sent, dropped, waiting)
+
+
+def _leased(memory: Memory, now: float) -> sqlite3.Row | None:
+    """Take one report that is due, so that no other process takes it meanwhile."""
+    with memory.transaction() as database:
+        row = one_row(
+            database,
+            "SELECT reports.*, versions.id AS collection, origins FROM reports JOIN versions ON key = reports.version "
+            "WHERE status IS NULL AND due <= ? ORDER BY due LIMIT 1",
+            now,
+        )
+        if row is not None:
+            database.execute(
+                "UPDATE reports SET due = ?, tries = tries + 1 WHERE version = ? AND epoch = ?",
+                (now + _LEASE, row["version"], row["epoch"]),
+            )
+    return row
+
+
+def _origin(row: sqlite3.Row) -> str:
+    """Return where the next try goes: the origins of the document in turn."""
+    origins = read_origins(row["origins"])
+    tries: int = row["tries"]
+    return origins[tries % len(origins)]
+
+
+def _frame(row: sqlite3.Row) -> bytes:
+    ids, record = (np.frombuffer(row[name], dtype=np.uint8)[None, :] for name in ("id", "record"))
+    return Frame(row["collection"], row["epoch"], ids, record).pack()
+
+
+def _postpone(memory: Memory, row: sqlite3.Row, answer: "Answer", now: float, share: float) -> None:
+    from discreet.client.sending import pause
+
+    wait = pause(row["tries"] + 1, answer.retry_after, share)
+    with memory.transaction() as database:
+        database.execute(
+            "UPDATE reports SET due = ? WHERE version = ? AND epoch = ? AND status IS NULL",
+            (now + wait, row["version"], row["epoch"]),
+        )
+
+
+def _finish(memory: Memory, version: int, epoch: int, status: str, now: int) -> None:
+    """Log what became of a report, and erase its id: nothing ties the device to a row of the collector any more."""
+    with memory.transaction() as database:
+        database.execute(
+            "UPDATE reports SET status = ?, at = ?, id = NULL WHERE version = ? AND epoch = ? AND status IS NULL",
+            (status, now, version, epoch),
+        )
+
+
+def log_entries(database: sqlite3.Connection) -> list[LogEntry]:
+    """Return the log, oldest epoch first."""
+    rows = database.execute(
+        "SELECT versions.name, versions.version, epoch, record, at, status FROM reports JOIN versions "
+        "ON key = reports.version ORDER BY reports.version, epoch"
+    )
+    return [_entry(row) for row in rows]
+
+
+def _entry(row: sqlite3.Row) -> LogEntry:
+    name, version, epoch, record, at, status = row
+    return LogEntry(name, version, epoch, record, _state(row), at, status)
+
+
+def _state(row: sqlite3.Row) -> str:
+    return "waiting" if row["status"] is None else "sent" if row["status"] == _ACCEPTED else "dropped"

@@ -1,0 +1,450 @@
+"""Vectors of devices: scripts of events with what must become of each, and the streams of permanent answers.
+
+The first line of ``events.jsonl`` holds public keys and envelopes by label; every other line is a script for a new
+device with ``limits``, ``person_secret`` (hexadecimal digits) and ``events``. An event happens ``at`` a time of the
+device's clock:
+
+    accept, agree, tag     of an envelope; "done", or the code of a refusal ("refused" for one without a code)
+    answer                 a value under an envelope: the outcome, or "refused"
+    decline                a name; "done"
+    send                   ``answers`` are what the collector says in turn (a status, or a status and seconds of
+                           Retry-After; 0 is no answer): how many reports were sent, dropped, and wait
+    spent                  nats in all
+    states, records        of the log, oldest first; records in hexadecimal digits
+    restart, forget        "done"
+"""
+
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from discreet.core.domain import Domain
+from discreet.core.random import KeyedRandom
+from discreet.io.collection import Collection, Epochs, open_envelope
+from discreet.io.envelope import public_key
+from discreet.io.plan import Plan, PlanDocument
+from discreet.io.sampler import Sampler
+from discreet.io.signing import Terms, sign, withdraw
+from discreet.mechanisms import HadamardResponse
+
+START, HOUR = 1_800_000_000, 3600
+KEY = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"discreet vectors").digest())
+SECRET = hashlib.sha256(b"a person of the vectors").digest()
+
+_LABELS = ["never", "rarely", "often", "daily"]
+_PLAN: dict[str, Any] = {
+    "epsilon": 1.0,
+    "domain": {"labels": _LABELS, "sensitive": ["often", "daily"]},
+    "mechanism": {"name": "rr"},
+}
+
+
+def signed(plan: dict[str, Any] | None = None, *, version: int = 1, **changes: Any) -> bytes:
+    """Return an envelope of a plan and terms."""
+    said: dict[str, Any] = {
+        "name": "habits",
+        "title": "Habits",
+        "purpose": "To know how many",
+        "contact": "habits@example.org",
+        "answers": "once",
+        "epochs": Epochs(START, HOUR, 24),
+        "collectors": ("https://collect.example.org",),
+        "lifetime": 4.0,
+    }
+    if changes.get("answers") == "permanent":
+        said["people"] = 1000
+    document = msgspec.convert(plan or _PLAN, PlanDocument)
+    return sign(Plan(document), Terms(**{**said, **changes}), [KEY], version=version)
+
+
+def _envelopes() -> dict[str, bytes]:
+    """Return the envelopes of the scripts, by label."""
+    tagged = {**_PLAN, "tags": ["home"], "mechanism": {"name": "hadamard"}}
+    hadamard = {**_PLAN, "mechanism": {"name": "hadamard"}}
+    once, permanent = signed(), signed(answers="permanent", lifetime=2.0)
+    return {
+        "once": once,
+        "once, version 2": signed(version=2, contact="new@example.org"),
+        "once, another version 2": signed(version=2, contact="other@example.org"),
+        "once, withdrawn": withdraw(once, [KEY]),
+        "fresh": signed(answers="fresh", name="fresh", lifetime=3.0),
+        "fresh, version 2": signed(answers="fresh", name="fresh", lifetime=3.0, version=2, least=50),
+        "fresh, longer": signed(answers="fresh", name="fresh", lifetime=3.0, version=2, epochs=Epochs(START, HOUR, 48)),
+        "tenths": signed({**_PLAN, "epsilon": 0.1}, answers="fresh", name="tenths", lifetime=0.3),
+        "another": signed(answers="fresh", name="another", lifetime=4.0),
+        "a day": signed(name="a-day", epochs=Epochs(START, 24 * HOUR, 1)),
+        "permanent": permanent,
+        "permanent, contact": signed(answers="permanent", lifetime=2.0, version=2, contact="new@example.org"),
+        "permanent, mechanism": signed(hadamard, answers="permanent", lifetime=2.0, version=3),
+        "tagged": signed(tagged, answers="permanent", name="tagged", lifetime=2.0),
+        "dear": signed({**_PLAN, "epsilon": 2.5}, name="dear"),
+        "long": signed(name="long", lifetime=21.0),
+        "simulated": signed(name="simulated", simulated=True),
+        "short": signed(answers="fresh", name="short", epochs=Epochs(START, 60, 10), late=30),
+    }
+
+
+@dataclass
+class Script:
+    """A script of events, in the order in which they are added."""
+
+    name: str
+    limits: tuple[float, float, float] = (2.0, 4.0, 20.0)
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, hours: float, do: str, expect: Any = "done", **said: Any) -> "Script":
+        """Add an event some hours after the first epoch's start."""
+        at = START + 10 + hours * HOUR
+        self.events.append({"at": int(at) if at == int(at) else at, "do": do, **said, "expect": expect})
+        return self
+
+    def joined(self, *labels: str, hours: float = 0) -> "Script":
+        """Add that envelopes are accepted and agreed to."""
+        for label in labels:
+            self.add(hours, "accept", envelope=label).add(hours, "agree", envelope=label)
+        return self
+
+    def answer(self, hours: float, label: str, value: Any, expect: str) -> "Script":
+        """Add an answer."""
+        return self.add(hours, "answer", expect, envelope=label, value=value)
+
+    def send(self, hours: float, answers: list[Any], sent: int, dropped: int, waiting: int) -> "Script":
+        """Add a sending."""
+        return self.add(hours, "send", {"sent": sent, "dropped": dropped, "waiting": waiting}, answers=answers)
+
+    def line(self) -> dict[str, Any]:
+        """Return the script as a line."""
+        limits = dict(zip(("report", "epoch", "lifetime"), self.limits, strict=True))
+        return {"name": self.name, "limits": limits, "person_secret": SECRET.hex(), "events": self.events}
+
+
+def _consent() -> list[Script]:
+    return [
+        Script("nothing is drawn without consent")
+        .add(0, "accept", envelope="once")
+        .answer(0, "once", "daily", "declined")
+        .add(0, "spent", 0)
+        .add(0, "agree", envelope="once")
+        .answer(0, "once", "daily", "recorded")
+        .add(0, "spent", 1),
+        Script("who declines is asked no more, and nothing waits")
+        .joined("fresh")
+        .answer(0, "fresh", "daily", "recorded")
+        .add(0, "decline", name="fresh")
+        .answer(1, "fresh", "daily", "declined")
+        .send(1, [], 0, 0, 0)
+        .add(1, "states", [])
+        .add(1, "agree", envelope="fresh")
+        .answer(0.5, "fresh", "daily", "already")
+        .answer(1, "fresh", "daily", "recorded")
+        .add(1, "spent", 2),
+        Script("a new version is agreed to anew")
+        .joined("fresh")
+        .answer(0, "fresh", "daily", "recorded")
+        .add(1, "accept", envelope="fresh, version 2")
+        .answer(1, "fresh", "daily", "closed")
+        .answer(1, "fresh, version 2", "daily", "declined")
+        .add(1, "agree", "refused", envelope="fresh")
+        .add(1, "agree", envelope="fresh, version 2")
+        .answer(1, "fresh, version 2", "daily", "recorded")
+        .add(1, "spent", 2),
+        Script("forgetting keeps versions and what was spent")
+        .joined("once, version 2")
+        .answer(0, "once, version 2", "daily", "recorded")
+        .add(0, "forget")
+        .add(0, "spent", 1)
+        .add(0, "states", [])
+        .answer(0, "once, version 2", "daily", "refused")
+        .add(0, "accept", "rollback", envelope="once")
+        .add(0, "accept", envelope="once, version 2")
+        .answer(0, "once, version 2", "daily", "declined")
+        .add(0, "agree", envelope="once, version 2")
+        .answer(1, "once, version 2", "daily", "already"),
+    ]
+
+
+def _versions() -> list[Script]:
+    return [
+        Script("a lower version is a rollback, the same one with other bytes equivocation")
+        .add(0, "accept", envelope="once, version 2")
+        .add(0, "accept", "rollback", envelope="once")
+        .add(0, "accept", "equivocation", envelope="once, another version 2")
+        .add(0, "accept", envelope="once, version 2")
+        .add(0, "restart")
+        .add(0, "accept", "rollback", envelope="once"),
+        Script("what is withdrawn is closed, and nothing waits")
+        .joined("once")
+        .answer(0, "once", "daily", "recorded")
+        .add(0, "accept", envelope="once, withdrawn")
+        .answer(0, "once", "daily", "closed")
+        .answer(0, "once, withdrawn", "daily", "closed")
+        .add(0, "agree", "refused", envelope="once, withdrawn")
+        .send(0, [], 0, 0, 0)
+        .add(0, "accept", "rollback", envelope="once")
+        .add(0, "spent", 1),
+        Script("limits of the application are limits")
+        .add(0, "accept", "cap", envelope="dear")
+        .add(0, "accept", "lifetime", envelope="long")
+        .add(0, "accept", "simulated", envelope="simulated")
+        .add(0, "answer", "refused", envelope="dear", value="daily"),
+        Script("an epoch has a limit of its own", (2.0, 0.5, 20.0)).add(0, "accept", "lifetime", envelope="once"),
+    ]
+
+
+def _once_and_fresh() -> list[Script]:
+    return [
+        Script("once is once for a version, and the lifetime spans versions")
+        .joined("once")
+        .answer(0, "once", "daily", "recorded")
+        .answer(0, "once", "daily", "already")
+        .answer(5, "once", "never", "already")
+        .joined("once, version 2", hours=6)
+        .answer(6, "once, version 2", "daily", "recorded")
+        .add(6, "spent", 2),
+        Script("fresh is once in an epoch until the lifetime is spent")
+        .joined("fresh")
+        .answer(0, "fresh", "daily", "recorded")
+        .answer(0.99, "fresh", "never", "already")
+        .answer(1, "fresh", "never", "recorded")
+        .answer(7, "fresh", "often", "recorded")
+        .answer(8, "fresh", "often", "exhausted")
+        .joined("fresh, version 2", hours=9)
+        .answer(9, "fresh, version 2", "often", "exhausted")
+        .add(9, "spent", 3),
+        Script("three times a tenth is three tenths")
+        .joined("tenths")
+        .answer(0, "tenths", "daily", "recorded")
+        .answer(1, "tenths", "daily", "recorded")
+        .answer(2, "tenths", "daily", "recorded")
+        .answer(3, "tenths", "daily", "exhausted"),
+        Script("epochs that overlap share a limit", (2.0, 2.0, 20.0))
+        .joined("fresh", "another", "a day")
+        .answer(0, "fresh", "daily", "recorded")
+        .answer(0, "another", "daily", "recorded")
+        .answer(0, "a day", "daily", "exhausted")
+        .answer(1, "fresh", "daily", "recorded")
+        .add(1, "spent", 3),
+        Script("what lasts a day counts in every hour of it", (2.0, 1.0, 20.0))
+        .joined("a day", "fresh")
+        .answer(0, "a day", "daily", "recorded")
+        .answer(5, "fresh", "daily", "exhausted"),
+        Script("a lifetime is over all collections", (2.0, 4.0, 4.0))
+        .joined("fresh", "another")
+        .answer(0, "fresh", "daily", "recorded")
+        .answer(1, "fresh", "daily", "recorded")
+        .answer(1, "another", "daily", "recorded")
+        .answer(2, "another", "daily", "recorded")
+        .answer(3, "another", "daily", "exhausted")
+        .answer(3, "fresh", "daily", "exhausted")
+        .add(3, "spent", 4),
+        Script("a value outside is refused, and costs nothing")
+        .joined("fresh")
+        .answer(0, "fresh", "sometimes", "refused")
+        .answer(0, "fresh", 3, "refused")
+        .answer(0, "fresh", None, "refused")
+        .add(0, "spent", 0)
+        .answer(0, "fresh", "daily", "recorded")
+        .answer(0, "fresh", "sometimes", "already"),
+    ]
+
+
+def _clocks() -> list[Script]:
+    return [
+        Script("before the first epoch and after the last one nobody answers")
+        .joined("fresh", hours=-1)
+        .answer(-0.01, "fresh", "daily", "closed")
+        .answer(0, "fresh", "daily", "recorded")
+        .answer(23.9, "fresh", "daily", "recorded")
+        .answer(24, "fresh", "daily", "closed"),
+        Script("a clock that went back by more than an epoch is waited for")
+        .joined("fresh")
+        .answer(5, "fresh", "daily", "recorded")
+        .answer(3.9, "fresh", "daily", "closed")
+        .answer(4.5, "fresh", "daily", "recorded")
+        .add(4.5, "restart")
+        .answer(1, "fresh", "daily", "closed")
+        .answer(5, "fresh", "daily", "already")
+        .answer(6, "fresh", "daily", "recorded"),
+        Script("a clock beyond 2038 closes, and closes what was before")
+        .joined("fresh")
+        .answer(100_000, "fresh", "daily", "closed")
+        .answer(1, "fresh", "daily", "closed"),
+    ]
+
+
+def _permanent(envelopes: dict[str, bytes]) -> list[Script]:
+    opened = {label: open_envelope(envelope, [public_key(KEY)]) for label, envelope in envelopes.items()}
+
+    def record(label: str, value: str | int) -> str:
+        found = opened[label]
+        code = value if isinstance(value, int) else _LABELS.index(value)
+        return stream(found.sampler, found.name, found.fingerprint, code)["record"]
+
+    daily, never, often = (record("permanent", value) for value in ("daily", "never", "often"))
+    other = record("permanent, mechanism", "daily")
+    bot, street = record("tagged", 4), record("tagged", "rarely")
+    return [
+        Script("the same value has the same report, and only a new one costs")
+        .joined("permanent")
+        .answer(0, "permanent", "daily", "recorded")
+        .answer(0, "permanent", "daily", "already")
+        .answer(1, "permanent", "daily", "recorded")
+        .add(1, "spent", 1)
+        .answer(2, "permanent", "never", "recorded")
+        .answer(3, "permanent", "daily", "recorded")
+        .add(3, "spent", 2)
+        .add(3, "records", [daily, daily, never, daily]),
+        Script("when nothing is left, the last report is repeated")
+        .joined("permanent")
+        .answer(0, "permanent", "daily", "recorded")
+        .answer(1, "permanent", "never", "recorded")
+        .answer(2, "permanent", "often", "recorded")
+        .answer(3, "permanent", "daily", "recorded")
+        .answer(4, "permanent", "rarely", "recorded")
+        .add(4, "spent", 2)
+        .add(4, "records", [daily, never, never, daily, daily]),
+        Script("with nothing left before the first report there is none", (2.0, 1.0, 20.0))
+        .joined("another", "permanent")
+        .answer(0, "another", "daily", "recorded")
+        .answer(0, "permanent", "daily", "exhausted")
+        .answer(1, "permanent", "daily", "recorded")
+        .add(1, "spent", 2),
+        Script("a version with another contact costs nothing new, one with another mechanism does")
+        .joined("permanent")
+        .answer(0, "permanent", "daily", "recorded")
+        .add(1, "restart")
+        .joined("permanent, contact", hours=1)
+        .answer(1, "permanent, contact", "daily", "recorded")
+        .add(1, "spent", 1)
+        .joined("permanent, mechanism", hours=2)
+        .answer(2, "permanent, mechanism", "daily", "recorded")
+        .add(2, "spent", 2)
+        .answer(3, "permanent, mechanism", "never", "recorded")
+        .add(3, "spent", 2)
+        .add(3, "records", [daily, daily, other, other]),
+        Script("after forgetting, a value is charged anew and has the report of the person's secret")
+        .joined("permanent")
+        .answer(0, "permanent", "often", "recorded")
+        .add(0, "forget")
+        .joined("permanent", hours=1)
+        .answer(1, "permanent", "often", "recorded")
+        .add(1, "spent", 2)
+        .add(1, "records", [often]),
+        Script("secret places share the answer of their bot, and are fixed by the first answer")
+        .joined("tagged")
+        .answer(0, "tagged", "never", "refused")
+        .add(0, "tag", "refused", envelope="tagged", tagged={"work": ["never"]})
+        .add(0, "tag", "refused", envelope="tagged", tagged={"home": ["nowhere"]})
+        .add(0, "tag", "refused", envelope="tagged", tagged=["never"])
+        .add(0, "tag", "refused", envelope="tagged", tagged={"home": ["never"], "others": ["never"]})
+        .add(0, "tag", envelope="tagged", tagged={"home": ["rarely"]})
+        .add(0, "tag", envelope="tagged", tagged={"home": ["never", "daily"]})
+        .answer(0, "tagged", "never", "recorded")
+        .answer(1, "tagged", "rarely", "recorded")
+        .answer(2, "tagged", "never", "recorded")
+        .add(2, "spent", 2)
+        .add(2, "records", [bot, street, bot])
+        .add(2, "tag", "refused", envelope="tagged", tagged={})
+        .add(2, "decline", name="tagged")
+        .add(3, "agree", envelope="tagged")
+        .answer(3, "tagged", "never", "refused"),
+        Script("a plan without bots takes no secret places")
+        .joined("permanent")
+        .add(0, "tag", "refused", envelope="permanent", tagged={}),
+    ]
+
+
+def _sending() -> list[Script]:
+    return [
+        Script("what is taken is sent once")
+        .joined("fresh")
+        .answer(0, "fresh", "daily", "recorded")
+        .send(0, [202], 1, 0, 0)
+        .send(0, [], 0, 0, 0)
+        .add(0, "states", ["sent"]),
+        Script("what fails is sent again, the same bytes, after a pause")
+        .joined("fresh")
+        .answer(0, "fresh", "daily", "recorded")
+        .send(0, [0], 0, 0, 1)
+        .send(0, [], 0, 0, 1)
+        .add(0.1, "restart")
+        .send(0.1, [503], 0, 0, 1)
+        .send(0.2, [[429, 1800]], 0, 0, 1)
+        .send(0.6, [], 0, 0, 1)
+        .send(0.75, [302], 0, 0, 1)
+        .send(0.8, [200], 0, 0, 1)
+        .send(0.9, [408], 0, 0, 1)
+        .send(1.0, [425], 0, 0, 1)
+        .send(1.1, [500], 0, 0, 1)
+        .send(1.5, [202], 1, 0, 0)
+        .add(1.5, "states", ["sent"]),
+        Script("what is refused for good is dropped")
+        .joined("fresh", "another")
+        .answer(0, "fresh", "daily", "recorded")
+        .answer(0, "another", "daily", "recorded")
+        .send(0, [409, 422], 0, 2, 0)
+        .send(1, [], 0, 0, 0)
+        .add(1, "states", ["dropped", "dropped"])
+        .add(1, "spent", 2),
+        Script("what is late is dropped unsent")
+        .joined("short")
+        .answer(0, "short", "daily", "recorded")
+        .answer(80 / HOUR, "short", "daily", "recorded")
+        .send(80 / HOUR, [503], 0, 1, 1)
+        .add(80 / HOUR, "states", ["dropped", "waiting"]),
+        Script("what is withdrawn meanwhile is not sent")
+        .joined("once")
+        .answer(0, "once", "daily", "recorded")
+        .send(0, [503], 0, 0, 1)
+        .add(0, "accept", envelope="once, withdrawn")
+        .send(1, [], 0, 0, 0),
+    ]
+
+
+def stream(sampler: Sampler, name: str, fingerprint: str, code: int) -> dict[str, Any]:
+    """Return everything of a permanent answer, made from the standard library alone up to the words."""
+    person = hmac.new(SECRET, b"discreet person 1\0" + name.encode(), hashlib.sha256).digest()
+    fixed = b"\0" + name.encode() + b"\0" + bytes.fromhex(fingerprint) + code.to_bytes(8, "little")
+    answer = hmac.new(person, b"discreet answer 1" + fixed, hashlib.sha256).digest()
+    return {
+        "person_secret": SECRET.hex(),
+        "name": name,
+        "fingerprint": fingerprint,
+        "code": code,
+        "key": person.hex(),
+        "print": hmac.new(person, b"discreet print 1" + fixed, hashlib.sha256).digest()[:16].hex(),
+        "answer_key": answer.hex(),
+        "words": KeyedRandom(answer).words(4).tobytes().hex(),
+        "sampler": sampler.document(),
+        "record": sampler.record(code, KeyedRandom(answer)).hex(),
+    }
+
+
+def _streams(opened: dict[str, Collection]) -> list[dict[str, Any]]:
+    lines = [
+        stream(found.sampler, found.name, found.fingerprint, code)
+        for found in (opened["permanent"], opened["permanent, mechanism"], opened["tagged"])
+        for code in range(found.sampler.size)
+    ]
+    large = HadamardResponse(
+        Domain(range(5_000_000_000, 5_000_070_000), sensitive=range(5_000_000_000, 5_000_000_300)), 2
+    )
+    lines += [stream(Sampler.of(large), "x" * 64, large.fingerprint, code) for code in (0, 299, 300, 69_999)]
+    return lines
+
+
+def files() -> dict[str, list[dict[str, Any]]]:
+    """Return the lines of the files, by their names."""
+    envelopes = _envelopes()
+    opened = {label: open_envelope(envelope, [public_key(KEY)]) for label, envelope in envelopes.items()}
+    head = {
+        "trust": [public_key(KEY).hex()],
+        "envelopes": {label: json.loads(envelope) for label, envelope in envelopes.items()},
+    }
+    scripts = [*_consent(), *_versions(), *_once_and_fresh(), *_clocks(), *_permanent(envelopes), *_sending()]
+    return {"events.jsonl": [head, *(script.line() for script in scripts)], "permanent.jsonl": _streams(opened)}
