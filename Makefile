@@ -1,7 +1,7 @@
 # Sets everything up by itself; needs only make and Python 3.11 or newer, with venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench coverage faults schema lock clean
+.PHONY: help demo test lint bench coverage faults schema vectors lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,6 +20,7 @@ help:
 	@echo "make coverage  how often intervals of every method hold, and standard errors (writes docs/coverage.md)"
 	@echo "make faults    plant faults and see that the tests catch each one"
 	@echo "make schema    write the schema of plans anew (docs/plan.schema.json)"
+	@echo "make vectors   write what devices in every language must reproduce (js/vectors)"
 	@echo "make lock      resolve the locked requirements anew (needs uv)"
 	@echo "make clean     remove what these commands made"
 
@@ -74,6 +75,9 @@ faults: $(VENV)/dev
 
 schema: $(VENV)/dev
 	$(BIN)/python tools/write_schema.py
+
+vectors: $(VENV)/dev
+	$(BIN)/python tools/make_vectors.py
 
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet requirements/build.in -o requirements/build.txt

@@ -90,7 +90,7 @@ def test_a_bare_machine_gets_what_is_missing(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     update, install, *made = (tmp_path / "log").read_text().splitlines()
     assert update.startswith("apt-get update")
-    assert install.endswith(" make default-jre-headless chromium python3-venv")
+    assert install.endswith(" make default-jre-headless chromium nodejs python3-venv")
     assert (made[0], sorted(made[1:])) == ("make .venv/dev", ["make lint", "make test"])
 
 
@@ -99,13 +99,13 @@ def test_a_machine_with_everything_installs_nothing_and_one_that_may_not_goes_on
     for folder in ("whole", "poor"):
         (tmp_path / folder).mkdir()
     refused = {"apt_get": 'echo "apt-get $*" >> "$LOG"; exit 100', "id": "echo 1000", "sudo": "exit 1"}
-    whole = _machine(tmp_path / "whole", "dirname", make=MAKE, java="", chromium="", python3="", **refused)
+    whole = _machine(tmp_path / "whole", "dirname", make=MAKE, java="", chromium="", node="", python3="", **refused)
     assert _ran(whole).returncode == 0
     assert sorted(Path(whole["LOG"]).read_text().splitlines()) == MADE
     poor = _machine(tmp_path / "poor", "dirname", make=MAKE, python3="", **refused)
     done = _ran(poor)
     assert done.returncode == 0
-    assert "default-jre-headless chromium" in done.stdout
+    assert "default-jre-headless chromium nodejs" in done.stdout
     assert "could not be installed" in done.stdout
     assert sorted(Path(poor["LOG"]).read_text().splitlines()) == MADE
 
@@ -114,7 +114,7 @@ def test_a_machine_with_everything_installs_nothing_and_one_that_may_not_goes_on
 @pytest.mark.parametrize("failing", [["lint"], ["test"], ["test", "lint"], [".venv/dev"]])
 def test_whatever_fails_fails_the_run_and_the_other_is_heard_out(tmp_path: Path, failing: list[str]) -> None:
     make = f'{MAKE}\necho "said by $1"\ncase " {" ".join(failing)} " in *" $1 "*) exit 2 ;; esac'
-    machine = _machine(tmp_path, "dirname", make=make, java="", chromium="", python3="")
+    machine = _machine(tmp_path, "dirname", make=make, java="", chromium="", node="", python3="")
     done = _ran(machine)
     assert done.returncode != 0
     if failing == [".venv/dev"]:

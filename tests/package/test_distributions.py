@@ -83,10 +83,10 @@ def test_the_sdist_has_every_file_of_the_repository(archive: Path) -> None:
         there = {member.name.partition("/")[2] for member in file.getmembers() if member.isfile()}
     assert expected - there == set()
     # Besides, what installers read, and files that are not committed yet.
-    examples = {f"src/discreet/{name}" for name in expected if name.startswith("examples/")}
-    assert examples <= there
+    linked = {f"src/discreet/{name}" for name in expected if name.startswith(("examples/", "js/"))}
+    assert linked <= there
     ignored = run("git", "ls-files", "-z", "--others", "--exclude-standard", folder=ROOT).split("\0")
-    assert there - expected - examples - set(ignored) == {"PKG-INFO"}
+    assert there - expected - linked - set(ignored) == {"PKG-INFO"}
 
 
 def test_the_sdist_passes_tests_of_its_own(unpacked: Path) -> None:
@@ -110,7 +110,16 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     assert ours <= names
     assert "discreet/py.typed" in names
     examples = {f"discreet/examples/{file.name}" for file in (ROOT / "examples").iterdir() if file.is_file()}
-    assert {name for name in names if name.startswith("discreet/") and not name.endswith(".py")} == examples | {
+    apart = (ROOT / "js" / "tests", ROOT / "js" / "vectors")
+    scripts = {
+        f"discreet/{file.relative_to(ROOT).as_posix()}"
+        for file in (ROOT / "js").rglob("*")
+        if file.is_file() and not any(map(file.is_relative_to, apart))
+    }
+    assert {"discreet/js/sampler.js", "discreet/js/promise.js", "discreet/js/frames.js"} <= scripts
+    assert {
+        name for name in names if name.startswith("discreet/") and not name.endswith(".py")
+    } == examples | scripts | {
         "discreet/py.typed",
         "discreet/engines/spark/log4j2.properties",
     }

@@ -1,0 +1,272 @@
+// From random words to a record: one report, byte for byte as the Python library draws it.
+//
+// draw() trusts its sampler; promise.js checks one. Words are taken in the order of docs/device.md: an order that
+// changes is another format. Words are thrown away for what they are, never for what the value is.
+
+const RANGE = 1n << 64n;
+const PIECE_WORDS = 1 << 17;
+const SMALL = 65536;
+
+/** Bytes of the smallest unsigned integer that holds 0..bound - 1. */
+const bytesFor = (bound) => (bound <= 256 ? 1 : bound <= 65536 ? 2 : 4);
+
+/** A stream of 64-bit words, from a function that returns the bytes of n of them. */
+class Words {
+  constructor(words) {
+    this.words = words;
+  }
+
+  bytes(n) {
+    const bytes = this.words(n);
+    if (!(bytes instanceof Uint8Array) || bytes.length !== 8 * n) {
+      throw new TypeError("A source of words must return 8 bytes for each word.");
+    }
+    return bytes;
+  }
+
+  word() {
+    const bytes = this.bytes(1);
+    return new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true);
+  }
+
+  /** True with probability threshold / 2^64. */
+  coin(threshold) {
+    return this.word() < BigInt(threshold);
+  }
+
+  /** Uniform on 0..bound - 1, of type BigInt: what is beyond the last multiple of the bound is thrown away. */
+  big(bound, bits = 64n) {
+    if (bound === 1n) return 0n;
+    const width = (1n << bits) / bound;
+    for (;;) {
+      const drawn = BigInt.asUintN(Number(bits), this.word()) / width;
+      if (drawn < bound) return drawn;
+    }
+  }
+
+  below(bound) {
+    return Number(this.big(BigInt(bound)));
+  }
+
+  /** From the low half of a word. */
+  below32(bound) {
+    return Number(this.big(BigInt(bound), 32n));
+  }
+}
+
+/** A uniform subset of 0..size - 1, ascending, that contains the member (none if it is -1), by Floyd's method. */
+function subset(size, count, member, random) {
+  const taken = new Set();
+  for (let last = size - count; last < size; last++) {
+    const drawn = random.below(last + 1);
+    taken.add(taken.has(drawn) ? last : drawn);
+  }
+  const victim = [...taken][random.below(count)];
+  if (member >= 0 && !taken.has(member)) {
+    taken.delete(victim);
+    taken.add(member);
+  }
+  return Array.from(taken).sort((left, right) => left - right);
+}
+
+/** Bytes of independent bits: `step` makes a byte from the byte before it, a byte of words, the digit and the place. */
+function noiseBits(law, member, random, step) {
+  const bytes = new Uint8Array(Math.ceil(law.size / 8));
+  const lanesAtOnce = Math.max(Math.floor(PIECE_WORDS / law.depth), 1);
+  for (let start = 0; start < bytes.length; start += 8 * lanesAtOnce) {
+    const length = Math.min(8 * lanesAtOnce, bytes.length - start);
+    const lanes = Math.ceil(length / 8);
+    const words = random.bytes(law.depth * lanes);
+    for (let digit = 0; digit < law.depth; digit++) {
+      for (let at = 0; at < length; at++) {
+        bytes[start + at] = step(bytes[start + at], words[8 * digit * lanes + at], digit, start + at);
+      }
+    }
+  }
+  if (law.size % 8) bytes[bytes.length - 1] &= (1 << (law.size % 8)) - 1;
+  if (member >= 0) bytes[member >> 3] |= 1 << (member & 7);
+  return bytes;
+}
+
+/** The bucket of a rank under a function of a public pool (docs/formats.md). */
+async function pooled(law, cohort, rank) {
+  const prime = BigInt(law.prime);
+  for (let attempt = 0; ; attempt++) {
+    const text = `discreet hash pool ${law.seed} ${law.prime} ${cohort} ${attempt}`;
+    const digest = new DataView(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+    const words = [24, 16, 8, 0].map((at) => digest.getBigUint64(at, true));
+    if (words.every((word) => word < RANGE - (RANGE % prime))) {
+      return Number(words.reduce((hashed, word) => (hashed * BigInt(rank) + word) % prime, 0n) % BigInt(law.buckets));
+    }
+  }
+}
+
+const modulo = (number, prime) => ((number % prime) + prime) % prime;
+
+// Of each law: the form of a block, as [bytes, how many] of its numbers; and the numbers, drawn (-1: no member).
+const LAWS = {
+  singletons: {
+    form: (law) => [[bytesFor(law.size), 1]],
+    draw(law, member, random) {
+      const noise = law.size <= SMALL ? random.below32(law.size) : random.below(law.size);
+      return [member < 0 ? noise : member];
+    },
+  },
+  "uneven singletons": {
+    form: (law) => [[bytesFor(law.size), 1]],
+    draw(law, member, random) {
+      const weights = law.weights.map(BigInt);
+      const counts = weights.map((_, level) => law.levels.filter((one) => one === level).length);
+      const total = weights.reduce((sum, weight, level) => sum + weight * BigInt(counts[level]), 0n);
+      let drawn = random.big(total);
+      let level = 0;
+      for (; drawn >= weights[level] * BigInt(counts[level]); level++) drawn -= weights[level] * BigInt(counts[level]);
+      let place = Number(drawn / weights[level]);
+      const noise = law.levels.findIndex((one) => one === level && place-- === 0);
+      return [member < 0 ? noise : member];
+    },
+  },
+  bits: {
+    form: (law) => [[1, Math.ceil(law.size / 8)]],
+    draw(law, member, random) {
+      const threshold = BigInt(law.threshold);
+      const ones = Array.from({ length: law.depth }, (_, digit) => (threshold >> BigInt(digit)) & 1n);
+      return noiseBits(law, member, random, (bits, word, digit) =>
+        digit === 0 ? word : ones[digit] ? bits | word : bits & word,
+      );
+    },
+  },
+  "uneven bits": {
+    form: (law) => [[1, Math.ceil(law.size / 8)]],
+    draw(law, member, random) {
+      const thresholds = law.thresholds.map(BigInt);
+      const digits = Array.from({ length: law.depth }, (_, digit) => {
+        const row = new Uint8Array(Math.ceil(law.size / 8));
+        const ones = thresholds.map((threshold) => Number((threshold >> BigInt(digit)) & 1n));
+        law.levels.forEach((level, rank) => (row[rank >> 3] |= ones[level] << (rank & 7)));
+        return row;
+      });
+      return noiseBits(law, member, random, (bits, word, digit, at) => (bits & word) | (digits[digit][at] & ~word));
+    },
+  },
+  subsets: {
+    form: (law) => [[bytesFor(law.size), law.count]],
+    draw: (law, member, random) => subset(law.size, law.count, member, random),
+  },
+  "mixed subsets": {
+    form: (law) => [[bytesFor(law.size + 1), law.count + 1]],
+    draw(law, member, random) {
+      const members = subset(law.size, law.count + 1, member, random);
+      const noiseIsLarger = random.coin(law.larger);
+      let isLarger, kept;
+      do {
+        isLarger = random.coin(law.larger);
+        kept = random.below(law.count + 1);
+      } while (!isLarger && kept === law.count);
+      const beside = random.below(law.count);
+      const anywhere = random.below(law.count + 1);
+      if (member < 0 ? noiseIsLarger : isLarger) return members;
+      const others = members.filter((one) => one !== member);
+      const loser = member < 0 ? members[anywhere] : others[beside];
+      return [...members.filter((one) => one !== loser), law.size];
+    },
+  },
+  hashing: {
+    form: () => [[4, 3]],
+    draw(law, member, random) {
+      const { prime, buckets } = law;
+      const below = (bound) => (prime <= SMALL ? random.below32(bound) : random.below(bound));
+      const alpha = 1 + below(prime - 1);
+      const z = below(prime);
+      const noise = below(buckets);
+      const product = Number((BigInt(alpha) * BigInt(z)) % BigInt(prime));
+      return [alpha, modulo(Math.max(member, 0) - product, prime), member < 0 ? noise : z % buckets];
+    },
+  },
+  "hash pool": {
+    form: (law) => [
+      [bytesFor(law.functions), 1],
+      [bytesFor(law.buckets), 1],
+    ],
+    async draw(law, member, random) {
+      const cohort = random.below(law.functions);
+      const noise = random.below(law.buckets);
+      const bucket = await pooled(law, cohort, Math.max(member, 0));
+      return [cohort, member < 0 ? noise : bucket];
+    },
+  },
+  hadamard: {
+    form: (law) => [[bytesFor(2 ** (32 - Math.clz32(law.size))), 1]],
+    draw(law, member, random) {
+      const drawn = Number(random.word() & ((1n << BigInt(32 - Math.clz32(law.size))) - 1n));
+      const row = member + 1;
+      let odd = row & drawn;
+      for (let shift = 16; shift; shift >>= 1) odd ^= odd >>> shift;
+      return [odd & 1 ? drawn ^ (row & -row) : drawn];
+    },
+  },
+  paley: {
+    form: (law) => [[bytesFor(law.prime), 1]],
+    draw(law, member, random) {
+      const noise = random.below(law.prime);
+      const root = 1 + random.below(law.prime - 1);
+      return [member < 0 ? noise : modulo(member - root * root, law.prime)];
+    },
+  },
+};
+
+/** The number of codes that are not sensitive. */
+const clearCount = ({ size, sensitive }) => sensitive.reduce((left, [start, stop]) => left - (stop - start), size);
+
+/** The places in a record: of the value in clear and of the block, with the form of both; and its width. */
+function layout(sampler) {
+  const clear = clearCount(sampler) ? bytesFor(sampler.size) : 0;
+  const form = LAWS[sampler.law.law].form(sampler.law);
+  const at = 1 + (sampler.clear_blocks ? clear : 0);
+  const end = form.reduce((sum, [bytes, count]) => sum + bytes * count, at);
+  return { clear, form, at, width: Math.max(end, 1 + clear) };
+}
+
+/** Writes numbers, little-endian, from a place on. */
+function put(record, at, form, numbers) {
+  let place = 0;
+  for (const [bytes, count] of form) {
+    for (const last = place + count; place < last; place++) {
+      for (let byte = 0; byte < bytes; byte++) record[at++] = numbers[place] >>> (8 * byte);
+    }
+  }
+}
+
+/** The bytes of every record of a sampler's. */
+export const recordWidth = (sampler) => layout(sampler).width;
+
+/**
+ * The record of one value.
+ *
+ * @param {object} sampler as in a collection, checked by promise.js.
+ * @param {number} code of the value, 0..size - 1.
+ * @param {(n: number) => Uint8Array} words the next n words, 8 bytes each, little-endian, from a secure source.
+ * @returns {Promise<Uint8Array>}
+ */
+export async function draw(sampler, code, words) {
+  if (!Number.isInteger(code) || code < 0 || code >= sampler.size) {
+    throw new RangeError("A code must be an integer below the sampler's size.");
+  }
+  const random = new Words(words);
+  let rank = -1;
+  let before = 0;
+  for (const [start, stop] of sampler.sensitive) {
+    if (code >= start && code < stop) rank = before + code - start;
+    before += stop - start;
+  }
+  const truth = random.coin(sampler.truth);
+  const inClear = truth && rank < 0;
+  const { clear, form, at, width } = layout(sampler);
+  const record = new Uint8Array(width);
+  record[0] = !inClear ? 1 : sampler.clear_blocks ? 3 : 2;
+  if (inClear) put(record, 1, [[clear, 1]], [code]);
+  if (!inClear || sampler.clear_blocks) {
+    put(record, at, form, await LAWS[sampler.law.law].draw(sampler.law, truth ? rank : -1, random));
+  }
+  return record;
+}

@@ -1,0 +1,83 @@
+// What a tired programmer would have written: each fault, planted in sampler.js alone, must be seen by the vectors.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+
+import { checkSampler, linesOf } from "./vectors.js";
+
+const read = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
+const files = readdirSync(new URL("../vectors/", import.meta.url)).filter((name) => name.startsWith("sampler-"));
+const vectors = Object.fromEntries(files.map((name) => [name.slice(8, -6), linesOf(read(`../vectors/${name}`))]));
+
+// [law, right, wrong]
+const FAULTS = [
+  ["singletons", "this.word() < BigInt(threshold)", "this.word() <= BigInt(threshold)"],
+  ["singletons", "if (bound === 1n) return 0n;", ""],
+  ["singletons", "if (drawn < bound) return drawn;", "return drawn % bound;"],
+  ["singletons", "bound <= 256 ? 1", "bound < 256 ? 1"],
+  ["singletons", "bound <= 65536 ? 2", "bound < 65536 ? 2"],
+  ["singletons", "law.size <= SMALL ?", "law.size < SMALL ?"],
+  ["singletons", "const SMALL = 65536;", "const SMALL = 65537;"],
+  ["singletons", "code >= start && code < stop", "code > start && code < stop"],
+  ["singletons", "code >= start && code < stop", "code >= start && code <= stop"],
+  ["singletons", "const inClear = truth && rank < 0;", "const inClear = rank < 0;"],
+  ["singletons", "truth ? rank : -1, random", "rank, random"],
+  ["singletons", "numbers[place] >>> (8 * byte)", "numbers[place] >>> (8 * (bytes - 1 - byte))"],
+  ["singletons", "getBigUint64(0, true)", "getBigUint64(0, false)"],
+  ["singletons", "      return [member < 0 ? noise : member];\n    },\n  },\n  \"uneven", "      return [noise];\n    },\n  },\n  \"uneven"],
+  ["uneven-singletons", "place-- === 0", "place-- === 1"],
+  ["uneven-singletons", "drawn >= weights[level]", "drawn > weights[level]"],
+  ["uneven-singletons", "BigInt(counts[level]); level++)", "1n; level++)"],
+  ["bits", "ones[digit] ? bits | word : bits & word", "ones[digit] ? bits & word : bits | word"],
+  ["bits", "digit === 0 ? word", "digit === 0 ? ~word"],
+  ["bits", "const PIECE_WORDS = 1 << 17;", "const PIECE_WORDS = 1 << 18;"],
+  ["bits", "Math.floor(PIECE_WORDS / law.depth)", "Math.ceil(PIECE_WORDS / law.depth)"],
+  ["bits", "if (law.size % 8) bytes", "if (false) bytes"],
+  ["bits", "1 << (member & 7)", "128 >> (member & 7)"],
+  ["bits", "words[8 * digit * lanes + at]", "words[digit * length + at]"],
+  ["bits", "const at = 1 + (sampler.clear_blocks ? clear : 0);", "const at = 1;"],
+  ["bits", "sampler.clear_blocks ? 3 : 2", "2"],
+  ["uneven-bits", "(bits & word) | (digits[digit][at] & ~word)", "(bits & ~word) | (digits[digit][at] & word)"],
+  ["uneven-bits", "ones[level] << (rank & 7)", "ones[level] << (7 - (rank & 7))"],
+  ["subsets", "taken.has(drawn) ? last : drawn", "drawn"],
+  ["subsets", "random.below(last + 1)", "random.below(last)"],
+  ["subsets", "if (member >= 0 && !taken.has(member)) {", "if (member >= 0) {"],
+  ["subsets", ".sort((left, right) => left - right)", ""],
+  ["subsets", ".sort((left, right) => left - right)", ".sort()"],
+  ["mixed-subsets", "while (!isLarger && kept === law.count);", "while (false);"],
+  ["mixed-subsets", "while (!isLarger && kept === law.count);", "while (kept === law.count);"],
+  ["mixed-subsets", "member < 0 ? noiseIsLarger : isLarger", "noiseIsLarger"],
+  ["mixed-subsets", "others[beside]", "members[beside]"],
+  ["mixed-subsets", "members[anywhere]", "members[beside]"],
+  ["hashing", "const alpha = 1 + below(prime - 1);", "const alpha = below(prime);"],
+  ["hashing", "prime <= SMALL ? random.below32", "prime <= 1 << 17 ? random.below32"],
+  ["hashing", "Math.max(member, 0) - product", "member - product"],
+  ["hashing", "member < 0 ? noise : z % buckets", "z % buckets"],
+  ["hash-pool", "await pooled(law, cohort, Math.max(member, 0))", "await pooled(law, cohort, Math.max(member, 0) + 1)"],
+  ["hash-pool", "[24, 16, 8, 0]", "[0, 8, 16, 24]"],
+  ["hash-pool", "${law.prime} ${cohort}", "${cohort} ${law.prime}"],
+  ["hash-pool", "member < 0 ? noise : bucket", "bucket"],
+  ["hadamard", "odd & 1 ? drawn ^ (row & -row) : drawn", "odd & 1 ? drawn ^ row : drawn"],
+  ["hadamard", "const row = member + 1;", "const row = member;"],
+  ["hadamard", "(2 ** (32 - Math.clz32(law.size)))", "(law.size)"],
+  ["paley", "const root = 1 + random.below(law.prime - 1);", "const root = random.below(law.prime);"],
+  ["paley", "member - root * root", "member + root * root"],
+  ["paley", "((number % prime) + prime) % prime", "number % prime"],
+];
+
+const source = read("../sampler.js");
+const planted = (text) => import(`data:text/javascript,${encodeURIComponent(text)}`);
+
+test("every law has a fault", () => {
+  assert.deepEqual([...new Set(FAULTS.map(([law]) => law))].sort(), Object.keys(vectors).sort());
+});
+
+for (const [law, right, wrong] of FAULTS) {
+  test(`${law}: ${wrong || `without ${right}`}`, async () => {
+    assert.equal(source.split(right).length, 2, "the text must be there exactly once");
+    const { draw } = await planted(source.replace(right, () => wrong));
+    const seen = await checkSampler(vectors[law], draw, () => NaN);
+    assert.ok(seen.wrong.some((one) => !one.endsWith("epsilon")), "no vector saw it");
+  });
+}

@@ -1,0 +1,52 @@
+"""Writes js/vectors: what a device in any language must reproduce, byte for byte.
+
+python tools/make_vectors.py            writes the files
+python tools/make_vectors.py --check    compares them, and exits with 1 if one would change
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from vectors import frames, refused, samplers
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "js" / "vectors"
+
+PARTS: list[Callable[[], dict[str, list[dict[str, Any]]]]] = [samplers.files, refused.files, frames.files]
+"""Functions that return the lines of files, by the names of the files."""
+
+
+def made() -> dict[str, str]:
+    """Return the text of every file, by its name."""
+    found: dict[str, str] = {}
+    for part in PARTS:
+        for name, lines in part().items():
+            found[name] = "".join(json.dumps(line, separators=(",", ":"), sort_keys=True) + "\n" for line in lines)
+    return found
+
+
+def main() -> int:
+    """Write or compare the files."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    check, texts = parser.parse_args().check, made()
+    there = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.jsonl")}
+    changed = sorted(name for name in {*texts, *there} if texts.get(name) != there.get(name))
+    if not check:
+        FOLDER.mkdir(exist_ok=True)
+        for name in changed:
+            if name in texts:
+                (FOLDER / name).write_text(texts[name], encoding="utf-8", newline="\n")
+            else:
+                (FOLDER / name).unlink()
+    total = sum(len(text.encode()) for text in texts.values())
+    print(f"{len(texts)} files, {total:,} bytes; {', '.join(changed) or 'none'} {'differ' if check else 'written'}.")
+    return 1 if check and changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

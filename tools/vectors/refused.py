@@ -1,0 +1,106 @@
+"""Vectors of samplers that no device may use: each is a good one with a part changed, and ``why`` says which."""
+
+from typing import Any
+
+_BITS = {"law": "bits", "size": 4, "threshold": "3", "depth": 3}
+_GOOD = {"size": 20, "sensitive": [[2, 5], [9, 10]], "truth": str(1 << 62), "clear_blocks": False, "law": _BITS}
+_POOL = {"law": "hash pool", "size": 4, "buckets": 2, "functions": 3, "seed": "1", "prime": (1 << 31) - 1}
+_UNEVEN = {"law": "uneven singletons", "size": 4, "weights": ["1", "2"], "levels": [0, 1, 0, 1]}
+_UNEVEN_BITS = {"law": "uneven bits", "size": 4, "thresholds": ["1", "7"], "depth": 3, "levels": [0, 1, 0, 1]}
+_HASHING = {"law": "hashing", "size": 4, "buckets": 2, "prime": 5}
+_MIXED = {"law": "mixed subsets", "size": 4, "count": 2, "larger": "5"}
+
+GOOD = (_BITS, _POOL, _UNEVEN, _UNEVEN_BITS, _HASHING, _MIXED, {"law": "paley", "size": 4, "prime": 7})
+"""Laws that are good in the place of the good sampler's."""
+
+_RANGES: list[Any] = [
+    [],
+    [[2, 7]],
+    [[2, 5], [9, 9], [10, 11]],
+    [[9, 10], [2, 5]],
+    [[2, 5], [5, 6]],
+    [[2, 5], [4, 5]],
+    [[2, 5], [20, 21]],
+    [[-1, 2], [9, 10]],
+    [["2", "5"], [9, 10]],
+    [[False, 3], [9, 10]],
+    [[2, 5, 6], [9, 10]],
+    [[2, 5], 9],
+    "2-5",
+    None,
+]
+_TRUTHS: list[Any] = ["0", str(1 << 64), str((1 << 64) + 5), "-1", "+1", "01", "1.0", "1e3", " 1", "", "٣", 5, None]
+_LAWS: list[Any] = [
+    None,
+    [],
+    "bits",
+    {},
+    {**_BITS, "law": "toString"},
+    {**_BITS, "law": ["bits"]},
+    {**_BITS, "size": 5},
+    {**_BITS, "size": "4"},
+    {**_BITS, "depth": 61},
+    {**_BITS, "depth": 0},
+    {**_BITS, "threshold": "0"},
+    {**_BITS, "threshold": "2"},
+    {**_BITS, "threshold": "8"},
+    {**_BITS, "threshold": 3},
+    {**_BITS, "threshold": "03"},
+    {**_BITS, "more": 1},
+    {"law": "bits", "size": 4, "depth": 3},
+    {"law": "singletons", "size": True},
+    {"law": "singletons", "size": 4, "levels": []},
+    {"law": "subsets", "size": 4, "count": 0},
+    {"law": "subsets", "size": 4, "count": 4},
+    {**_MIXED, "count": 4},
+    {**_MIXED, "count": 0},
+    {**_MIXED, "larger": "0"},
+    {**_MIXED, "larger": str(1 << 64)},
+    {**_MIXED, "larger": 5},
+    {**_HASHING, "prime": 4},
+    {**_HASHING, "prime": 7},
+    {**_HASHING, "prime": 9},
+    {**_HASHING, "prime": "5"},
+    {**_HASHING, "buckets": 1},
+    {**_HASHING, "buckets": 6},
+    {**_POOL, "prime": 7},
+    {**_POOL, "seed": 1},
+    {**_POOL, "seed": str(1 << 63)},
+    {**_POOL, "functions": 0},
+    {**_POOL, "functions": 1 << 26},
+    {**_POOL, "buckets": 1},
+    {"law": "paley", "size": 4, "prime": 3},
+    {"law": "paley", "size": 4, "prime": 11},
+    {"law": "paley", "size": 4, "prime": 5},
+    {"law": "paley", "size": 4, "prime": 15},
+    {**_UNEVEN, "levels": [0, 0, 0, 0]},
+    {**_UNEVEN, "levels": [0, 1, 0, 2]},
+    {**_UNEVEN, "levels": [0, 1, 0]},
+    {**_UNEVEN, "levels": [0, 1, 0, "1"]},
+    {**_UNEVEN, "levels": [0, 1, 0, 10**12]},
+    {**_UNEVEN, "levels": "0101"},
+    {**_UNEVEN, "weights": ["1", "0"]},
+    {**_UNEVEN, "weights": ["1", 2]},
+    {**_UNEVEN, "weights": ["1", str(1 << 62)]},
+    {**_UNEVEN, "weights": []},
+    {**_UNEVEN_BITS, "thresholds": ["1", "8"]},
+    {**_UNEVEN_BITS, "thresholds": ["1", "0"]},
+    {**_UNEVEN_BITS, "thresholds": "17"},
+]
+
+
+def files() -> dict[str, list[dict[str, Any]]]:
+    """Return the lines of the file, by its name."""
+    lines: list[dict[str, Any]] = [{"sampler": {**_GOOD, "law": law}, "why": None} for law in GOOD]
+    parts = {"size": [0, -1, "20", None, True, 9, 1 << 31], "clear_blocks": [0, None, "false"]}
+    for part, bad in {**parts, "sensitive": _RANGES, "truth": _TRUTHS, "law": _LAWS}.items():
+        lines += [{"sampler": {**_GOOD, part: one}, "why": part} for one in bad]
+    for law in (_UNEVEN, _POOL, _HASHING, _MIXED):
+        lines.append({"sampler": {**_GOOD, "law": law, "clear_blocks": True}, "why": "clear_blocks"})
+    lines += [{"sampler": one, "why": "sampler"} for one in (None, [], {}, {**_GOOD, "epsilon": 1})]
+    size = 8 * (1 << 20)
+    wide = {"size": size, "sensitive": [[0, size]], "law": {**_BITS, "size": size}}
+    lines.append({"sampler": {**_GOOD, **wide}, "why": "width"})
+    vast = {"size": (1 << 31) - 1, "sensitive": [[0, (1 << 31) - 1]], "law": {**_BITS, "size": (1 << 31) - 1}}
+    lines.append({"sampler": {**_GOOD, **vast}, "why": "width"})
+    return {"refused.jsonl": lines}
