@@ -1,0 +1,254 @@
+"""Vectors of collections: envelopes and what a device says to each; and the codes of values under plans.
+
+Lines of ``envelopes.jsonl``: an ``envelope`` (its text, or bytes as ``base64``), the public keys that are ``trusted``
+(hexadecimal digits), and what is expected: the ``id`` of the document, or the code of the refusal (``error``).
+
+Lines of ``encoders.jsonl``: a ``plan`` as a collection spells it out, ``values`` with their codes (null: refused), and
+where the plan has cells or tags the ranges of ``sensitive`` codes, the number of ``bots``, and the bot of every code
+(``cells``: -1 for a value that has none; null where the person's tags say it).
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from vectors.devices import KEY, signed
+
+from discreet.errors import DataError
+from discreet.io.collection import open_envelope
+from discreet.io.collection_errors import CollectionError
+from discreet.io.envelope import public_key
+from discreet.io.envelope import signed as sealed
+from discreet.io.spelled_plan import bots_of, code_of, domain_of
+
+_OTHER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+_TRUST = [public_key(KEY)]
+
+
+def _document(envelope: bytes) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(base64.b64decode(json.loads(envelope)["document"]))
+    return said
+
+
+def _resigned(said: Mapping[str, Any] | bytes, *keys: Ed25519PrivateKey) -> bytes:
+    written = said if isinstance(said, bytes) else json.dumps(said, sort_keys=True, separators=(",", ":")).encode()
+    return sealed(written, keys or (KEY,))
+
+
+def _line(envelope: bytes, expect: str, trust: list[bytes] = _TRUST) -> dict[str, Any]:
+    """Return a line, if this library says what is expected."""
+    try:
+        found, said = "good", {"id": open_envelope(envelope, trust).id.hex()}
+    except CollectionError as error:
+        found, said = error.code, {"error": error.code}
+    if found != expect:
+        raise AssertionError(f"{expect} was expected, got {found}")
+    try:
+        written = {"envelope": envelope.decode()}
+    except UnicodeDecodeError:
+        written = {"base64": base64.b64encode(envelope).decode()}
+    return {**written, "trusted": [key.hex() for key in trust], **said}
+
+
+def _envelopes() -> list[dict[str, Any]]:
+    good = signed()
+    return [
+        _line(good, "good"),
+        _line(signed(answers="permanent", linkable=True, people=None, version=7), "good"),
+        _line(_resigned(_document(good), _OTHER, KEY), "good"),
+        _line(json.dumps(json.loads(good), indent=1).encode(), "good"),
+        *_bad_envelopes(good),
+        *_bad_signatures(good),
+        *_bad_fields(good),
+        *_bad_promises(good),
+    ]
+
+
+def _bad_envelopes(good: bytes) -> list[dict[str, Any]]:
+    whole = json.loads(good)
+    signature = whole["signatures"][0]
+    cases: list[Any] = [
+        {"document": whole["document"]},
+        {**whole, "more": 1},
+        {**whole, "signatures": []},
+        {**whole, "signatures": [{**signature, "more": 1}]},
+        {**whole, "signatures": [{**signature, "key": "AA=="}]},
+        {**whole, "signatures": [{**signature, "signature": signature["signature"][:-4]}]},
+        {**whole, "document": whole["document"] + " "},
+        {**whole, "document": "YR=="},
+        {**whole, "document": "YQ"},
+        {**whole, "document": 1},
+        [],
+        None,
+    ]
+    written = [json.dumps(case, separators=(",", ":")).encode() for case in cases]
+    repeated = good[:-1] + b',"document":""}'
+    return [_line(case, "envelope") for case in (*written, b"", b"\xff", good[:100], good + b"x", repeated)]
+
+
+def _bad_signatures(good: bytes) -> list[dict[str, Any]]:
+    whole, other = json.loads(good), json.loads(signed(contact="other@example.org"))
+    mixed = json.dumps({**whole, "signatures": other["signatures"]}, separators=(",", ":")).encode()
+    forged = {**whole["signatures"][0], "signature": base64.b64encode(bytes(64)).decode()}
+    one_bad = json.dumps({**whole, "signatures": [*whole["signatures"], forged]}, separators=(",", ":")).encode()
+    return [
+        _line(good, "untrusted", [public_key(_OTHER)]),
+        _line(_resigned(_document(good), _OTHER), "untrusted"),
+        _line(mixed, "signature"),
+        _line(one_bad, "signature"),
+        _line(_resigned(_document(good), KEY, _OTHER), "good", [public_key(_OTHER)]),
+        *(
+            _line(_resigned(bad), "format")
+            for bad in (b"", b"[]", b"{}", b'{"format":"discreet collection 2"}', b"\xff")
+        ),
+        _line(_resigned(b'{"format":"discreet collection 1","format":"discreet collection 1"}'), "format"),
+        _line(_resigned(b'{"format":"discreet collection 1","name":"\\ud800"}'), "format"),
+    ]
+
+
+def _bad_fields(good: bytes) -> list[dict[str, Any]]:
+    said = _document(good)
+    epochs = said["epochs"]
+    changes: list[dict[str, Any]] = [
+        {"more": 1},
+        {"name": "A"},
+        {"name": "x" * 65},
+        {"version": 0},
+        {"version": 1.5},
+        {"version": "1"},
+        {"state": "closed"},
+        {"title": ""},
+        {"purpose": None},
+        {"contact": 3},
+        {"plan": []},
+        {"simulated": 0},
+        {"linkable": None},
+        {"fingerprint": "0" * 31},
+        {"sampler": None},
+        {"answers": "twice"},
+        {"epsilon": 0},
+        {"epsilon": "1"},
+        {"lifetime": 0.5},
+        {"epochs": {**epochs, "more": 1}},
+        {"epochs": {**epochs, "seconds": 59}},
+        {"epochs": {**epochs, "start": -1}},
+        {"epochs": {**epochs, "count": 1 << 32}},
+        {"late": -1},
+        {"spread": True},
+        {"least": 0},
+        {"retention": 0},
+        {"collectors": []},
+        {"collectors": ["http://collect.example.org"]},
+        {"collectors": ["https://collect.example.org/"]},
+    ]
+    missing = [{name: part for name, part in said.items() if name != gone} for gone in ("name", "linkable")]
+    return [_line(_resigned(case), "field") for case in (*missing, *({**said, **change} for change in changes))]
+
+
+def _bad_promises(good: bytes) -> list[dict[str, Any]]:
+    said = _document(good)
+    sampler, truth = said["sampler"], int(said["sampler"]["truth"])
+    samplers: list[dict[str, Any]] = [
+        {"truth": str(truth + (truth >> 20))},
+        {"truth": str(1 << 64)},
+        {"truth": "0"},
+        {"sensitive": [[0, 5]]},
+        {"law": {"law": "singletons", "size": 3}},
+        {"law": {"law": "hashing", "size": 2, "buckets": 2, "prime": 9}},
+        {"more": 1},
+    ]
+    promises = [{"sampler": {**sampler, **change}} for change in samplers]
+    plans = [
+        {"epsilon": 2.0},
+        {"more": 1},
+        {"domain": {"labels": ["a", "b", "c"]}},
+        {"domain": {"labels": ["a", "a", "b", "c"]}},
+        {"domain": {}},
+        {"tags": ["home"]},
+        {"cells": {"rows": 1, "cols": 1}},
+    ]
+    return [
+        *(_line(_resigned({**said, **change}), "promise") for change in (*promises, {"epsilon": 0.999})),
+        *(_line(_resigned({**said, "plan": {**said["plan"], **change}}), "plan") for change in plans),
+        _line(_resigned({**said, "sampler": {**sampler, "truth": str(truth + 1)}}), "good"),
+    ]
+
+
+_GRID: dict[str, Any] = {"lat": [40.4774, 40.9176], "lon": [-74.2591, -73.7004], "rows": 7, "cols": 9}
+
+
+def _encoder(domain: dict[str, Any], values: list[Any]) -> dict[str, Any]:
+    plan = {"epsilon": 1.0, "domain": domain, "mechanism": {"name": "rr"}}
+    return {"plan": plan, "values": [[value, _code(plan, value)] for value in values]}
+
+
+def _code(plan: dict[str, Any], value: Any) -> int | None:
+    try:
+        return code_of(domain_of(plan), value)
+    except DataError:
+        return None
+
+
+def _borders() -> list[Any]:
+    """Return points on the borders of a grid's cells, beside them and outside."""
+    steps = [
+        (name, low, high, count) for (name, (low, high), count) in (("lat", _GRID["lat"], 7), ("lon", _GRID["lon"], 9))
+    ]
+    (_, south, north, rows), (_, west, east, cols) = steps
+    points: list[Any] = []
+    for row in range(rows + 1):
+        for col in range(cols + 1):
+            lat, lon = south + row * (north - south) / rows, west + col * (east - west) / cols
+            points += [[lat, lon], [lat - 1e-13, lon + 1e-13]]
+    return [*points, {"lat": 40.7, "lon": -74.0}, [40.7], [91, 0], ["40.7", -74.0], {"lat": 40.7}, None, 3]
+
+
+def _bots(domain: dict[str, Any], ranges: list[list[int]], **plan: Any) -> dict[str, Any]:
+    said = {"epsilon": 1.0, "domain": domain, "mechanism": {"name": "rr"}, **plan}
+    mask = domain_of(said).sensitive.copy()
+    mask[:] = False
+    for start, stop in ranges:
+        mask[start:stop] = True
+    found = bots_of(said, mask)
+    assert found is not None
+    cells = None if found.cell_of is None else found.cell_of.tolist()
+    return {"plan": said, "sensitive": ranges, "bots": len(found.tags), "cells": cells, "values": []}
+
+
+def _encoders() -> list[dict[str, Any]]:
+    texts = ["", "a", "A", "\u00e9", "e\u0301", "01", "1", "\U0001f600", "a\0", "__proto__", "constructor", "toString"]
+    labels = {"labels": texts}
+    product = {"product": [["sex", ["f", "m"]], ["2019", [3, 1, 2]], ["age", ["<40", "40+"]]]}
+    grid = {"grid": _GRID}
+    return [
+        _encoder(labels, [*texts, "b", "a ", 1, 1.5, None, True, ["a"], {"a": 1}, "hasOwnProperty"]),
+        _encoder({"labels": [5, -3, 900]}, [5, -3, 900, 4, "5", None, 5.5]),
+        _encoder({"range": [-3, 70_000]}, [-3, 0, 69_999, 70_000, -4, "0", 0.5, None, True]),
+        _encoder(
+            product,
+            [
+                *([a, b, c] for a in ("f", "m") for b in (3, 1, 2) for c in ("<40", "40+")),
+                {"sex": "m", "2019": 2, "age": "<40"},
+                {"sex": "m", "2019": 2},
+                {"sex": "m", "2019": 2, "age": "<40", "more": 1},
+                {"sex": "m", "2019": "2", "age": "<40"},
+                ["m", 2],
+                "m",
+                None,
+            ],
+        ),
+        _encoder(grid, _borders()),
+        _bots(grid, [[0, 1], [5, 20], [62, 63]], cells={"rows": 3, "cols": 2}),
+        _bots(grid, [[0, 32]], cells={"rows": 7, "cols": 9}),
+        _bots(grid, [[9, 27]], cells={"rows": 1, "cols": 1}),
+        _bots(labels, [[0, 2]], tags=["home", "work"]),
+        _bots(labels, [[0, 2]], tags=["home", "others"]),
+        _bots(labels, [[0, 2]], tags=["home"], others=False),
+    ]
+
+
+def files() -> dict[str, list[dict[str, Any]]]:
+    """Return the lines of the files, by their names."""
+    return {"envelopes.jsonl": _envelopes(), "encoders.jsonl": _encoders()}
