@@ -11,12 +11,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from vectors import frames, refused, samplers
+from vectors import devices, documents, frames, refused, samplers
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "js" / "vectors"
 
-PARTS: list[Callable[[], dict[str, list[dict[str, Any]]]]] = [samplers.files, refused.files, frames.files]
+PARTS: list[Callable[[], dict[str, list[dict[str, Any]]]]] = [
+    samplers.files,
+    refused.files,
+    frames.files,
+    documents.files,
+    devices.files,
+]
 """Functions that return the lines of files, by the names of the files."""
 
 

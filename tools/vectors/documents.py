@@ -1,7 +1,9 @@
 """Vectors of collections: envelopes and what a device says to each; and the codes of values under plans.
 
 Lines of ``envelopes.jsonl``: an ``envelope`` (its text, or bytes as ``base64``), the public keys that are ``trusted``
-(hexadecimal digits), and what is expected: the ``id`` of the document, or the code of the refusal (``error``).
+(hexadecimal digits; without them those of the first line), and what is expected: the ``id`` of the document, or the
+code of the refusal (``error``). Instead of an envelope there may be an ``edit`` of the first line's document, [start,
+stop, text] in bytes, and the ``signature`` of that by the first line's key, from which the envelope is put together.
 
 Lines of ``encoders.jsonl``: a ``plan`` as a collection spells it out, ``values`` with their codes (null: refused), and
 where the plan has cells or tags the ranges of ``sensitive`` codes, the number of ``bots``, and the bot of every code
@@ -14,7 +16,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from vectors.devices import KEY, signed
 
 from discreet.errors import DataError
 from discreet.io.collection import open_envelope
@@ -22,6 +23,7 @@ from discreet.io.collection_errors import CollectionError
 from discreet.io.envelope import public_key
 from discreet.io.envelope import signed as sealed
 from discreet.io.spelled_plan import bots_of, code_of, domain_of
+from vectors.devices import KEY, signed
 
 _OTHER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 _TRUST = [public_key(KEY)]
@@ -49,7 +51,24 @@ def _line(envelope: bytes, expect: str, trust: list[bytes] = _TRUST) -> dict[str
         written = {"envelope": envelope.decode()}
     except UnicodeDecodeError:
         written = {"base64": base64.b64encode(envelope).decode()}
-    return {**written, "trusted": [key.hex() for key in trust], **said}
+    trusted = {} if trust == _TRUST and expect != "good" else {"trusted": [key.hex() for key in trust]}
+    return {**written, **trusted, **said}
+
+
+def _edited(good: bytes, changed: Mapping[str, Any], expect: str) -> dict[str, Any]:
+    """Return a line with a changed document, as an edit of the good one."""
+    old, new = (json.dumps(said, sort_keys=True, separators=(",", ":")) for said in (_document(good), changed))
+    line = _line(_resigned(changed), expect)
+    start = _alike(old, new)
+    end = min(_alike(old[::-1], new[::-1]), len(old) - start, len(new) - start)
+    signature = json.loads(line.pop("envelope"))["signatures"][0]["signature"]
+    return {"edit": [start, len(old) - end, new[start : len(new) - end]], "signature": signature, **line}
+
+
+def _alike(one: str, other: str) -> int:
+    """Return the length of what two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _envelopes() -> list[dict[str, Any]]:
@@ -144,7 +163,7 @@ def _bad_fields(good: bytes) -> list[dict[str, Any]]:
         {"collectors": ["https://collect.example.org/"]},
     ]
     missing = [{name: part for name, part in said.items() if name != gone} for gone in ("name", "linkable")]
-    return [_line(_resigned(case), "field") for case in (*missing, *({**said, **change} for change in changes))]
+    return [_edited(good, case, "field") for case in (*missing, *({**said, **change} for change in changes))]
 
 
 def _bad_promises(good: bytes) -> list[dict[str, Any]]:
@@ -170,9 +189,9 @@ def _bad_promises(good: bytes) -> list[dict[str, Any]]:
         {"cells": {"rows": 1, "cols": 1}},
     ]
     return [
-        *(_line(_resigned({**said, **change}), "promise") for change in (*promises, {"epsilon": 0.999})),
-        *(_line(_resigned({**said, "plan": {**said["plan"], **change}}), "plan") for change in plans),
-        _line(_resigned({**said, "sampler": {**sampler, "truth": str(truth + 1)}}), "good"),
+        *(_edited(good, {**said, **change}, "promise") for change in (*promises, {"epsilon": 0.999})),
+        *(_edited(good, {**said, "plan": {**said["plan"], **change}}, "plan") for change in plans),
+        _edited(good, {**said, "sampler": {**sampler, "truth": str(truth + 1)}}, "good"),
     ]
 
 
