@@ -23,6 +23,7 @@ from discreet.estimators import estimate
 from discreet.estimators.methods import NO_INTERVALS
 from discreet.estimators.tags import TagEstimate, estimate_personalized
 from discreet.io.endings import ending
+from discreet.io.estimates import estimate_facts
 from discreet.io.files import put_tally, write_columns, write_reports
 from discreet.io.json_text import json_text
 from discreet.io.plan import Plan
@@ -91,7 +92,9 @@ def estimate_files(plan: Path, sources: Sequence[Path], **options: Any) -> None:
     level, together = options["level"], options["simultaneous"]
     if options["as_json"]:
         bots = {} if tagged is None else bot_facts(tagged)
-        show_json({**_as_json(found, level, simultaneous=together), **bots, **_reading_facts(options, left_out, said)})
+        show_json(
+            {**estimate_facts(found, level, simultaneous=together), **bots, **_reading_facts(options, left_out, said)}
+        )
         return
     _show(_promising(document), found, level, simultaneous=together, largest=options["largest"])
     for reason, count in left_out.items():
@@ -218,25 +221,10 @@ def _write_estimate(path: Path, found: Estimate, level: float | None, *, simulta
     if ending(path) == ".csv":
         found.to_csv(path, level, simultaneous=simultaneous)
     elif ending(path) == ".json":
-        text = json_text(_as_json(found, level, simultaneous=simultaneous))
+        text = json_text(estimate_facts(found, level, simultaneous=simultaneous))
         path.write_text(text + "\n", encoding="utf-8")
     else:
         write_columns(path, found.to_arrow(level, simultaneous=simultaneous))
-
-
-def _as_json(found: Estimate, level: float | None, *, simultaneous: bool) -> dict[str, Any]:
-    columns, some = found.columns(level, simultaneous=simultaneous), found.no_intervals is None
-    return {
-        "plan": found.fingerprint,
-        "method": found.method,
-        "n": found.n,
-        "gap": found.gap,
-        "level": (DEFAULT_LEVEL if level is None else level) if some else None,
-        "simultaneous": simultaneous if some else None,
-        "no_intervals": found.no_intervals,
-        "simulated": found.simulated,
-        "columns": {name: column.tolist() for name, column in columns.items()},
-    }
 
 
 def _show(

@@ -8,6 +8,7 @@ are simulated.
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,11 @@ _KEY = b"discreet"
 _FORMAT = 1
 
 
-def schema(mechanism: Mechanism, *, simulated: bool = False) -> pa.Schema:
-    """Return the Arrow schema of a mechanism's reports."""
+def schema(mechanism: Mechanism, *, simulated: bool = False, facts: Mapping[str, Any] | None = None) -> pa.Schema:
+    """Return the Arrow schema of a mechanism's reports; ``facts`` are said in its metadata besides."""
+    said = {**(facts or {}), "simulated": simulated}
     fields = [pa.field(column.name, _type(column)) for column in mechanism.columns]
-    return pa.schema(fields, metadata=stamp("reports", mechanism.fingerprint, simulated=simulated))
+    return pa.schema(fields, metadata=stamp("reports", mechanism.fingerprint, **said))
 
 
 def stamp(kind: str, fingerprint: str, **facts: Any) -> dict[bytes, bytes]:

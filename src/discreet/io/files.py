@@ -1,8 +1,9 @@
 """Files of reports and of tallies: written whole or not at all, checked when they are read."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from discreet.mechanisms import Mechanism
 _BATCH = 1 << 18
 # What a row group or a batch holds at most: readers check and keep it as a whole.
 _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 1 << 28
+_NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
 
 @contextmanager
@@ -42,9 +44,21 @@ def readable(path: Path | Piped) -> Iterator[None]:
 
 
 def write_reports(
-    path: str | Path, mechanism: Mechanism, batches: Reports | Iterable[Reports], *, force: bool = False
+    path: str | Path,
+    mechanism: Mechanism,
+    batches: Reports | Iterable[Reports],
+    *,
+    force: bool = False,
+    facts: Mapping[str, Any] = _NO_FACTS,
 ) -> int:
     """Write reports as Parquet, Arrow IPC or JSON lines (see `suffixes`), batch by batch.
+
+    Args:
+        path: the file.
+        mechanism: what made the reports.
+        batches: the reports.
+        force: whether a file that exists is replaced.
+        facts: what the file's metadata say besides; lines have none.
 
     Returns:
         How many were written.
@@ -70,12 +84,12 @@ def write_reports(
             for reports in parts:
                 if sink is None:
                     simulated = reports.simulated
-                    sink = _open(beside, kind, arrow.schema(mechanism, simulated=simulated))
+                    sink = _open(beside, kind, arrow.schema(mechanism, simulated=simulated, facts=facts))
                 if reports.simulated != simulated:
                     raise DataError("simulated and real reports must not be written into one file; write two.")
                 sink.write(mechanism, reports)
                 written += reports.n
-            sink = sink or _open(beside, kind, arrow.schema(mechanism))
+            sink = sink or _open(beside, kind, arrow.schema(mechanism, facts=facts))
             sink.close()
         except BaseException:
             if sink is not None:
@@ -231,7 +245,7 @@ def write_columns(path: Path, table: Any) -> None:
         sink.write_table(table)
 
 
-def write_tally(path: str | Path, tally: Tally, *, force: bool = False) -> None:
+def write_tally(path: str | Path, tally: Tally, *, force: bool = False, facts: Mapping[str, Any] = _NO_FACTS) -> None:
     """Write a tally as Parquet or Arrow IPC: one column of counts, first the support.
 
     Among reports it is known by its name, which then has to end in one of `suffixes.TALLIES`.
@@ -252,14 +266,14 @@ def write_tally(path: str | Path, tally: Tally, *, force: bool = False) -> None:
     """
     suffixes.checked(Path(path), suffixes.COLUMNS, "tallies")
     with replacing(path, force=force) as beside:
-        put_tally(beside, tally)
+        put_tally(beside, tally, facts=facts)
 
 
-def put_tally(path: Path, tally: Tally) -> None:
+def put_tally(path: Path, tally: Tally, *, facts: Mapping[str, Any] = _NO_FACTS) -> None:
     """Write a tally into an existing file."""
-    facts = {"n": tally.n, "support": len(tally.support), "simulated": tally.simulated}
+    said = {**facts, "n": tally.n, "support": len(tally.support), "simulated": tally.simulated}
     counts = pa.array(np.concatenate([tally.support, tally.clear]))
-    schema = pa.schema([pa.field("count", pa.int64())], metadata=arrow.stamp("tally", tally.fingerprint, **facts))
+    schema = pa.schema([pa.field("count", pa.int64())], metadata=arrow.stamp("tally", tally.fingerprint, **said))
     sink = _TableSink(path, schema)
     try:
         sink.write_table(pa.Table.from_arrays([counts], schema=schema))

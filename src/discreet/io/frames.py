@@ -37,6 +37,7 @@ MOST_REPORTS = 4096
 REPEATED = "have the id of another report in their frame"
 
 _HEAD = struct.Struct("<4s32sII")
+HEAD_BYTES = _HEAD.size
 _LARGEST_EPOCH = (1 << 32) - 1
 LARGEST_RECORD = LARGEST_FRAME - _HEAD.size - ID_BYTES
 """Bytes of a record that a frame has room for."""
@@ -89,7 +90,7 @@ class Frame:
             raise FrameError("structure", f"ids must be rows of {ID_BYTES} bytes, one for each record.")
         checked_whole("epoch", self.epoch, 0, _LARGEST_EPOCH, error=DataError)
         _check_head(self.collection, len(self.records), self.size)
-        _refuse_repeated(self.ids)
+        refuse_repeated(self.ids)
 
     @property
     def size(self) -> int:
@@ -147,8 +148,12 @@ def _check_head(collection: bytes, n: int, size: int) -> None:
         raise FrameError("records", f"a frame must have 1 to {MOST_REPORTS} records, got {n}.")
 
 
-def _refuse_repeated(ids: AnyArray) -> None:
-    """Refuse ids that are there twice; the first of them counts as the report's own."""
+def refuse_repeated(ids: AnyArray) -> None:
+    """Refuse ``(n, 16)`` ids that are there twice; the first of them counts as the report's own.
+
+    Raises:
+        FlawedRowsError: if there are any.
+    """
     # Half of an id tells nearly all of them apart, and is sorted fast.
     halves = np.sort(np.ascontiguousarray(ids[:, :8]).view("<u8")[:, 0])
     if (halves[1:] != halves[:-1]).all():

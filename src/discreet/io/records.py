@@ -9,7 +9,7 @@ Bytes become columns with nulls here; `discreet.io.wire` judges them, as in ever
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -33,6 +33,7 @@ class RecordCodec:
     Attributes:
         columns: of a report: of the code of a value in clear, where there are such values, and of a block.
         clear_blocks: whether reports in clear carry a block too.
+        order: ``"<"`` on the wire; ``">"``, the highest byte first, where records are to compare as their numbers do.
 
     Example:
         >>> import discreet as dc
@@ -45,6 +46,7 @@ class RecordCodec:
 
     columns: tuple[Column, ...]
     clear_blocks: bool
+    order: Literal["<", ">"] = "<"
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> "RecordCodec":
@@ -87,7 +89,7 @@ class RecordCodec:
             return records
         records[:, 0] = np.where(told, BOTH if self.clear_blocks else IN_CLEAR, BLOCK)
         in_clear = records[told]
-        _put(in_clear, self._clear, 1, reports.clear)
+        self._put(in_clear, self._clear, 1, reports.clear)
         records[told] = in_clear
         if self.clear_blocks:
             self._write(records, self._block, self._block_at, reports.blocks)
@@ -97,11 +99,21 @@ class RecordCodec:
         records[~told] = others
         return records
 
-    @staticmethod
-    def _write(records: AnyArray, columns: tuple[Column, ...], at: int, entries: Any) -> None:
+    def _write(self, records: AnyArray, columns: tuple[Column, ...], at: int, entries: Any) -> None:
         for column in columns:
-            _put(records, column, at, entries[column.name])
+            self._put(records, column, at, entries[column.name])
             at += column.bytes
+
+    def _put(self, records: AnyArray, column: Column, at: int, entries: AnyArray) -> None:
+        """Write the entries of a column into ``(n, W)`` records, from byte ``at`` on."""
+        narrow = np.ascontiguousarray(entries, dtype=np.dtype(column.dtype).newbyteorder(self.order))
+        records[:, at : at + column.bytes] = narrow.reshape(len(records), column.width or 1).view(np.uint8)
+
+    def _taken(self, records: AnyArray, column: Column, at: int) -> AnyArray:
+        """Return the entries of a column in ``(n, W)`` records."""
+        spelled = np.ascontiguousarray(records[:, at : at + column.bytes])
+        entries = spelled.view(np.dtype(column.dtype).newbyteorder(self.order)).astype(column.dtype, copy=False)
+        return entries.reshape(column.shape(len(records)))
 
     def decode(self, records: AnyArray) -> dict[str, Nullable]:
         """Return the columns of ``(n, W)`` bytes, for `discreet.io.wire.checked_reports` to judge.
@@ -119,10 +131,12 @@ class RecordCodec:
         refuse_rows(every, ~(told | (kinds == BLOCK)), _KIND)
         refuse_rows(every, self._is_dirty(records, told), _PADDING)
         with_block = every if self.clear_blocks else ~told
-        columns = {} if self._clear is None else {CLEAR: Nullable(told, _taken(_rows(records, told), self._clear, 1))}
+        columns = (
+            {} if self._clear is None else {CLEAR: Nullable(told, self._taken(_rows(records, told), self._clear, 1))}
+        )
         blocks, at = _rows(records, with_block), self._block_at
         for column in self._block:
-            columns[column.name] = Nullable(with_block, _taken(blocks, column, at))
+            columns[column.name] = Nullable(with_block, self._taken(blocks, column, at))
             at += column.bytes
         return columns
 
@@ -158,16 +172,3 @@ class RecordCodec:
 
 def _rows(records: AnyArray, which: BoolArray) -> AnyArray:
     return records if which.all() else records[which]
-
-
-def _put(records: AnyArray, column: Column, at: int, entries: AnyArray) -> None:
-    """Write the entries of a column into ``(n, W)`` records, from byte ``at`` on."""
-    narrow = np.ascontiguousarray(entries, dtype=np.dtype(column.dtype).newbyteorder("<"))
-    records[:, at : at + column.bytes] = narrow.reshape(len(records), column.width or 1).view(np.uint8)
-
-
-def _taken(records: AnyArray, column: Column, at: int) -> AnyArray:
-    """Return the entries of a column in ``(n, W)`` records."""
-    spelled = np.ascontiguousarray(records[:, at : at + column.bytes])
-    entries = spelled.view(np.dtype(column.dtype).newbyteorder("<")).astype(column.dtype, copy=False)
-    return entries.reshape(column.shape(len(records)))

@@ -1,0 +1,358 @@
+"""Releases: estimates of epochs, none of too few reports, and none again before enough others have come."""
+
+import io
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.collector.catalogue import Catalogue, Entry
+from discreet.collector.folder import DataFolder
+from discreet.collector.sealing import sealed_folder
+from discreet.collector.store import SealRow, Store
+from discreet.collector.working import JobError, Workers
+from discreet.core.estimate import Estimate
+from discreet.core.tally import Tally
+from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.estimators import METHODS, estimate
+from discreet.estimators.linear_start import LinearStart
+from discreet.estimators.methods import thresholded
+from discreet.io.estimates import estimate_facts
+from discreet.io.files import read_tally
+from discreet.io.frames import ID_BYTES
+from discreet.io.json_text import json_text
+
+FROM_REPORTS = ("mle", "em")
+_SIGNIFICANCE = 0.05
+_MOST_EPOCHS = 100_000
+_SLICE = 4096
+_KNOWN = ("epochs", "method", "level", "version")
+
+
+class EarlyError(DiscreetError):
+    """An estimate of too few reports, or again of too few others."""
+
+    def __init__(self, message: str, **facts: int) -> None:
+        super().__init__(message)
+        self.facts: dict[str, Any] = facts
+
+
+class TakesLongError(DiscreetError):
+    """An estimate that takes longer than it may."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked for.
+
+    Attributes:
+        epochs: which, ascending; None for all that are sealed.
+        method: one of the estimators.
+        level: confidence of the intervals; None for the usual one, where there are any.
+    """
+
+    epochs: tuple[int, ...] | None = None
+    method: str = "linear"
+    level: float | None = None
+
+    @classmethod
+    def of(cls, parameters: Iterable[tuple[str, str]]) -> "Asked":
+        """Return what the parameters of a request ask for.
+
+        Raises:
+            ParameterError: if one is unknown, there twice, or cannot be used.
+        """
+        said = list(parameters)
+        given = dict(said)
+        if len(given) < len(said) or not given.keys() <= set(_KNOWN):
+            raise ParameterError(f"parameters must be some of {', '.join(_KNOWN)}, each once.")
+        method = given.get("method", "linear")
+        if method not in METHODS:
+            raise ParameterError(f"method must be one of {', '.join(METHODS)}.")
+        return cls(_epochs(given.get("epochs", "sealed")), method, _level(given.get("level")))
+
+
+def _epochs(text: str) -> tuple[int, ...] | None:
+    if text == "sealed":
+        return None
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        ends = [first, last if dash else first]
+        if not all(end.isascii() and end.isdigit() and len(end) <= 10 for end in ends):
+            raise ParameterError("epochs must be 'sealed', or numbers and ranges such as 0-5,7.")
+        start, stop = int(ends[0]), int(ends[1]) + 1
+        if not start < stop <= start + _MOST_EPOCHS - len(found):
+            raise ParameterError(f"epochs must be ascending ranges, of at most {_MOST_EPOCHS} epochs in all.")
+        found |= set(range(start, stop))
+    return tuple(sorted(found))
+
+
+def _level(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        level = float(text)
+    except ValueError:
+        level = 0.0
+    if not 0 < level < 1:
+        raise ParameterError("level must be a number between 0 and 1, both excluded.")
+    return level
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """An estimate that was released.
+
+    Attributes:
+        epochs: of which.
+        found: the estimate.
+        noise_floor: ``(|X|,)`` above which a frequency is significant, all tests together at 5%.
+        provisional: whether some of the epochs are open: reports that came twice are not yet removed.
+    """
+
+    epochs: tuple[int, ...]
+    found: Estimate
+    noise_floor: list[float]
+    provisional: bool
+
+
+@dataclass
+class _Open:
+    """The tally of an open epoch up to some frame."""
+
+    after: int = -1
+    tally: Tally | None = None
+
+
+@dataclass
+class Counts:
+    """Reports of a collection: sealed, twice, in conflict, waiting; and refusals by reason."""
+
+    sealed: int = 0
+    duplicates: int = 0
+    conflicts: int = 0
+    waiting: int = 0
+    epochs: list[dict[str, int]] = field(default_factory=list)
+    refusals: dict[str, int] = field(default_factory=dict)
+
+
+class Releases:
+    """Estimates of sealed and open epochs, cached, and written to the audit.
+
+    Args:
+        store: used under a lock; closed here.
+        folder: of all data.
+        catalogue: of the collections.
+        workers: for estimates from reports.
+        seconds: that these may take.
+    """
+
+    def __init__(
+        self, store: Store, folder: DataFolder, catalogue: Catalogue, *, workers: Workers, seconds: float = 60.0
+    ) -> None:
+        self._store, self._folder, self._catalogue = store, folder, catalogue
+        self._workers, self._seconds = workers, seconds
+        self._lock = threading.Lock()
+        self._cache: dict[tuple[Any, ...], Release] = {}
+        self._open: dict[tuple[int, int], _Open] = {}
+
+    def close(self) -> None:
+        """Give back the store."""
+        with self._lock:
+            self._store.close()
+
+    def release(self, entry: Entry, asked: Asked, who: str) -> Release:
+        """Return the estimate that is asked for, and write down who saw it.
+
+        Raises:
+            EarlyError: if there are too few reports.
+            TakesLongError: if it takes longer than it may.
+            ParameterError: if an epoch has no reports, or the method needs sealed ones.
+        """
+        with self._lock:
+            release = self._released(entry, asked)
+            epochs = _spelled_epochs(release.epochs)
+            detail = f"{entry.row.name} version {entry.row.version} epochs {epochs} {asked.method} n={release.found.n}"
+            with self._store.transaction():
+                self._store.note(int(time.time()), who, "saw estimate", detail)
+        return release
+
+    def _released(self, entry: Entry, asked: Asked) -> Release:
+        seals = {seal.epoch: seal for seal in self._store.seals() if seal.collection == entry.key}
+        epochs = tuple(seals) if asked.epochs is None else asked.epochs
+        pending = {epoch for key, epoch in self._store.pending() if key == entry.key}
+        unknown = [epoch for epoch in epochs if epoch not in seals and epoch not in pending]
+        if not epochs or unknown:
+            which = f"epoch {unknown[0]}" if unknown else "any sealed epoch"
+            raise EarlyError(f"there are no reports of {which} yet.", n=0, least=entry.collection.least)
+        opened = [epoch for epoch in epochs if epoch not in seals]
+        if opened and asked.method in FROM_REPORTS:
+            raise ParameterError(f"method {asked.method!r} needs sealed epochs, and epoch {opened[0]} is open.")
+        tallies = [self._sealed_tally(entry, seals[epoch]) for epoch in epochs if epoch in seals]
+        tallies += [self._open_tally(entry, epoch) for epoch in opened]
+        whole = sum(tallies, start=entry.mechanism.empty_tally())
+        n, least = whole.n, entry.collection.least
+        if n < least:
+            raise EarlyError(f"there are {n} reports, and estimates need {least}.", n=n, least=least)
+        before = self._cache.get((entry.key, epochs, asked.method))
+        if before is not None and n - before.found.n < (least if before.provisional else 1):
+            # Also when an epoch was sealed meanwhile, and lost its duplicates: the same few reports in two estimates
+            # would show what they say.
+            return before
+        self._check_again(entry, epochs, n, least)
+        made = self._made(entry, asked, epochs, whole, provisional=bool(opened))
+        self._cache[entry.key, epochs, asked.method] = made
+        return made
+
+    def _check_again(self, entry: Entry, epochs: tuple[int, ...], n: int, least: int) -> None:
+        """Refuse another estimate of epochs that differs from one of another method in too few reports."""
+        for (key, others, _), release in self._cache.items():
+            if key == entry.key and others == epochs and release.provisional and 0 < n - release.found.n < least:
+                more = least - (n - release.found.n)
+                raise EarlyError(
+                    f"these epochs were estimated already; {more} further reports are needed.", n=n, least=least
+                )
+
+    def _made(self, entry: Entry, asked: Asked, epochs: tuple[int, ...], whole: Tally, *, provisional: bool) -> Release:
+        start = LinearStart.of(entry.mechanism, whole)
+        floor = thresholded(start, _SIGNIFICANCE, uniform=False)[1]
+        if asked.method in FROM_REPORTS:
+            found = self._from_reports(entry, asked, epochs)
+        else:
+            found = estimate(entry.mechanism, whole, method=asked.method)
+        return Release(epochs, found, floor.tolist(), provisional)
+
+    def _from_reports(self, entry: Entry, asked: Asked, epochs: Sequence[int]) -> Estimate:
+        place = sealed_folder(self._folder, entry)
+        files = [str(place / f"epoch-{epoch:06d}.parquet") for epoch in epochs]
+        if gone := sum(not Path(file).exists() for file in files):
+            raise ParameterError(
+                f"method {asked.method!r} needs reports, and those of {gone} epochs have been deleted; "
+                "take another method."
+            )
+        given = {"plan": str(place / "_plan.json"), "files": files, "method": asked.method}
+        try:
+            said = self._workers.run("estimate", given, seconds=self._seconds)
+        except JobError as error:
+            raise TakesLongError(str(error)) from None
+        return Estimate(
+            entry.mechanism.domain,
+            np.array(said["frequencies"]),
+            np.array(said["standard_errors"]),
+            said["n"],
+            said["method"],
+            said["fingerprint"],
+            said["gap"],
+            said["passes"],
+            said["simulated"],
+            None,
+            said["no_intervals"],
+        )
+
+    def _sealed_tally(self, entry: Entry, seal: SealRow) -> Tally:
+        name = f"epoch-{seal.epoch:06d}.tally.parquet"
+        return read_tally(sealed_folder(self._folder, entry) / "_tallies" / name, entry.mechanism)
+
+    def _open_tally(self, entry: Entry, epoch: int) -> Tally:
+        """Return the tally of an epoch that is not sealed, from where it was left the last time."""
+        found = self._open.setdefault((entry.key, epoch), _Open())
+        tally = entry.mechanism.empty_tally() if found.tally is None else found.tally
+        while rows := self._store.frames(entry.key, epoch, after=found.after, most=_SLICE):
+            data = b"".join(reports for _, _, reports in rows)
+            records = np.frombuffer(data, dtype=np.uint8).reshape(-1, entry.width)[:, ID_BYTES:]
+            reports = entry.codec.reports(entry.mechanism, records, simulated=entry.collection.simulated)
+            found.after, found.tally = rows[-1][0], tally + entry.mechanism.tally(reports)
+            tally = found.tally
+        return tally
+
+    def counts(self, entry: Entry) -> Counts:
+        """Return how many reports of a collection there are, and how many were refused."""
+        with self._lock:
+            seals = [seal for seal in self._store.seals() if seal.collection == entry.key]
+            waiting = {epoch: n for (key, epoch), n in self._store.waiting().items() if key == entry.key}
+            refused = self._store.refusals()
+        found = Counts(
+            sum(seal.n for seal in seals),
+            sum(seal.duplicates for seal in seals),
+            sum(seal.conflicts for seal in seals),
+            sum(waiting.values()),
+            [{"epoch": seal.epoch, "n": seal.n} for seal in seals],
+        )
+        for (key, _, reason), count in refused.items():
+            if key == entry.key:
+                found.refusals[reason] = found.refusals.get(reason, 0) + count
+        return found
+
+
+def _spelled_epochs(epochs: Sequence[int]) -> str:
+    """Return epochs as ranges."""
+    parts: list[list[int]] = []
+    for epoch in epochs:
+        if parts and parts[-1][1] == epoch - 1:
+            parts[-1][1] = epoch
+        else:
+            parts.append([epoch, epoch])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def spelled(release: Release, entry: Entry, level: float | None, accept: str) -> tuple[bytes, str]:
+    """Return a release in the first known form that is accepted, JSON if none is said, and its media type.
+
+    Raises:
+        ParameterError: if a level is asked for where the method has no intervals.
+    """
+    found = release.found
+    kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
+    kind = next((kind for kind in kinds if kind in {"application/json", "text/csv", _PARQUET}), "application/json")
+    if kind == "application/json":
+        said = {
+            "collection": entry.row.name,
+            "version": entry.row.version,
+            "epochs": _spelled_epochs(release.epochs),
+            "provisional": release.provisional,
+            **estimate_facts(found, level, simultaneous=False),
+        }
+        said["columns"] = {**said["columns"], "noise_floor": release.noise_floor}
+        return json_text(said).encode(), kind
+    table = found.to_arrow(level)
+    sink = io.BytesIO()
+    if kind == "text/csv":
+        from pyarrow import csv
+
+        csv.write_csv(table, sink)
+        return sink.getvalue(), "text/csv; charset=utf-8"
+    from pyarrow import parquet
+
+    parquet.write_table(table, sink)
+    return sink.getvalue(), kind
+
+
+_PARQUET = "application/vnd.apache.parquet"
+
+
+def estimate_files(plan: str, files: Sequence[str], method: str) -> dict[str, Any]:
+    """Return an estimate from files of reports as JSON; run in a process of its own."""
+    from discreet.engines import gather
+    from discreet.io.plan import Plan
+
+    mechanism = Plan.load(plan).mechanism()
+    data, _ = gather(mechanism, files)
+    found = estimate(mechanism, data, method=method)
+    if found.second_moments is not None:
+        raise DataError("estimates with second moments come from tallies.")
+    return {
+        "frequencies": found.frequencies.tolist(),
+        "standard_errors": found.standard_errors.tolist(),
+        "n": found.n,
+        "method": found.method,
+        "fingerprint": found.fingerprint,
+        "gap": found.gap,
+        "passes": found.passes,
+        "simulated": found.simulated,
+        "no_intervals": found.no_intervals,
+    }

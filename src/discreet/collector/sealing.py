@@ -1,0 +1,215 @@
+"""Sealing: the reports of an epoch that is over, each once, in canonical order, into a file that says nothing else."""
+
+import hashlib
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from discreet.arrays import AnyArray
+from discreet.collector.catalogue import Entry
+from discreet.collector.folder import DataFolder
+from discreet.collector.store import SealRow, Store
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.errors import ParameterError
+from discreet.io.files import write_reports, write_tally
+from discreet.io.frames import ID_BYTES
+from discreet.io.replacing import replacing
+from discreet.io.row_sort import RowSort
+from discreet.io.sealing import MEMORY, CanonicalOrder
+
+_ARRIVAL = 8
+_SLICE = 1 << 16
+_SLICE_BYTES = 1 << 25
+_DROPPED = 20_000
+
+
+class Sealing:
+    """The sealing of one epoch.
+
+    Args:
+        store: of the reports.
+        folder: of all data.
+        entry: the collection.
+        epoch: which.
+        memory: how many bytes each sorting may hold at once, roughly.
+    """
+
+    def __init__(self, store: Store, folder: DataFolder, entry: Entry, epoch: int, *, memory: int = MEMORY) -> None:
+        self._store, self._folder, self._entry, self._epoch = store, folder, entry, epoch
+        self._memory = memory
+        self._duplicates = self._conflicts = 0
+
+    def run(self, actor: str) -> SealRow | None:
+        """Close the epoch, write its file and its tally, record the seal, and delete the rows; None if it was sealed.
+
+        A crash leaves either the inbox or the seal: a file without a seal is written anew, and rows that a seal left
+        behind are deleted the next time.
+
+        Raises:
+            ParameterError: if no reports wait.
+            DataError: if what is stored is damaged.
+        """
+        key, epoch = self._entry.key, self._epoch
+        with self._folder.sealing():
+            if any((seal.collection, seal.epoch) == (key, epoch) for seal in self._store.seals()):
+                self._drop()
+                return None
+            if not self._store.waiting().get((key, epoch)):
+                raise ParameterError(
+                    f"epoch {epoch} of {self._entry.row.name} has no reports; there is nothing to seal."
+                )
+            with self._store.transaction():
+                # Whoever writes looks at this first, in a transaction of its own: no report comes behind it.
+                self._store.close_epoch(key, epoch)
+            row = self._written()
+            detail = f"{self._entry.row.name} version {self._entry.row.version} epoch {epoch}: {row.n} reports"
+            with self._store.transaction():
+                self._store.record_seal(row)
+                self._store.note(row.at, actor, "sealed", detail)
+            self._drop()
+        return row
+
+    def _drop(self) -> None:
+        """Delete the rows, in slices, so that reports of other epochs need not wait."""
+        dropped = _DROPPED
+        while dropped == _DROPPED:
+            with self._store.transaction():
+                dropped = self._store.drop_frames(self._entry.key, self._epoch, most=_DROPPED)
+
+    def _written(self) -> SealRow:
+        place = sealed_folder(self._folder, self._entry)
+        describe(place, self._entry)
+        file = place / f"epoch-{self._epoch:06d}.parquet"
+        entry = self._entry
+        tallies: list[Tally] = []
+        with self._temporary() as order:
+            for keys in self._first_of_each_id(order):
+                order.add(keys)
+            batches = _tallied(entry, order.batches(), tallies)
+            facts = {"collection": entry.row.id.hex(), "epoch": self._epoch}
+            n = write_reports(file, entry.mechanism, batches, force=True, facts=facts)
+        tally = place / "_tallies" / f"epoch-{self._epoch:06d}.tally.parquet"
+        write_tally(tally, sum(tallies, start=entry.mechanism.empty_tally()), force=True, facts=facts)
+        name = str(file.relative_to(self._folder.sealed))
+        return SealRow(
+            entry.key, self._epoch, name, sha256_of(file), n, self._duplicates, self._conflicts, int(time.time())
+        )
+
+    def _temporary(self) -> CanonicalOrder:
+        simulated = self._entry.collection.simulated
+        return CanonicalOrder(self._entry.mechanism, simulated=simulated, memory=self._memory, folder=self._folder.path)
+
+    def _first_of_each_id(self, order: CanonicalOrder) -> Iterator[AnyArray]:
+        """Yield ``(m, width)`` keys of the reports that came first under their ids, and count the others."""
+        with RowSort(ID_BYTES + _ARRIVAL + order.width, memory=self._memory, folder=self._folder.path) as rows:
+            arrived = 0
+            for ids, keys in self._slices(order):
+                numbers = np.arange(arrived, arrived + len(ids), dtype=">u8").view(np.uint8).reshape(-1, _ARRIVAL)
+                arrived += len(ids)
+                rows.add(np.hstack([ids, numbers, keys]))
+            last = np.empty((0, ID_BYTES + _ARRIVAL + order.width), dtype=np.uint8)
+            for batch in rows.batches():
+                joined = np.concatenate([last, batch])
+                first, same = _compared(joined)
+                fresh = first.copy()
+                fresh[: len(last)] = False
+                self._duplicates += int(np.count_nonzero(~first & same))
+                self._conflicts += int(np.count_nonzero(~first & ~same))
+                yield joined[fresh][:, ID_BYTES + _ARRIVAL :]
+                # The first report of the last id: more of that id may follow.
+                last = joined[np.flatnonzero(first)[-1:]]
+
+    def _slices(self, order: CanonicalOrder) -> Iterator[tuple[AnyArray, AnyArray]]:
+        """Yield ids and keys of the stored reports, checked, a slice at a time, in order of their arrival."""
+        entry, after = self._entry, -1
+        most = _SLICE
+        while True:
+            found = self._store.frames(entry.key, self._epoch, after=after, most=most)
+            if not found:
+                return
+            after = found[-1][0]
+            data = b"".join(reports for _, _, reports in found)
+            # Frames of a thousand reports are a thousand times as long.
+            most = min(max(_SLICE_BYTES * len(found) // max(len(data), 1), 1), _SLICE)
+            rows = np.frombuffer(data, dtype=np.uint8).reshape(-1, entry.width)
+            yield rows[:, :ID_BYTES], order.keys(self._reports(rows[:, ID_BYTES:]))
+
+    def _reports(self, records: AnyArray) -> Reports:
+        simulated = self._entry.collection.simulated
+        return self._entry.codec.reports(self._entry.mechanism, records, simulated=simulated)
+
+
+def _compared(rows: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Return which of ``(n, width)`` sorted rows is the first of its id, and which says what that first one says."""
+    halves = np.ascontiguousarray(rows[:, :ID_BYTES]).view(np.uint64)
+    first = np.ones(len(rows), dtype=np.bool_)
+    first[1:] = (halves[1:] != halves[:-1]).any(axis=1)
+    same = np.ones(len(rows), dtype=np.bool_)
+    again = np.flatnonzero(~first)
+    if len(again):
+        leader = np.maximum.accumulate(np.where(first, np.arange(len(rows)), 0))[again]
+        said = rows[:, ID_BYTES + _ARRIVAL :]
+        same[again] = (said[again] == said[leader]).all(axis=1)
+    return first, same
+
+
+def _tallied(entry: Entry, batches: Iterable[Reports], tallies: list[Tally]) -> Iterator[Reports]:
+    """Yield batches, and keep the tally of all of them in a list of one."""
+    for batch in batches:
+        tallies[:] = [sum(tallies, start=entry.mechanism.tally(batch))]
+        yield batch
+
+
+def sealed_folder(folder: DataFolder, entry: Entry) -> Path:
+    """Return where the sealed files of a collection are."""
+    return folder.sealed / entry.row.name / f"v{entry.row.version}"
+
+
+def describe(place: Path, entry: Entry) -> None:
+    """Write the envelope and the plan of a collection beside its sealed files."""
+    (place / "_tallies").mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name, data in (
+        ("_collection.json", entry.row.envelope),
+        ("_plan.json", msgspec.json.format(msgspec.json.encode(entry.collection.plan), indent=2)),
+    ):
+        path = place / name
+        if not path.exists() or path.read_bytes() != data:
+            with replacing(path, force=True) as beside:
+                beside.write_bytes(data)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def forget_reports(store: Store, folder: DataFolder, seal: SealRow, actor: str) -> bool:
+    """Delete the sealed reports of an epoch, whose time has come; the tally stays.
+
+    Returns:
+        Whether they were there.
+    """
+    path = folder.sealed / seal.file
+    with folder.sealing():
+        if not path.exists():
+            return False
+        # Said first: a crash leaves a file that is deleted the next time, never one that is gone without a word.
+        with store.transaction():
+            store.note(int(time.time()), actor, "expired", f"{seal.file}: {seal.n} reports")
+        path.unlink()
+        _sync_folder(path.parent)
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(place)
+    finally:
+        os.close(place)

@@ -1,0 +1,181 @@
+"""Settings of a collector: flags over environment over a file, each checked, none unknown."""
+
+import ipaddress
+import os
+import tomllib
+from collections.abc import Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from discreet.core.checks import meant
+from discreet.errors import ParameterError
+
+_PREFIX = "DISCREET_COLLECTOR_"
+_SEPARATOR = "__"
+
+
+class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Files of the certificate and its key, in PEM."""
+
+    certificate: str
+    key: str
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What one collector holds and bears at once.
+
+    Attributes:
+        connections: at once; others are ended.
+        requests: at once; others are answered 503.
+        seconds: within which a request must be whole.
+        frames: that may wait to be stored; others are answered 503.
+        bytes: of frames that may wait.
+        rate: requests a second from one address in the long run; 0 for any number. Off behind a proxy.
+        burst: requests at once from one address.
+        estimate_seconds: that one estimate may take.
+    """
+
+    connections: int = 2000
+    requests: int = 1500
+    seconds: float = 10.0
+    frames: int = 4096
+    bytes: int = 1 << 26
+    rate: float = 50.0
+    burst: float = 500.0
+    estimate_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that are none, or below what works."""
+        least = {"connections": 1, "requests": 1, "frames": 1, "bytes": 1 << 20, "rate": 0, "burst": 1}
+        for name in self.__struct_fields__:
+            number, bound = getattr(self, name), least.get(name, 0.1)
+            if not (isfinite(number) and number >= bound):
+                raise ValueError(f"{name} must be a finite number of at least {bound}")
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The settings of a collector.
+
+    Attributes:
+        listen: address and port, ``127.0.0.1:8080`` or ``[::]:443``.
+        data: the folder of the database and of sealed files.
+        trust: public keys, base64, of those who may sign collections that are added.
+        tls: files of the certificate and its key; None without.
+        behind_proxy: whether a proxy in front ends TLS and limits rates.
+        insecure: whether other machines may send without TLS.
+        limits: what is held and borne at once.
+        gather_ms: how long a frame waits for others to be stored with it.
+        least_free_disk: bytes below which the collector says that it is not ready.
+        sealing: ``auto`` when an epoch is over, or ``manual`` by ``discreet collector seal``.
+        log: the least level of what is logged.
+    """
+
+    listen: str = "127.0.0.1:8080"
+    data: str = "collector-data"
+    trust: tuple[str, ...] = ()
+    tls: Tls | None = None
+    behind_proxy: bool = False
+    insecure: bool = False
+    limits: Limits = Limits()
+    gather_ms: float = 2.0
+    least_free_disk: int = 1 << 28
+    sealing: Literal["auto", "manual"] = "auto"
+    log: Literal["debug", "info", "warning", "error"] = "info"
+
+    def __post_init__(self) -> None:
+        """Refuse what would not work, or would send reports in clear over a network."""
+        host, _ = self.address
+        if not (isfinite(self.gather_ms) and 0 <= self.gather_ms <= 1000):
+            raise ValueError("gather_ms must be a number of milliseconds in 0..1000")
+        if self.least_free_disk < 0:
+            raise ValueError("least_free_disk must be a number of bytes of at least 0")
+        if self.tls is not None and self.behind_proxy:
+            raise ValueError("tls and behind_proxy exclude each other: the proxy ends TLS, or the collector")
+        if not (is_loopback(host) or self.tls or self.behind_proxy or self.insecure):
+            raise ValueError(
+                f"listen must be an address of this machine alone, got {host}, unless there is tls or behind_proxy "
+                "(or --insecure, for a network that you trust)"
+            )
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port to listen at."""
+        host, _, port = self.listen.rpartition(":")
+        if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+            raise ValueError("listen must be HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080")
+        return host.removeprefix("[").removesuffix("]"), int(port)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of all data."""
+        return Path(self.data)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine reaches a host."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def load_settings(
+    path: Path | None = None, *, flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] = os.environ
+) -> Settings:
+    """Return settings: flags over environment over a file.
+
+    Args:
+        path: the file, TOML; None for none.
+        flags: settings by name; None stands for one that was not given.
+        environment: variables ``DISCREET_COLLECTOR_LISTEN``, ``DISCREET_COLLECTOR_LIMITS__RATE``, and so on.
+
+    Raises:
+        ParameterError: if there is no such file, a setting is unknown, or one cannot be used; it names the place.
+    """
+    said = _from_file(path)
+    try:
+        # Judged first, so that text is taken for a number from the environment only.
+        msgspec.convert(said, Settings)
+        said = _merged(said, _from_environment(environment))
+        said = _merged(said, {name: flag for name, flag in (flags or {}).items() if flag is not None})
+        return msgspec.convert(said, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise ParameterError(f"the collector's settings cannot be used: {error}.") from None
+
+
+def _from_file(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ParameterError(f"{path} does not exist; name a file of settings.") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ParameterError(f"{path} must be TOML, and cannot be read ({type(error).__name__}).") from None
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    said: dict[str, Any] = {}
+    for variable, text in environment.items():
+        if not variable.startswith(_PREFIX):
+            continue
+        name, _, inner = variable.removeprefix(_PREFIX).lower().partition(_SEPARATOR)
+        if name not in Settings.__struct_fields__:
+            raise ParameterError(f"{variable} is no setting{meant(name, list(Settings.__struct_fields__))}.")
+        given: Any = [one.strip() for one in text.split(",") if one.strip()] if name == "trust" else text
+        if inner:
+            said.setdefault(name, {})[inner] = given
+        else:
+            said[name] = given
+    return said
+
+
+def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(under)
+    for name, said in over.items():
+        before = merged.get(name)
+        merged[name] = {**before, **said} if isinstance(before, dict) and isinstance(said, dict) else said
+    return merged

@@ -1,0 +1,306 @@
+"""The store in one file of SQLite, with a log that is written ahead and synchronized at every commit."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from discreet.collector.migrations import MIGRATIONS
+from discreet.collector.store import (
+    AuditRow,
+    CollectionRow,
+    DamagedStoreError,
+    FrameRow,
+    SealRow,
+    StoreError,
+    TokenRow,
+)
+from discreet.errors import ParameterError
+
+Row = TypeVar("Row")
+
+_KEY_BYTES = 32
+_BUSY_SECONDS = 5.0
+_PAGES_OF_LOG = 20_000
+_CACHE_KB = 64_000
+_SETTINGS = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    f"PRAGMA wal_autocheckpoint = {_PAGES_OF_LOG}",
+    "PRAGMA secure_delete = FAST",
+    f"PRAGMA cache_size = -{_CACHE_KB}",
+    "PRAGMA foreign_keys = ON",
+)
+
+
+class SqliteStore:
+    """A store in a file of SQLite; see `discreet.collector.store.Store`.
+
+    Args:
+        path: the file; made if it is not there.
+        read_only: whether nothing is to be changed; the file must be there, of this version.
+        migrations: the steps to the newest version.
+
+    Raises:
+        StoreError: if the file cannot be opened.
+        ParameterError: if it was written by a newer version of discreet.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        migrations: Sequence[Callable[[sqlite3.Connection], None]] = MIGRATIONS,
+    ) -> None:
+        self._path, self._data_version = path, -1
+        if read_only and not path.is_file():
+            raise StoreError(f"there is no database {path.name} in this folder; name the folder of a collector.")
+        with _told("opened"):
+            mode = "ro" if read_only else "rwc"
+            self._connection = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode={mode}",
+                uri=True,
+                isolation_level=None,
+                timeout=_BUSY_SECONDS,
+                check_same_thread=False,
+            )
+        try:
+            with _told("opened"):
+                for setting in _SETTINGS if not read_only else ():
+                    self._connection.execute(setting)
+            _migrate(self._connection, path, migrations, read_only=read_only)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Write within the body: all of it, synchronized to disk at the end, or nothing."""
+        with _told("written to"):
+            self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            with _told("written to"):
+                self._connection.execute("COMMIT")
+        except BaseException:
+            # A full disk may have ended the transaction already.
+            if self._connection.in_transaction:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+            raise
+
+    def changed(self) -> bool:
+        """Return whether another connection has written since this was last asked; the first time it has."""
+        ((version,),) = self._rows("PRAGMA data_version")
+        before, self._data_version = self._data_version, version
+        return bool(before != version)
+
+    def _rows(self, text: str, *given: Any) -> list[Any]:
+        with _told("read"):
+            return self._connection.execute(text, given).fetchall()
+
+    def _write(self, text: str, *given: Any) -> int:
+        with _told("written to"):
+            return self._connection.execute(text, given).rowcount
+
+    def insert(self, frames: Iterable[FrameRow]) -> int:
+        """Keep frames, within a transaction; those that are there already are passed over."""
+        rows = [(frame.digest, frame.collection, frame.epoch, frame.n, frame.reports) for frame in frames]
+        with _told("written to"):
+            return self._connection.executemany(
+                "INSERT OR IGNORE INTO inbox (digest, collection, epoch, n, reports) VALUES (?, ?, ?, ?, ?)", rows
+            ).rowcount
+
+    def count_refusals(self, refusals: Mapping[tuple[int | None, int, str], int]) -> None:
+        """Add to the counts of refusals, within a transaction."""
+        rows = [(*key, count) for key, count in refusals.items()]
+        with _told("written to"):
+            self._connection.executemany(
+                "INSERT INTO refusals VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (ifnull(collection, -1), epoch, reason) DO UPDATE SET count = count + excluded.count",
+                rows,
+            )
+
+    def refusals(self) -> dict[tuple[int | None, int, str], int]:
+        """Return the counts of refusals by collection, epoch and reason."""
+        return {tuple(row[:3]): row[3] for row in self._rows("SELECT * FROM refusals")}
+
+    def collections(self) -> list[CollectionRow]:
+        """Return all collections, in the order in which they were added."""
+        rows = self._rows("SELECT key, id, name, version, state, envelope, trust, added FROM collections ORDER BY key")
+        return [CollectionRow(row[0], row[1], row[2], row[3], row[4], row[5], _keys(row[6]), row[7]) for row in rows]
+
+    def add_collection(self, row: CollectionRow) -> None:
+        """Keep a collection, within a transaction; its key is chosen here."""
+        self._write(
+            "INSERT INTO collections (id, name, version, state, envelope, trust, added) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            *(row.id, row.name, row.version, row.state, row.envelope, b"".join(row.trust), row.added),
+        )
+
+    def close_epoch(self, collection: int, epoch: int) -> None:
+        """Take no more reports of an epoch, within a transaction."""
+        self._write("INSERT OR IGNORE INTO closed VALUES (?, ?)", collection, epoch)
+
+    def closed(self) -> set[tuple[int, int]]:
+        """Return the closed epochs."""
+        return {(key, epoch) for key, epoch in self._rows("SELECT collection, epoch FROM closed")}
+
+    def pending(self) -> list[tuple[int, int]]:
+        """Return the epochs of which frames are here: from one to the next by the index, not by reading it all."""
+        step = "(SELECT {} FROM inbox WHERE (collection, epoch) > (a, b) ORDER BY collection, epoch LIMIT 1)"
+        first = "SELECT * FROM (SELECT collection, epoch FROM inbox ORDER BY collection, epoch LIMIT 1)"
+        after = f"SELECT {step.format('collection')}, {step.format('epoch')} FROM found WHERE a IS NOT NULL"
+        rows = self._rows(
+            f"WITH RECURSIVE found (a, b) AS ({first} UNION ALL {after}) SELECT a, b FROM found WHERE a IS NOT NULL"
+        )
+        return [(key, epoch) for key, epoch in rows]
+
+    def waiting(self) -> dict[tuple[int, int], int]:
+        """Return how many reports wait to be sealed, by collection and epoch."""
+        rows = self._rows(
+            "SELECT collection, epoch, sum(n) FROM inbox WHERE NOT EXISTS (SELECT 1 FROM seals "
+            "WHERE seals.collection = inbox.collection AND seals.epoch = inbox.epoch) GROUP BY collection, epoch"
+        )
+        return {(key, epoch): n for key, epoch, n in rows}
+
+    def frames(self, collection: int, epoch: int, *, after: int, most: int) -> list[tuple[int, int, bytes]]:
+        """Return (place, n, reports) of at most so many frames behind a place, in order."""
+        return self._rows(
+            "SELECT seq, n, reports FROM inbox WHERE collection = ? AND epoch = ? AND seq > ? ORDER BY seq LIMIT ?",
+            *(collection, epoch, after, most),
+        )
+
+    def drop_frames(self, collection: int, epoch: int, *, most: int) -> int:
+        """Delete at most so many frames of an epoch, within a transaction."""
+        return self._write(
+            "DELETE FROM inbox WHERE seq IN (SELECT seq FROM inbox WHERE collection = ? AND epoch = ? LIMIT ?)",
+            *(collection, epoch, most),
+        )
+
+    def record_seal(self, row: SealRow) -> None:
+        """Keep the seal of an epoch, within a transaction."""
+        given = (row.collection, row.epoch, row.file, row.sha256, row.n, row.duplicates, row.conflicts, row.at)
+        self._write("INSERT INTO seals VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *given)
+
+    def seals(self) -> list[SealRow]:
+        """Return all seals."""
+        return [SealRow(*row) for row in self._rows("SELECT * FROM seals ORDER BY collection, epoch")]
+
+    def remove_collection(self, key: int) -> None:
+        """Delete a collection with all of its rows, within a transaction."""
+        for table in ("inbox", "closed", "seals", "refusals"):
+            self._write(f"DELETE FROM {table} WHERE collection = ?", key)
+        self._write("DELETE FROM collections WHERE key = ?", key)
+
+    def tokens(self) -> list[TokenRow]:
+        """Return all tokens."""
+        return [TokenRow(*row) for row in self._rows("SELECT name, role, digest, made, ends FROM tokens ORDER BY name")]
+
+    def add_token(self, row: TokenRow) -> None:
+        """Keep a token, within a transaction; an ended one of the same name gives way."""
+        self._write("DELETE FROM tokens WHERE name = ? AND ends <= ?", row.name, row.made)
+        self._write("INSERT INTO tokens VALUES (?, ?, ?, ?, ?)", row.name, row.role, row.digest, row.made, row.ends)
+
+    def end_token(self, name: str, at: int) -> bool:
+        """End a token, within a transaction."""
+        return self._write("UPDATE tokens SET ends = ? WHERE name = ? AND (ends IS NULL OR ends > ?)", at, name, at) > 0
+
+    def note(self, at: int, actor: str, action: str, detail: str) -> None:
+        """Write a line of the audit, within a transaction."""
+        self._write("INSERT INTO audit (at, actor, action, detail) VALUES (?, ?, ?, ?)", at, actor, action, detail)
+
+    def audit(self, *, most: int = 1000) -> list[AuditRow]:
+        """Return the last lines of the audit, in order."""
+        rows = self._rows("SELECT seq, at, actor, action, detail FROM audit ORDER BY seq DESC LIMIT ?", most)
+        return [AuditRow(*row) for row in reversed(rows)]
+
+    def checkpoint(self) -> None:
+        """Move the log into the database."""
+        self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def backup(self, target: Path) -> None:
+        """Copy everything into a new file, a few pages at a time."""
+        with _told("copied"), closing(sqlite3.connect(target)) as copy:
+            self._connection.backup(copy, pages=1 << 12, sleep=0.01)
+            # A copy in one file: no log beside it that could be forgotten.
+            copy.execute("PRAGMA journal_mode = DELETE")
+
+    def flaws(self) -> list[str]:
+        """Return a sentence for each invariant that does not hold."""
+        ((found,),) = self._rows("SELECT group_concat(integrity_check, '; ') FROM pragma_integrity_check(20)")
+        asked = {
+            "frames belong to no collection": "inbox WHERE collection NOT IN (SELECT key FROM collections)",
+            "seals belong to no collection": "seals WHERE collection NOT IN (SELECT key FROM collections)",
+            "sealed epochs are not closed": "seals WHERE (collection, epoch) NOT IN (SELECT * FROM closed)",
+            "frames have another length than their number of reports": "inbox WHERE length(reports) % n <> 0",
+        }
+        counts = {what: self._rows(f"SELECT count(*) FROM {rows}")[0][0] for what, rows in asked.items()}
+        broken = [] if found == "ok" else ["the database is damaged (integrity_check)"]
+        return broken + [f"{count} {what}" for what, count in counts.items() if count]
+
+
+def _keys(joined: bytes) -> tuple[bytes, ...]:
+    return tuple(joined[start : start + _KEY_BYTES] for start in range(0, len(joined), _KEY_BYTES))
+
+
+@contextmanager
+def _told(done: str) -> Iterator[None]:
+    """Turn SQLite's errors into one sentence, without what was to be written."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        name = getattr(error, "sqlite_errorname", type(error).__name__)
+        if name in ("SQLITE_CORRUPT", "SQLITE_NOTADB"):
+            raise DamagedStoreError("the database is damaged; restore the last backup.") from None
+        raise StoreError(f"the database could not be {done} ({name}); see to the disk and its rights.") from None
+
+
+def _migrate(
+    connection: sqlite3.Connection,
+    path: Path,
+    migrations: Sequence[Callable[[sqlite3.Connection], None]],
+    *,
+    read_only: bool,
+) -> None:
+    """Bring a database to the newest version, after a copy of the old one."""
+    version = _version_of(connection)
+    if version > len(migrations):
+        raise ParameterError(
+            f"the database has version {version} and this discreet knows {len(migrations)}; use the newer discreet."
+        )
+    if version == len(migrations):
+        return
+    if read_only:
+        raise StoreError(f"the database has version {version} of {len(migrations)}; start the collector once.")
+    if version:
+        _copy_before(connection, path, version)
+    with _told("brought to a newer version"):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Another process may have been faster.
+            for step in range(_version_of(connection), len(migrations)):
+                migrations[step](connection)
+                connection.execute(f"PRAGMA user_version = {step + 1}")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+
+def _version_of(connection: sqlite3.Connection) -> int:
+    with _told("read"):
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _copy_before(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    target = path.with_name(f"{path.name}.version{version}.{int(time.time())}")
+    with _told("copied"), closing(sqlite3.connect(target)) as copy:
+        connection.backup(copy)
+    target.chmod(0o600)

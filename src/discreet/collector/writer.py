@@ -1,0 +1,205 @@
+"""The one thread that writes: it gathers frames, checks them together, and answers once they are on disk."""
+
+import hashlib
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+
+from discreet.collector.catalogue import Catalogue
+from discreet.collector.judging import Submission, judged
+from discreet.collector.logs import log, place_of
+from discreet.collector.measures import Measures
+from discreet.collector.refusals import DEFECT, STORE, UNKNOWN, Refusal, out_of_time
+from discreet.collector.store import NO_EPOCH, FrameRow, Store, StoreError
+
+Outcome = Refusal | None
+Answer = Callable[[Sequence[tuple[Submission, Outcome]]], None]
+
+_DIGEST = 16
+_GROUP_FRAMES, _GROUP_BYTES = 512, 1 << 23
+_MOST_REASONS = 10_000
+# Without frames: how often counts are written, and whether the disk is there again.
+_IDLE_SECONDS = 5.0
+
+
+class Writer(threading.Thread):
+    """A queue of frames and the thread that empties it.
+
+    Args:
+        store: what this thread alone uses from now on, and closes.
+        catalogue: of the collections; brought up to date before anything is written.
+        measures: what is counted and shown.
+        answer: told each frame's outcome, in this thread; nothing is acknowledged before it is on disk.
+        gather: seconds in which further frames may join a group.
+        frames: how many may wait.
+        size: how many bytes may wait.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        catalogue: Catalogue,
+        measures: Measures,
+        *,
+        answer: Answer,
+        gather: float = 0.002,
+        frames: int = 4096,
+        size: int = 1 << 26,
+    ) -> None:
+        super().__init__(name="writer", daemon=True)
+        self._store, self._catalogue, self._measures, self._answer = store, catalogue, measures, answer
+        self._gather, self._most, self._most_bytes = gather, frames, size
+        self._queue: deque[Submission] = deque()
+        self._bytes = 0
+        self._wake = threading.Condition()
+        self._stopping = False
+        self._refused: Counter[tuple[int | None, int, str]] = Counter()
+
+    @property
+    def waiting(self) -> int:
+        """How many frames wait."""
+        return len(self._queue)
+
+    def submit(self, frame: Submission) -> bool:
+        """Take a frame, unless too many wait already or the thread is stopping."""
+        with self._wake:
+            full = len(self._queue) >= self._most or self._bytes + len(frame.data) > self._most_bytes
+            if full or self._stopping:
+                return False
+            self._queue.append(frame)
+            self._bytes += len(frame.data)
+            if len(self._queue) == 1:
+                self._wake.notify()
+        return True
+
+    def refuse(self, key: int | None, epoch: int, reason: str) -> None:
+        """Count a refusal; it is written with the next group."""
+        with self._wake:
+            if len(self._refused) < _MOST_REASONS:
+                self._refused[key, epoch, reason] += 1
+
+    def stop(self) -> None:
+        """Take nothing more, write what waits, and end."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        self.join()
+
+    def run(self) -> None:
+        """Write until told to stop."""
+        try:
+            while True:
+                stopping = self._wait()
+                group = self._take()
+                if group or self._refused or not self._measures.store_ok:
+                    self._settle(self._store, group)
+                if stopping and not group:
+                    break
+            self._store.checkpoint()
+        except StoreError:
+            log("checkpoint_failed", level="error")
+        finally:
+            self._store.close()
+
+    def _wait(self) -> bool:
+        """Wait for frames, and a little longer for more of them; return whether the end has come."""
+        with self._wake:
+            self._wake.wait_for(lambda: self._queue or self._stopping, _IDLE_SECONDS)
+            waiting, stopping = len(self._queue), self._stopping
+        if not stopping and 0 < waiting < _GROUP_FRAMES:
+            time.sleep(self._gather)
+        return stopping
+
+    def _take(self) -> list[Submission]:
+        group: list[Submission] = []
+        size = 0
+        with self._wake:
+            while self._queue and len(group) < _GROUP_FRAMES and size < _GROUP_BYTES:
+                group.append(self._queue.popleft())
+                size += len(group[-1].data)
+            self._bytes -= size
+        return group
+
+    def _settle(self, store: Store, group: list[Submission]) -> None:
+        """Check a group, write it, and tell the outcome."""
+        began = time.perf_counter()
+        outcomes = self._checked(group)
+        with self._wake:
+            refused, self._refused = self._refused, Counter()
+        try:
+            fresh = self._written(store, group, outcomes, refused)
+            self._measures.stored(store_ok=True)
+        except StoreError as error:
+            self._keep(refused)
+            outcomes, fresh = [STORE] * len(group), 0
+            self._measures.stored(store_ok=False)
+            log("store_failed", level="error", frames=len(group), reason=str(error))
+        except Exception as error:
+            outcomes, fresh = [DEFECT] * len(group), 0
+            log("defect", level="error", frames=len(group), place=place_of(error))
+        kept = [frame for frame, outcome in zip(group, outcomes, strict=True) if outcome is None]
+        self._measures.group(len(kept), fresh, sum(frame.n for frame in kept), time.perf_counter() - began)
+        self._answer(list(zip(group, outcomes, strict=True)))
+
+    def _keep(self, refused: Counter[tuple[int | None, int, str]]) -> None:
+        with self._wake:
+            self._refused += refused
+
+    def _checked(self, group: Sequence[Submission]) -> list[Outcome]:
+        by_entry: dict[int, list[int]] = {}
+        for place, frame in enumerate(group):
+            by_entry.setdefault(frame.entry.key, []).append(place)
+        outcomes: list[Outcome] = [None] * len(group)
+        for places in by_entry.values():
+            try:
+                found = judged(group[places[0]].entry, [group[place] for place in places])
+            except Exception as error:
+                # A check that breaks down is a defect: nothing unchecked is kept, and the thread goes on.
+                log("defect", level="error", frames=len(places), place=place_of(error))
+                found = [DEFECT] * len(places)
+            for place, outcome in zip(places, found, strict=True):
+                outcomes[place] = outcome
+        return outcomes
+
+    def _written(
+        self,
+        store: Store,
+        group: Sequence[Submission],
+        outcomes: list[Outcome],
+        refused: Counter[tuple[int | None, int, str]],
+    ) -> int:
+        """Write what is to be kept, in one transaction, and return how many frames are new."""
+        with store.transaction():
+            if store.changed():
+                self._catalogue.load(store)
+            now = time.time()
+            for place, frame in enumerate(group):
+                outcomes[place] = outcomes[place] or self._obstacle(frame, now)
+                refusal = outcomes[place]
+                if refusal is not None:
+                    refused[_reason(frame, refusal)] += 1
+            kept = [frame for frame, outcome in zip(group, outcomes, strict=True) if outcome is None]
+            fresh = store.insert([_row(frame) for frame in kept]) if kept else 0
+            if refused:
+                store.count_refusals(refused)
+        return fresh
+
+    def _obstacle(self, frame: Submission, now: float) -> Outcome:
+        """Return why a frame cannot be kept any more: an epoch may have been closed while it waited."""
+        entry = self._catalogue.by_id.get(frame.entry.row.id)
+        if entry is None or entry.key != frame.entry.key:
+            return UNKNOWN
+        why = self._catalogue.obstacle(entry, frame.epoch, now)
+        return None if why is None else out_of_time(why, now)
+
+
+def _reason(frame: Submission, refusal: Refusal) -> tuple[int | None, int, str]:
+    if refusal is UNKNOWN:
+        return None, NO_EPOCH, refusal.code
+    return frame.entry.key, frame.epoch, str(refusal.facts.get("reason", refusal.code))
+
+
+def _row(frame: Submission) -> FrameRow:
+    digest = hashlib.sha256(frame.data).digest()[:_DIGEST]
+    return FrameRow(digest, frame.entry.key, frame.epoch, frame.n, frame.reports)

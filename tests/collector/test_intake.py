@@ -1,0 +1,564 @@
+"""What the path of reports answers: the table of statuses, limits of requests, and that nothing refused is kept."""
+
+import base64
+import hashlib
+import json
+import socket
+import sqlite3
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from collectors import (
+    EPOCH,
+    PLANS,
+    Served,
+    added,
+    added_envelope,
+    current,
+    frame,
+    ids,
+    kept,
+    records,
+    serving,
+    stored,
+    wait_until,
+)
+
+from discreet.collector.catalogue import Catalogue
+from discreet.collector.intake import Intake
+from discreet.collector.measures import Measures
+from discreet.collector.settings import Limits
+from discreet.collector.writer import Writer
+from discreet.io.frames import JSON_MEDIA_TYPE, LARGEST_FRAME, MEDIA_TYPE, Frame
+from discreet.io.signing import withdraw
+from signed import TRUST, envelope, key
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Any:
+    added(tmp_path)
+    with serving(tmp_path) as running:
+        yield running
+
+
+def entry_of(served: Served) -> Any:
+    return served.app.catalogue.newest["habits"]
+
+
+@pytest.mark.parametrize("plan", sorted(PLANS))
+def test_every_kind_of_report_is_stored_as_it_came(tmp_path: Path, plan: str) -> None:
+    entry = added(tmp_path, plan)
+    frames = [frame(entry, n, seed=n) for n in (1, 2, 300)]
+    with serving(tmp_path) as served:
+        assert [served.client.post(one).status for one in frames] == [202] * 3
+    assert kept(tmp_path) == [(entry.key, 1, n, one[44:]) for n, one in zip((1, 2, 300), frames, strict=True)]
+
+
+def test_an_answer_is_empty_and_may_be_read_by_any_page(served: Served) -> None:
+    answer = served.client.post(frame(entry_of(served)))
+    assert (answer.status, answer.body) == (202, b"")
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert "set-cookie" not in answer.headers
+    assert "access-control-allow-credentials" not in answer.headers
+
+
+def test_a_preflight_is_kept_for_a_day(served: Served) -> None:
+    answer = served.client.request("OPTIONS", "/v1/reports", Origin="https://survey.example")
+    said = {name.removeprefix("access-control-"): given for name, given in answer.headers.items() if "control" in name}
+    assert answer.status == 204
+    assert said == {"allow-origin": "*", "allow-methods": "POST", "allow-headers": "content-type", "max-age": "86400"}
+
+
+def test_a_frame_sent_again_is_stored_once(served: Served, tmp_path: Path) -> None:
+    sent = frame(entry_of(served), 4)
+    assert [served.client.post(sent).status for _ in range(3)] == [202] * 3
+    assert len(kept(tmp_path)) == 1
+    assert served.app.measures.repeated == 2
+
+
+def test_copies_in_one_group_are_stored_once(tmp_path: Path) -> None:
+    entry = added(tmp_path)
+    sent = frame(entry, 2)
+    with serving(tmp_path, gather_ms=200.0) as served:
+        statuses: list[int] = []
+        threads = [threading.Thread(target=lambda: statuses.append(served.client.post(sent).status)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert statuses == [202] * 8
+    assert len(kept(tmp_path)) == 1
+
+
+def altered(data: bytes, at: int, *new: int) -> bytes:
+    return data[:at] + bytes(new) + data[at + len(new) :]
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "code"),
+    [
+        (lambda data: b"", 400, "frame"),
+        (lambda data: data[:43], 400, "frame"),
+        (lambda data: data[:-1], 400, "frame"),
+        (lambda data: data + b"\0", 400, "frame"),
+        (lambda data: b"DSC2" + data[4:], 400, "frame"),
+        (lambda data: altered(data, 40, 0, 0, 0, 0), 400, "frame"),
+        (lambda data: altered(data, 40, 1, 16, 0, 0), 400, "frame"),
+        (lambda data: altered(data, 40, 255, 255, 255, 255), 400, "frame"),
+        (lambda data: altered(data, 4, data[4] ^ 1), 404, "collection"),
+        (lambda data: altered(data, 36, 0), 409, "late"),
+        (lambda data: altered(data, 36, 2), 409, "early"),
+        (lambda data: altered(data, 36, 255, 255, 255, 255), 409, "early"),
+    ],
+)
+def test_what_is_refused_at_once(served: Served, tmp_path: Path, change: Any, status: int, code: str) -> None:
+    answer = served.client.post(change(frame(entry_of(served), 3)))
+    assert (answer.status, answer.json["error"]) == (status, code)
+    assert answer.json["message"].endswith(".")
+    assert ("now" in answer.json) == (status == 409)
+    assert kept(tmp_path) == []
+
+
+def flawed_frames(entry: Any) -> dict[str, bytes]:
+    """Frames of three reports, of which the second is flawed each time, under its reason."""
+    good = records(entry, 3)
+    flaws = {
+        "are of a kind that this collection does not have": [7, 0],
+        "have a symbol outside 0..1": [1, 2],
+        "have a clear outside 0..3": [2, 4],
+        "give a sensitive value in clear": [2, 3],
+    }
+    made = {}
+    for reason, record in flaws.items():
+        bad = good.copy()
+        bad[1] = record
+        made[reason] = Frame(entry.row.id, 1, ids(3), bad).pack()
+    whole = bytearray(Frame(entry.row.id, 1, ids(3), good).pack())
+    whole[44 + 18 : 44 + 18 + 16] = whole[44 : 44 + 16]
+    made["have the id of another report in their frame"] = bytes(whole)
+    return made
+
+
+def test_a_frame_with_an_impossible_report_is_refused_whole(served: Served, tmp_path: Path) -> None:
+    entry = entry_of(served)
+    for reason, sent in flawed_frames(entry).items():
+        answer = served.client.post(sent)
+        assert answer.status == 422
+        assert answer.json["error"] == "reports"
+        assert (answer.json["reports"], answer.json["first"], answer.json["reason"]) == (1, 1, reason)
+    assert kept(tmp_path) == []
+
+
+def test_padding_must_be_zero(tmp_path: Path) -> None:
+    entry = added(
+        tmp_path, {"epsilon": 1.0, "domain": {"range": [0, 2000], "sensitive": [1]}, "mechanism": {"name": "rr"}}
+    )
+    rows = records(entry, 40)
+    spare = np.flatnonzero(rows[:, 0] == 1)[0]
+    rows[spare, -1] = 1
+    with serving(tmp_path) as served:
+        answer = served.client.post(Frame(entry.row.id, 1, ids(40), rows).pack())
+    assert (answer.status, answer.json["first"]) == (422, spare)
+    assert "bytes that are not zero" in answer.json["reason"]
+
+
+def test_bad_frames_of_a_group_name_themselves_and_cost_the_others_nothing(tmp_path: Path) -> None:
+    """Frames are gathered for so long that all of them are one group, with every reason several times in it."""
+    entry = added(tmp_path)
+    sent = [(frame(entry, 2, seed=place), 202, None) for place in range(20)]
+    for reason, bad in flawed_frames(entry).items():
+        sent += [(bad, 422, reason)] * 2
+    found: dict[int, Any] = {}
+    with serving(tmp_path, gather_ms=500.0) as served:
+
+        def post(place: int) -> None:
+            found[place] = served.client.post(sent[place][0])
+
+        threads = [threading.Thread(target=post, args=(place,)) for place in range(len(sent))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        groups = served.app.measures.histogram()[0][-1][1]
+    for place, (_, status, reason) in enumerate(sent):
+        assert found[place].status == status
+        assert reason is None or found[place].json["reason"] == reason
+    assert len(kept(tmp_path)) == 20
+    assert groups <= 6
+
+
+def test_a_group_is_checked_once_and_once_more_per_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.collector import judging
+
+    entry = added(tmp_path)
+    calls: list[int] = []
+    real = judging.check_records
+
+    def counted(entry: Any, rows: Any) -> None:
+        calls.append(len(rows))
+        real(entry, rows)
+
+    monkeypatch.setattr(judging, "check_records", counted)
+    bad = [sent for reason, sent in flawed_frames(entry).items() if "id of another" not in reason]
+    sent = [judging.Submission(entry, 1, 3, data, 44) for data in [frame(entry, 3), *bad, *bad, frame(entry, 3)]]
+    outcomes = judging.judged(entry, sent)
+    assert [outcome is None for outcome in outcomes] == [True, *[False] * 8, True]
+    assert len(calls) == 1 + len(bad)
+
+
+def test_the_clock_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 300 s before an epoch to its end and what may be late; then never again."""
+    entry = added(tmp_path)
+    start, end, until = entry.collection.window(1)
+    assert until - end == EPOCH // 4
+    assert [entry.when(1, now) for now in (start - 301, start - 300, end, until - 1, until)] == [
+        "early",
+        None,
+        None,
+        None,
+        "late",
+    ]
+    assert entry.when(3, start + 2 * EPOCH) == "late"
+    assert entry.when(3, start) == "early"
+    assert entry.when(2**32 - 1, 2**33) == "early"
+
+
+def test_a_withdrawn_collection_takes_no_more(tmp_path: Path) -> None:
+    signed = envelope(epochs=current())
+    entry = added_envelope(tmp_path, signed)
+    with serving(tmp_path) as served:
+        assert served.client.post(frame(entry)).status == 202
+        added_envelope(tmp_path, withdraw(signed, [key()], trust=TRUST))
+        # Another process has added the notice; the writer sees it before it writes anything else.
+        answer = served.client.post(frame(entry))
+        assert (answer.status, answer.json["error"]) == (409, "withdrawn")
+    assert len(kept(tmp_path)) == 1
+
+
+def test_an_epoch_closed_by_somebody_else_takes_no_more(served: Served, tmp_path: Path) -> None:
+    entry = entry_of(served)
+    assert served.client.post(frame(entry)).status == 202
+    with stored(tmp_path) as store, store.transaction():
+        store.close_epoch(entry.key, 1)
+    answer = served.client.post(frame(entry))
+    assert (answer.status, answer.json["error"]) == (409, "late")
+    assert len(kept(tmp_path)) == 1
+
+
+def json_frame(entry: Any, sent: bytes) -> dict[str, Any]:
+    rows = np.frombuffer(sent, dtype=np.uint8, offset=44).reshape(-1, entry.width)
+    reports = []
+    for row in rows:
+        field = {"symbol": int(row[17])} if row[16] == 1 else {"clear": int(row[17])}
+        reports.append({"id": base64.urlsafe_b64encode(row[:16].tobytes()).decode().rstrip("="), **field})
+    return {"collection": entry.row.id.hex(), "epoch": 1, "reports": reports}
+
+
+def test_json_is_stored_as_the_same_frame(served: Served, tmp_path: Path) -> None:
+    entry = entry_of(served)
+    sent = frame(entry, 5)
+    as_json = json_frame(entry, sent)
+    assert served.client.post(json.dumps(as_json).encode(), JSON_MEDIA_TYPE).status == 202
+    assert served.client.post(sent).status == 202
+    assert [row[3] for row in kept(tmp_path)] == [sent[44:]]
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"collection": "00" * 32}, 404),
+        ({"collection": "zz"}, 400),
+        ({"epoch": 0}, 409),
+        ({"epoch": -1}, 400),
+        ({"reports": []}, 400),
+        ({"more": 1}, 400),
+        ({"reports": [{"id": "A" * 22, "clear": 3}]}, 422),
+        ({"reports": [{"id": "A" * 22, "clear": 0}, {"id": "A" * 22, "clear": 1}]}, 422),
+        ({"reports": [{"id": "A" * 22, "symbol": 0, "clear": 1}]}, 422),
+        ({"reports": [{"id": "A" * 22}]}, 422),
+    ],
+)
+def test_json_that_is_refused(served: Served, tmp_path: Path, change: dict[str, Any], status: int) -> None:
+    entry = entry_of(served)
+    said = {**json_frame(entry, frame(entry, 1)), **change}
+    answer = served.client.post(json.dumps(said).encode(), JSON_MEDIA_TYPE)
+    assert (answer.status, kept(tmp_path)) == (status, [])
+
+
+def test_refusals_are_summed_and_epochs_of_strangers_are_not_named(served: Served, tmp_path: Path) -> None:
+    entry = entry_of(served)
+    for _ in range(3):
+        served.client.post(frame(entry, epoch=0))
+    for epoch in range(1000, 1005):
+        served.client.post(frame(entry, epoch=epoch))
+    served.client.post(b"DSC1" + bytes(40))
+    served.client.post(next(iter(flawed_frames(entry).values())))
+    served.client.post(frame(entry))
+    with stored(tmp_path) as store:
+        found = store.refusals()
+    assert found == {
+        (entry.key, 0, "late"): 3,
+        (entry.key, -1, "early"): 5,
+        (entry.key, 1, "are of a kind that this collection does not have"): 1,
+    }
+
+
+# Requests
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ({"Content-Type": "application/json"}, 415, "media-type"),
+        ({"Content-Type": MEDIA_TYPE + "; charset=utf-8"}, 415, "media-type"),
+        ({"Content-Type": MEDIA_TYPE, "Content-Encoding": "gzip"}, 415, "encoding"),
+        ({"Content-Type": MEDIA_TYPE, "Content-Encoding": "identity"}, 415, "encoding"),
+    ],
+)
+def test_headers_that_are_refused(served: Served, headers: dict[str, str], status: int, code: str) -> None:
+    answer = served.client.request("POST", "/v1/reports", frame(entry_of(served)), **headers)
+    assert (answer.status, answer.json["error"]) == (status, code)
+
+
+@pytest.mark.parametrize("size", [LARGEST_FRAME + 1, 2 * LARGEST_FRAME - 1])
+def test_too_long_a_body_is_refused_with_an_answer(served: Served, size: int) -> None:
+    answer = served.client.post(bytes(size))
+    assert (answer.status, answer.json["error"]) == (413, "length")
+
+
+def raw(served: Served, *pieces: bytes, wait: float = 0.05) -> bytes:
+    """Send bytes as they are, and return what comes back until the other side closes or is silent."""
+    with socket.create_connection(("127.0.0.1", served.client.port), timeout=5) as connection:
+        for piece in pieces:
+            connection.sendall(piece)
+            time.sleep(wait)
+        connection.settimeout(1.0)
+        found = b""
+        try:
+            while piece := connection.recv(1 << 16):
+                found += piece
+        except TimeoutError:
+            return found
+        except ConnectionResetError:
+            return found + b"!"
+    return found + b"$"
+
+
+HEAD = b"POST /v1/reports HTTP/1.1\r\nHost: h\r\nContent-Type: " + MEDIA_TYPE.encode() + b"\r\n"
+
+
+def statuses(found: bytes) -> list[int]:
+    return [int(line.split()[1]) for line in found.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
+
+
+def whole(data: bytes) -> bytes:
+    return HEAD + b"Content-Length: %d\r\n\r\n" % len(data) + data
+
+
+def test_hostile_requests_are_refused(served: Served, tmp_path: Path) -> None:
+    data = frame(entry_of(served))
+    length = b"Content-Length: %d\r\n" % len(data)
+    requests = {
+        "chunked": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(data) + data + b"\r\n0\r\n\r\n", 411),
+        "no length": (HEAD + b"\r\n", 411),
+        "two lengths": (HEAD + length * 2 + b"\r\n" + data, 400),
+        "other lengths": (HEAD + length + b"Content-Length: 5\r\n\r\n" + data, 400),
+        "both": (HEAD + length + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        "two types": (HEAD + length + b"Content-Type: text/plain\r\n\r\n" + data, 400),
+        "negative": (HEAD + b"Content-Length: -1\r\n\r\n", 400),
+        "huge": (HEAD + b"Content-Length: 99999999999999999999999\r\n\r\n", 400),
+        "declared": (HEAD + b"Content-Length: 9999999999\r\n\r\n", 413),
+        "not HTTP": (b"\x16\x03\x01\x00\xff hello\r\n\r\n", 400),
+        "method": (b"PUT /v1/reports HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", 405),
+        "many headers": (HEAD + b"".join(b"X-%d: y\r\n" % at for at in range(80)) + length + b"\r\n" + data, 431),
+        "long header": (HEAD + b"X: " + b"y" * 20_000 + b"\r\n" + length + b"\r\n" + data, 431),
+        "long path": (b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\nHost: h\r\n\r\n", 431),
+        "endless header": (HEAD + b"X: " + b"y" * 300_000, 431),
+    }
+    found = {name: raw(served, sent) for name, (sent, _) in requests.items()}
+    assert {name: statuses(said) for name, said in found.items() if name != "declared"} == {
+        name: [status] for name, (_, status) in requests.items() if name != "declared"
+    }
+    # A body that long is not waited for; the answer may be lost on the way.
+    assert statuses(found["declared"]) in ([413], [])
+    assert kept(tmp_path) == []
+
+
+def test_pipelined_requests_are_refused_after_the_first(served: Served, tmp_path: Path) -> None:
+    entry = entry_of(served)
+    found = raw(served, b"".join(whole(frame(entry)) for _ in range(500)))
+    assert statuses(found) == [202, 400]
+    assert b"pipelined" in found
+    assert found[-1:] in b"$!"
+    assert len(kept(tmp_path)) == 1
+
+
+def test_a_connection_is_used_again(served: Served, tmp_path: Path) -> None:
+    entry = entry_of(served)
+    assert statuses(raw(served, *(whole(frame(entry)) for _ in range(3)))) == [202] * 3
+    assert len(kept(tmp_path)) == 3
+
+
+# Limits
+
+
+def test_slow_requests_are_ended_and_fast_ones_served(tmp_path: Path) -> None:
+    entry = added(tmp_path)
+    limits = Limits(rate=0, burst=1, seconds=0.6)
+    pieces = [b"", b"P", HEAD, HEAD + b"Content-Length: 62\r\n\r\n", whole(frame(entry))[:-1]]
+    with serving(tmp_path, limits=limits) as served:
+        began = time.monotonic()
+        slow = [socket.create_connection(("127.0.0.1", served.client.port)) for _ in range(40)]
+        for place, connection in enumerate(slow):
+            connection.sendall(pieces[place % len(pieces)])
+        for byte in b"OST /v1":
+            assert served.client.post(frame(entry)).status == 202
+            # Who sends a byte now and then wins no time.
+            slow[1].sendall(bytes([byte]))
+            time.sleep(0.03)
+        for connection in slow:
+            connection.settimeout(5)
+            with suppress(ConnectionResetError):
+                assert connection.recv(100) == b""
+            connection.close()
+        assert 0.5 < time.monotonic() - began < 2.5
+        assert served.app.measures.connections_ended == len(slow)
+
+
+def test_connections_beyond_the_limit_are_ended(tmp_path: Path) -> None:
+    added(tmp_path)
+    with serving(tmp_path, limits=Limits(rate=0, burst=1, connections=5)) as served:
+        held = [socket.create_connection(("127.0.0.1", served.client.port)) for _ in range(12)]
+        wait_until(lambda: served.app.measures.connections_refused == 7)
+        for connection in held:
+            connection.close()
+        wait_until(lambda: served.client.get("/health/live").status == 200)
+
+
+def test_one_address_may_not_send_too_often(tmp_path: Path) -> None:
+    entry = added(tmp_path)
+    with serving(tmp_path, limits=Limits(rate=0.01, burst=3)) as served:
+        answers = [served.client.post(frame(entry)) for _ in range(5)]
+    assert [answer.status for answer in answers] == [202] * 3 + [429] * 2
+    assert answers[-1].headers["retry-after"] == "5"
+
+
+def test_behind_a_proxy_addresses_are_not_counted(tmp_path: Path) -> None:
+    entry = added(tmp_path)
+    with serving(tmp_path, limits=Limits(rate=0.01, burst=1), behind_proxy=True) as served:
+        assert [served.client.post(frame(entry)).status for _ in range(4)] == [202] * 4
+
+
+def _writer(tmp_path: Path, **limits: int) -> tuple[Writer, Any, list[Any]]:
+    entry = added(tmp_path)
+    told: list[Any] = []
+    catalogue = Catalogue()
+    with stored(tmp_path) as store:
+        catalogue.load(store)
+    from discreet.collector.sqlite import SqliteStore
+
+    store = SqliteStore(tmp_path / "collector.db")
+    return Writer(store, catalogue, Measures(), answer=told.extend, **limits), entry, told
+
+
+def _submission(entry: Any, n: int = 1) -> Any:
+    from discreet.collector.judging import Submission
+
+    return Submission(entry, 1, n, frame(entry, n), 44)
+
+
+def test_more_frames_than_can_wait_are_refused(tmp_path: Path) -> None:
+    writer, entry, told = _writer(tmp_path, frames=3)
+    assert [writer.submit(_submission(entry)) for _ in range(5)] == [True, True, True, False, False]
+    writer.start()
+    writer.stop()
+    assert [outcome for _, outcome in told] == [None] * 3
+    assert not writer.submit(_submission(entry))
+
+
+def test_more_bytes_than_can_wait_are_refused(tmp_path: Path) -> None:
+    writer, entry, _ = _writer(tmp_path, size=3 * (44 + 1000 * 18))
+    assert [writer.submit(_submission(entry, 1000)) for _ in range(4)] == [True, True, True, False]
+    writer.start()
+    writer.stop()
+    assert len(kept(tmp_path)) == 3
+
+
+def test_a_full_queue_is_answered_with_503(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = added(tmp_path)
+    with serving(tmp_path) as served:
+        monkeypatch.setattr(served.app.intake.writer, "_most", 0)
+        answer = served.client.post(frame(entry))
+    assert (answer.status, answer.json["error"], answer.headers["retry-after"]) == (503, "busy", "2")
+
+
+def test_frames_that_wait_are_written_before_the_end(tmp_path: Path) -> None:
+    entry = added(tmp_path)
+    with serving(tmp_path, gather_ms=300.0) as served:
+        found: list[int] = []
+        thread = threading.Thread(target=lambda: found.append(served.client.post(frame(entry)).status))
+        thread.start()
+        wait_until(lambda: served.app.intake.writer.waiting)
+    thread.join()
+    assert found == [202]
+    assert len(kept(tmp_path)) == 1
+
+
+def test_a_store_that_fails_is_answered_with_503_and_tried_again(tmp_path: Path) -> None:
+    """Another connection holds the database; when it lets go, nothing has to be started anew."""
+    entry = added(tmp_path)
+    with serving(tmp_path) as served:
+        assert served.client.post(frame(entry)).status == 202
+        served.app.intake.writer._store._connection.execute("PRAGMA busy_timeout = 50")
+        other = sqlite3.connect(tmp_path / "collector.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        answer = served.client.post(sent := frame(entry))
+        assert (answer.status, answer.json["error"], answer.headers["retry-after"]) == (503, "store", "10")
+        assert served.client.get("/health/ready").status == 503
+        other.execute("ROLLBACK")
+        other.close()
+        assert served.client.post(sent).status == 202
+        assert served.client.get("/health/ready").status == 200
+    assert len(kept(tmp_path)) == 2
+
+
+def test_a_check_that_breaks_down_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.collector import writer
+
+    entry = added(tmp_path)
+    with serving(tmp_path) as served:
+
+        def broken(*_: Any) -> Any:
+            raise RuntimeError("secret of somebody")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(writer, "judged", broken)
+            answer = served.client.post(frame(entry))
+        assert (answer.status, answer.json["error"]) == (500, "defect")
+        assert b"secret" not in answer.body
+        assert served.client.post(frame(entry)).status == 202
+    assert len(kept(tmp_path)) == 1
+
+
+def test_the_database_holds_neither_times_nor_addresses(served: Served, tmp_path: Path) -> None:
+    entry = entry_of(served)
+    served.client.post(sent := frame(entry, 2))
+    with stored(tmp_path) as store:
+        ((seq, *row),) = store._rows("SELECT * FROM inbox")
+    assert seq == 1
+    assert row == [hashlib.sha256(sent).digest()[:16], entry.key, 1, 2, sent[44:]]
+
+
+def test_the_application_has_no_request_object_on_the_path_of_reports() -> None:
+    """Starlette's would cost a fifth of the requests."""
+    import inspect
+
+    from discreet.collector import intake
+
+    assert "starlette" not in inspect.getsource(intake)
+    assert Intake.__call__.__code__.co_argcount == 4

@@ -1,0 +1,281 @@
+"""Sealing: each report once, in canonical order, and nothing of ids, order or times in what is left."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from collectors import PLANS, added, current, frame, ids, kept, records, serving, stored, wait_until
+
+from discreet.collector.catalogue import Entry
+from discreet.collector.folder import DataFolder
+from discreet.collector.sealing import Sealing, forget_reports, sealed_folder
+from discreet.collector.store import FrameRow, SealRow, StoreError
+from discreet.engines import gather, tally
+from discreet.errors import DataError, ParameterError
+from discreet.io.files import read_reports, read_tally
+from discreet.io.plan import Plan
+from discreet.io.sealing import is_canonical
+
+
+def put(folder: Path, entry: Entry, frames: Sequence[tuple[np.ndarray, np.ndarray]], epoch: int = 1) -> None:
+    """Put frames of (ids, records) into the inbox."""
+    with stored(folder) as store, store.transaction():
+        rows = [
+            FrameRow(os.urandom(16), entry.key, epoch, len(one), np.hstack([names, one]).tobytes())
+            for names, one in frames
+        ]
+        assert store.insert(rows) == len(rows)
+
+
+def seal(folder: Path, entry: Entry, epoch: int = 1, **given: Any) -> SealRow | None:
+    with stored(folder) as store:
+        return Sealing(store, DataFolder(folder), entry, epoch, **given).run("test")
+
+
+@pytest.mark.parametrize("plan", sorted(PLANS))
+def test_what_was_stored_is_sealed(tmp_path: Path, plan: str) -> None:
+    entry = added(tmp_path, plan)
+    rows = records(entry, 500)
+    put(tmp_path, entry, [(ids(n), rows[start : start + n]) for start, n in ((0, 1), (1, 1), (2, 300), (302, 198))])
+    row = seal(tmp_path, entry)
+    assert row is not None
+    assert (row.n, row.duplicates, row.conflicts) == (500, 0, 0)
+    place = sealed_folder(DataFolder(tmp_path), entry)
+    assert sorted(str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()) == [
+        "_collection.json",
+        "_plan.json",
+        "_tallies/epoch-000001.tally.parquet",
+        "epoch-000001.parquet",
+    ]
+    found = read_reports(place / "epoch-000001.parquet", entry.mechanism)
+    sent = entry.codec.reports(entry.mechanism, rows, simulated=False)
+    assert entry.mechanism.tally(found) == entry.mechanism.tally(sent)
+    assert read_tally(place / "_tallies/epoch-000001.tally.parquet", entry.mechanism) == entry.mechanism.tally(sent)
+    assert is_canonical(entry.mechanism, [found])
+    assert sorted(map(bytes, entry.codec.encode(found))) == sorted(map(bytes, rows))
+    assert kept(tmp_path) == []
+    assert (place / "_collection.json").read_bytes() == entry.row.envelope
+
+
+def test_the_folder_is_read_as_it_is(tmp_path: Path) -> None:
+    """By `discreet estimate`, by DuckDB's and Spark's rule of names, and as one folder of all epochs."""
+    entry = added(tmp_path)
+    for epoch in (0, 1):
+        put(tmp_path, entry, [(ids(60), records(entry, 60, seed=1))], epoch)
+        seal(tmp_path, entry, epoch)
+    place = sealed_folder(DataFolder(tmp_path), entry)
+    mechanism = Plan.load(place / "_plan.json").mechanism()
+    assert mechanism.fingerprint == entry.mechanism.fingerprint
+    # The same reports in both epochs: the files differ all the same, and none is taken for a copy.
+    assert tally(mechanism, place).tally.n == 120
+    reports, _ = gather(mechanism, place)
+    assert reports.n == 120
+    assert pq.read_table([place / "epoch-000000.parquet", place / "epoch-000001.parquet"]).num_rows == 120
+    script = "import sys; from discreet.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", script, "estimate", str(place / "_plan.json"), str(place), "--json"]
+    printed = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert json.loads(printed.stdout)["n"] == 120
+
+
+def test_the_first_report_of_an_id_wins(tmp_path: Path) -> None:
+    entry = added(tmp_path)
+    names = ids(4)
+    one, other = np.array([[1, 0]], np.uint8), np.array([[2, 1]], np.uint8)
+    put(
+        tmp_path,
+        entry,
+        [
+            (names[:1], one),
+            (names[1:2], other),
+            (names[:1], one),
+            (names[:1], other),
+            (names[[2, 0, 3]], np.concatenate([one, one, one])),
+            (names[1:2], one),
+        ],
+    )
+    row = seal(tmp_path, entry)
+    assert row is not None
+    assert (row.n, row.duplicates, row.conflicts) == (4, 2, 2)
+    found = read_reports(sealed_folder(DataFolder(tmp_path), entry) / "epoch-000001.parquet", entry.mechanism)
+    assert entry.codec.encode(found).tolist() == [[1, 0]] * 3 + [[2, 1]]
+
+
+@pytest.mark.parametrize("memory", [1, 1 << 27])
+def test_duplicates_are_found_wherever_they_are(tmp_path: Path, memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against a plain loop; with so little memory that runs and batches cut through the reports of one id."""
+    from discreet.collector import sealing
+    from discreet.io import row_sort
+
+    monkeypatch.setattr(row_sort, "_LEAST_ROWS", 7)
+    monkeypatch.setattr(sealing, "_SLICE", 11)
+    monkeypatch.setattr(sealing, "_DROPPED", 13)
+    entry = added(tmp_path)
+    rng = np.random.default_rng(5)
+    # Few ids, and in them few different bytes, so that halves of ids agree too.
+    names = np.zeros((600, 16), dtype=np.uint8)
+    names[:, 7], names[:, 15] = rng.integers(0, 12, 600), rng.integers(0, 12, 600)
+    rows = records(entry, 600)
+    put(tmp_path, entry, [(names[at : at + 3], rows[at : at + 3]) for at in range(0, 600, 3)])
+    duplicates = conflicts = 0
+    seen: dict[bytes, bytes] = {}
+    for name, one in zip(names, rows, strict=True):
+        if name.tobytes() not in seen:
+            seen[name.tobytes()] = one.tobytes()
+        elif seen[name.tobytes()] == one.tobytes():
+            duplicates += 1
+        else:
+            conflicts += 1
+    row = seal(tmp_path, entry, memory=memory)
+    assert row is not None
+    assert (row.n, row.duplicates, row.conflicts) == (len(seen), duplicates, conflicts)
+    found = read_reports(sealed_folder(DataFolder(tmp_path), entry) / "epoch-000001.parquet", entry.mechanism)
+    assert sorted(map(bytes, entry.codec.encode(found))) == sorted(seen.values())
+    assert kept(tmp_path) == []
+
+
+def test_nothing_of_arrival_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same reports in two orders, in other frames, under other ids, at other times: the same bytes."""
+    from discreet.collector import sealing
+    from discreet.io import row_sort
+
+    monkeypatch.setattr(row_sort, "_LEAST_ROWS", 16)
+    monkeypatch.setattr(sealing, "_SLICE", 5)
+    found = []
+    for seed, cut in ((1, 1), (2, 40)):
+        folder = tmp_path / str(seed)
+        entry = added(folder, epochs=current(start=1_700_000_000, count=10**6))
+        rows = np.random.default_rng(seed).permutation(records(entry, 200))
+        put(folder, entry, [(ids(len(rows[at : at + cut])), rows[at : at + cut]) for at in range(0, 200, cut)])
+        seal(folder, entry, memory=1)
+        place = sealed_folder(DataFolder(folder), entry)
+        found.append([(place / "epoch-000001.parquet").read_bytes(), *place.glob("_tallies/*")])
+        found[-1][1] = found[-1][1].read_bytes()
+    assert found[0] == found[1]
+
+
+def test_the_file_says_nothing_of_ids_order_or_times(tmp_path: Path) -> None:
+    entry = added(tmp_path)
+    names = ids(300)
+    put(tmp_path, entry, [(names, records(entry, 300))])
+    seal(tmp_path, entry)
+    path = sealed_folder(DataFolder(tmp_path), entry) / "epoch-000001.parquet"
+    data, file = path.read_bytes(), pq.ParquetFile(path)
+    assert file.schema_arrow.names == ["clear", "symbol"]
+    assert not any(name.tobytes() in data or name.tobytes()[:8] in data for name in names)
+    stamp = json.loads(file.schema_arrow.metadata[b"discreet"])
+    assert stamp == {
+        "format": 1,
+        "kind": "reports",
+        "plan": entry.mechanism.fingerprint,
+        "collection": entry.row.id.hex(),
+        "epoch": 1,
+        "simulated": False,
+    }
+    assert set(file.metadata.metadata) == {b"discreet", b"ARROW:schema"}
+    assert all(file.schema_arrow.field(at).metadata is None for at in range(2))
+    now = int(time.time())
+    written = [str(second).encode() for second in range(now - 30, now + 2)]
+    written += [second.to_bytes(8, "little")[:4] for second in range(now - 30, now + 2)]
+    assert not any(second in data for second in written)
+
+
+def test_simulated_collections_are_marked(tmp_path: Path) -> None:
+    entry = added(tmp_path, simulated=True)
+    put(tmp_path, entry, [(ids(60), records(entry, 60))])
+    seal(tmp_path, entry)
+    place = sealed_folder(DataFolder(tmp_path), entry)
+    assert read_reports(place / "epoch-000001.parquet", entry.mechanism).simulated
+    assert read_tally(place / "_tallies/epoch-000001.tally.parquet", entry.mechanism).simulated
+
+
+def test_nothing_is_sealed_twice_and_nothing_comes_afterwards(tmp_path: Path) -> None:
+    entry = added(tmp_path)
+    put(tmp_path, entry, [(ids(60), records(entry, 60))])
+    first = seal(tmp_path, entry)
+    assert first is not None
+    path = DataFolder(tmp_path).sealed / first.file
+    before = path.read_bytes()
+    # Rows that a crash left behind the seal are deleted, and counted nowhere.
+    put(tmp_path, entry, [(ids(7), records(entry, 7))])
+    assert seal(tmp_path, entry) is None
+    assert (path.read_bytes(), kept(tmp_path)) == (before, [])
+    with serving(tmp_path) as served:
+        answer = served.client.post(frame(entry))
+    assert (answer.status, answer.json["error"]) == (409, "late")
+
+
+def test_an_epoch_without_reports_is_not_sealed(tmp_path: Path) -> None:
+    entry = added(tmp_path)
+    with pytest.raises(ParameterError, match="has no reports"):
+        seal(tmp_path, entry)
+
+
+def test_a_failure_leaves_the_inbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever step fails, the reports are still there, and the next sealing is whole."""
+    from discreet.collector import sealing
+    from discreet.collector.sqlite import SqliteStore
+
+    entry = added(tmp_path)
+    put(tmp_path, entry, [(ids(60), records(entry, 60))])
+
+    def failing(*_: Any, **__: Any) -> Any:
+        raise StoreError("the disk is full")
+
+    for place, name in ((sealing, "write_reports"), (sealing, "write_tally"), (SqliteStore, "record_seal")):
+        with monkeypatch.context() as patched:
+            patched.setattr(place, name, failing)
+            with pytest.raises(StoreError):
+                seal(tmp_path, entry)
+        assert sum(row[2] for row in kept(tmp_path)) == 60
+    row = seal(tmp_path, entry)
+    assert row is not None
+    assert row.n == 60
+
+
+def test_damaged_rows_are_not_sealed(tmp_path: Path) -> None:
+    entry = added(tmp_path)
+    bad = records(entry, 5)
+    bad[3] = [1, 77]
+    put(tmp_path, entry, [(ids(5), bad)])
+    with pytest.raises(DataError, match="symbol outside"):
+        seal(tmp_path, entry)
+    assert len(kept(tmp_path)) == 1
+
+
+def test_the_collector_seals_what_is_over(tmp_path: Path) -> None:
+    """An epoch that ended long ago is sealed by itself, in a process of its own; the one that runs is not."""
+    entry = added(tmp_path)
+    for epoch in (0, 1):
+        put(tmp_path, entry, [(ids(60), records(entry, 60))], epoch)
+    with serving(tmp_path, sealing="auto") as served:
+        wait_until(lambda: served.app.measures.sealed, 30)
+    assert [row[1] for row in kept(tmp_path)] == [1]
+    with stored(tmp_path) as store:
+        ((key, epoch),) = [(row.collection, row.epoch) for row in store.seals()]
+        assert [(row.actor, row.action) for row in store.audit()][-1] == ("collector", "sealed")
+    assert (key, epoch) == (entry.key, 0)
+
+
+def test_reports_are_deleted_when_their_time_has_come_and_tallies_stay(tmp_path: Path) -> None:
+    entry = added(tmp_path, retention=2)
+    put(tmp_path, entry, [(ids(60), records(entry, 60))])
+    row = seal(tmp_path, entry)
+    assert row is not None
+    with serving(tmp_path) as served:
+        keeper = served.app.housekeeper
+        for days, there in ((1.99, True), (2.01, False), (3, False)):
+            keeper._clock = lambda days=days: row.at + days * 86_400
+            wait_until(lambda there=there: (DataFolder(tmp_path).sealed / row.file).exists() == there)
+    place = sealed_folder(DataFolder(tmp_path), entry)
+    assert read_tally(place / "_tallies/epoch-000001.tally.parquet", entry.mechanism).n == 60
+    with stored(tmp_path) as store:
+        assert [line.action for line in store.audit()].count("expired") == 1
+        assert not forget_reports(store, DataFolder(tmp_path), row, "test")

@@ -1,0 +1,78 @@
+"""Reports in canonical order: the same ones, sorted as SQL sorts the file, whatever order they came in."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dc
+from discreet.errors import DataError, MismatchError
+from discreet.io.files import read_reports, write_reports
+from discreet.io.records import RecordCodec
+from discreet.io.sealing import canonical, is_canonical
+from discreet.mechanisms import Mechanism
+from laws import MEDIUM, Case, cases
+
+
+def _shuffled(reports: dc.Reports, seed: int) -> list[dc.Reports]:
+    order = np.random.default_rng(seed).permutation(reports.n)
+    return [reports.part(place, place + 1) for place in order]
+
+
+@pytest.mark.parametrize("case", cases({"12of40": MEDIUM["12of40"]}, (1.0,)), ids=str)
+def test_files_do_not_depend_on_the_order_of_arrival(case: Case, tmp_path: Path) -> None:
+    mechanism = case.mechanism
+    codes = np.arange(60) % mechanism.domain.size
+    reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(3))
+    for seed in (1, 2):
+        write_reports(tmp_path / f"{seed}.parquet", mechanism, canonical(mechanism, _shuffled(reports, seed), memory=1))
+    assert (tmp_path / "1.parquet").read_bytes() == (tmp_path / "2.parquet").read_bytes()
+    found = read_reports(tmp_path / "1.parquet", mechanism)
+    codec = RecordCodec.of(mechanism)
+    assert sorted(map(bytes, codec.encode(found))) == sorted(map(bytes, codec.encode(reports)))
+    assert is_canonical(mechanism, [found.part(0, 30), found.part(30, 60)])
+    assert is_canonical(mechanism, [reports]) == (
+        _rows_of(tmp_path, mechanism, reports) == _rows_of(tmp_path, mechanism, found)
+    )
+
+
+def _rows_of(folder: Path, mechanism: Mechanism, reports: dc.Reports) -> list[tuple]:
+    write_reports(folder / "one.parquet", mechanism, reports, force=True)
+    return pq.read_table(folder / "one.parquet").to_pylist()
+
+
+def test_the_order_is_that_of_sql(tmp_path: Path) -> None:
+    domain = dc.Domain(range(700), sensitive=range(300, 650))
+    for mechanism in (dc.RandomizedResponse(domain, epsilon=1.0), dc.SubsetSelection(domain, epsilon=1.0, k=3)):
+        reports = mechanism.obfuscate_codes(np.arange(2000) % 700, random=dc.SeededRandom(3))
+        sealed = dc.Reports.concatenate(list(canonical(mechanism, [reports])))
+        write_reports(tmp_path / "sealed.parquet", mechanism, sealed, force=True)
+        table = pq.read_table(tmp_path / "sealed.parquet")
+        keys = [
+            (row["clear"] is not None, row["clear"] or 0, row.get("symbol") or 0, row.get("members") or [])
+            for row in table.to_pylist()
+        ]
+        assert keys == sorted(keys)
+
+
+def test_batches_depend_on_the_number_of_reports_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.io import row_sort, sealing
+
+    monkeypatch.setattr(sealing, "_BATCH", 64)
+    monkeypatch.setattr(row_sort, "_LEAST_ROWS", 5)
+    mechanism = dc.RandomizedResponse(dc.Domain(range(9)), epsilon=1.0)
+    reports = mechanism.obfuscate_codes(np.arange(300) % 9, random=dc.SeededRandom(3))
+    found = [[batch.n for batch in canonical(mechanism, _shuffled(reports, seed), memory=1)] for seed in (1, 2)]
+    assert found == [[64, 64, 64, 64, 44]] * 2
+
+
+def test_strangers_and_simulated_reports_are_not_mixed() -> None:
+    mechanism, other = (dc.RandomizedResponse(dc.Domain(range(9)), epsilon=one) for one in (1.0, 2.0))
+    real, simulated = mechanism.obfuscate([1]), mechanism.obfuscate([1], random=dc.SeededRandom(1))
+    with pytest.raises(MismatchError):
+        list(canonical(mechanism, [real, other.obfuscate([1])]))
+    with pytest.raises(DataError, match="seal them apart"):
+        list(canonical(mechanism, [real, simulated]))
+    assert [batch.simulated for batch in canonical(mechanism, [simulated, simulated])] == [True]
+    assert list(canonical(mechanism, [])) == []
