@@ -2,6 +2,8 @@
 
 python tools/make_vectors.py            writes the files
 python tools/make_vectors.py --check    compares them, and exits with 1 if one would change
+python tools/make_vectors.py --fresh 100000 --seed 1 -o FOLDER
+                                        writes others of samplers, for `node js/tests/check.js FOLDER/*.jsonl`
 """
 
 import argparse
@@ -31,7 +33,7 @@ def made() -> dict[str, str]:
     found: dict[str, str] = {}
     for part in PARTS:
         for name, lines in part().items():
-            found[name] = "".join(json.dumps(line, separators=(",", ":"), sort_keys=True) + "\n" for line in lines)
+            found[name] = "".join(map(_line, lines))
     return found
 
 
@@ -39,7 +41,33 @@ def main() -> int:
     """Write or compare the files."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
-    check, texts = parser.parse_args().check, made()
+    parser.add_argument("--fresh", type=int, metavar="N", help="write N other vectors of each block law")
+    parser.add_argument("--seed", type=int, default=1, help="of these")
+    parser.add_argument("-o", "--output", type=Path, help="the folder of these")
+    chosen = parser.parse_args()
+    if (chosen.fresh is None) != (chosen.output is None):
+        parser.error("--fresh and -o belong together.")
+    if chosen.fresh is not None:
+        return _write_fresh(chosen.fresh, chosen.seed, chosen.output)
+    return _write_or_check(chosen.check)
+
+
+def _write_fresh(count: int, seed: int, folder: Path) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind in samplers.LAWS:
+        with (folder / f"{kind.replace(' ', '-')}.jsonl").open("w", encoding="utf-8") as file:
+            file.writelines(map(_line, samplers.fresh(kind, count, seed)))
+    with (folder / "pieces.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(map(_line, samplers.pieces()))
+    return 0
+
+
+def _line(facts: dict[str, Any]) -> str:
+    return json.dumps(facts, separators=(",", ":"), sort_keys=True) + "\n"
+
+
+def _write_or_check(check: bool) -> int:
+    texts = made()
     there = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.jsonl")}
     changed = sorted(name for name in {*texts, *there} if texts.get(name) != there.get(name))
     if not check:

@@ -47,14 +47,14 @@ def _uneven(v: int) -> BlockLaw:
 
 
 def _uneven_bits(v: int) -> BlockLaw:
-    depth = {1: 1, 2: 60, 7: 60, 8: 12, 9: 7}.get(v, 3)
+    depth = {1: 1, 2: 60, 7: 60, 8: 12, 9: 7}.get(v, 2 if v in SMALL else 2 + v % 30)
     thresholds = [1, (1 << depth) - 1, (1 << depth) // 3, 1 << (depth - 1)][: min(v, 4)]
     return WeightedBits(_groups(v, 4), tuple(thresholds), depth)
 
 
 def _bits(v: int) -> BlockLaw:
-    threshold, depth = {1: (1, 1), 2: ((1 << 60) - 1, 60), 7: (0x5A5A5A5A5A5A5A5, 60), 8: (1367, 12)}.get(v, (11, 4))
-    return IndependentBits(v, threshold, depth)
+    depth = {1: 1, 2: 60, 7: 60, 8: 12}.get(v, 3 if v in SMALL else 2 + v % 30)
+    return IndependentBits(v, (0xD9E3779B97F4A7B5 * v) % (1 << depth) | 1, depth)
 
 
 LAWS: dict[str, tuple[Callable[[int], BlockLaw], tuple[int, ...]]] = {
@@ -64,7 +64,7 @@ LAWS: dict[str, tuple[Callable[[int], BlockLaw], tuple[int, ...]]] = {
     "uneven bits": (_uneven_bits, SMALL),
     "subsets": (lambda v: Subsets(v, min(max(v - 1, 1), 5)), (*SMALL, *LARGE)),
     "mixed subsets": (
-        lambda v: MixedSubsets(v, min(v - 1, 4), 1 if v == 2 else WORD_RANGE // 3),
+        lambda v: MixedSubsets(v, min(v - 1, 3), 1 if v == 2 else WORD_RANGE // 3),
         (2, 3, 7, 8, 9, 64, 65, 254, 255, 256, 65_535, 65_536),
     ),
     "hashing": (lambda v: HashBuckets(v, 2 + v % 5), (*SMALL, 65_521, 65_522, *LARGE)),
@@ -100,6 +100,25 @@ def files() -> dict[str, list[dict[str, Any]]]:
     return {f"sampler-{kind.replace(' ', '-')}.jsonl": list(_of_law(kind)) for kind in LAWS}
 
 
+def fresh(kind: str, count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the lines of about ``count`` vectors of a law over any number of values, which are not kept."""
+    some, each = np.random.default_rng(seed), 100
+    for place in range(-(-count // each)):
+        wide = some.random() < 0.1
+        # A pool with few functions is made whole, and that once only.
+        v = int(some.integers(2, 5000 if wide else 400))
+        sampler = _sampler(LAWS[kind][0](v), place, size=v + int(some.integers(0, 3)) * int(some.integers(1, 300)))
+        yield {"sampler": sampler.document(), "realised": sampler.realised}
+        yield from _hostile(sampler, each, some)
+
+
+def pieces() -> Iterator[dict[str, Any]]:
+    """Yield vectors of uneven bits in several pieces; their groups, spelled out, are too long to be kept."""
+    sampler = _sampler(WeightedBits(_groups(140_001, 4), (1, (1 << 60) - 1, 0xABCDEF123456789, 1 << 59), 60), 1)
+    yield {"sampler": sampler.document(), "realised": sampler.realised}
+    yield from _seeded(sampler)
+
+
 def _of_law(kind: str) -> Iterator[dict[str, Any]]:
     make, sizes = LAWS[kind]
     some = np.random.default_rng(20_261_122)
@@ -111,20 +130,24 @@ def _of_law(kind: str) -> Iterator[dict[str, Any]]:
         for law in SEEDED:
             sampler = _sampler(law, 1)
             yield {"sampler": sampler.document(), "realised": sampler.realised}
-            for code in (0, 70_000):
-                record = sampler.record(code, SeededRandom(7))
-                yield {"code": code, "seed": 7, "sha256": hashlib.sha256(record).hexdigest()}
+            yield from _seeded(sampler)
 
 
-def _sampler(law: BlockLaw, place: int) -> Sampler:
+def _seeded(sampler: Sampler) -> Iterator[dict[str, Any]]:
+    for code in (0, 70_000):
+        record = sampler.record(code, SeededRandom(7))
+        yield {"code": code, "seed": 7, "sha256": hashlib.sha256(record).hexdigest()}
+
+
+def _sampler(law: BlockLaw, place: int, *, size: int | None = None) -> Sampler:
     """Return a sampler with values in clear, in one range or two (as with bots, at the end), or without any."""
     v = law.size
-    first, size = v // 2, TOTALS.get(v, v)
+    first, size = v // 2, TOTALS.get(v, v) if size is None else size
     # Where all is sensitive, no place for a value in clear hides how wide a block is.
     ranges = ((1, 1 + first), (size - v + first, size)) if first and size > v + 1 else ((0, v),)
     truth = [truth_threshold(1.0, max(law.inclusions)), 1 << 63, WORD_RANGE - 1, 1][place % 4]
     independent = law.inclusions == law.conditional_inclusions
-    return Sampler(size, ranges, truth, independent and v in (8, 9, 65), spelled_out(law))
+    return Sampler(size, ranges, truth, independent and v % 56 in (8, 9), spelled_out(law))
 
 
 def _hostile(sampler: Sampler, count: int, some: np.random.Generator) -> Iterator[dict[str, Any]]:
