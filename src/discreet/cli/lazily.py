@@ -62,10 +62,11 @@ class Verb(click.Command):
         return super().invoke(ctx)
 
 
-class Verbs(click.Group):
-    """The group of all verbs: a refusal is one sentence and exit code 2, a defect exit code 70."""
+class VerbGroup(click.Group):
+    """A group of verbs; a group in it is one too."""
 
     command_class = Verb
+    group_class: Any = type
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Return the verb of a name, or refuse the name and list the verbs."""
@@ -75,6 +76,12 @@ class Verbs(click.Group):
             meant = f" did you mean {close[0]!r}?" if close else ""
             ctx.fail(f"No such verb {name!r};{meant} There are {', '.join(sorted(self.commands))}.")
         return super().resolve_command(ctx, args)
+
+
+class Verbs(VerbGroup):
+    """The group of all verbs: a refusal is one sentence and exit code 2, a defect exit code 70."""
+
+    group_class = VerbGroup
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb, and exit with its code."""

@@ -49,6 +49,20 @@ def show_json(facts: Any) -> None:
     click.echo(json_text(facts, indent=2))
 
 
+def show_facts(facts: Any, lines: Sequence[str], *, as_json: bool) -> None:
+    """Print facts as JSON, or in sentences, a line each."""
+    if as_json:
+        show_json(facts)
+        return
+    print_lines(lines)
+
+
+def print_lines(lines: Sequence[str]) -> None:
+    """Print sentences, a line each; what is longer than the terminal is left to it, so that it can be copied whole."""
+    for line in lines:
+        console().print(line, soft_wrap=True)
+
+
 def show_table(title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], *, left: int = 1) -> None:
     """Print a table; the first ``left`` columns are text, the others numbers.
 

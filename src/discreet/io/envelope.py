@@ -140,6 +140,15 @@ def opened(envelope: bytes, trust: Sequence[bytes]) -> bytes:
     return document
 
 
+def signers(envelope: bytes) -> list[bytes]:
+    """Return the public keys that an envelope names; that they have signed it is not checked.
+
+    Raises:
+        EnvelopeError: if this is no envelope.
+    """
+    return [key for key, _ in _contents(envelope)[1]]
+
+
 def checked_trust(trust: Any) -> frozenset[bytes]:
     """Return trusted keys, or refuse what is none.
 

@@ -12,13 +12,14 @@ REPORTS = (*COLUMNS, *LINES)
 TABLES = (*COLUMNS, ".csv", ".jsonl")
 TALLIES = tuple(f".tally{ending}" for ending in COLUMNS)
 ESTIMATES = (".csv", *COLUMNS, ".json")
+COLLECTIONS = (".json",)
 PICTURES = (".png", ".svg", ".html")
 
 
 def spelled(endings: Sequence[str]) -> str:
     """Return endings as text for a message."""
     *others, last = endings
-    return f"{', '.join(others)} or {last}"
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def checked(path: Path, endings: Sequence[str], what: str) -> str:

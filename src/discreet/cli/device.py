@@ -1,0 +1,380 @@
+"""The verbs ``device``: a person's device in a folder, and many simulated ones."""
+
+import json
+import os
+import shlex
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli.counts import Count
+from discreet.cli.lazily import VerbGroup
+from discreet.cli.moments import PublicKey, spelled_key
+from discreet.cli.outputs import InputFile, OutputFolder
+from discreet.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from discreet.client import Device
+    from discreet.io.collection import Collection
+
+_SETTINGS = "settings.json"
+_DEFAULT = "~/.local/share/discreet"
+_STORE = click.option(
+    "--store",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="DISCREET_DEVICE",
+    help=f"Folder of the device, for its owner alone. [{_DEFAULT}, or DISCREET_DEVICE]",
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences.")
+
+
+@click.group(cls=VerbGroup)
+def device() -> None:
+    """Answer: join a collection, answer, send, and see what was sent; nothing leaves without consent."""
+
+
+@device.command()
+@click.argument("address")
+@click.option("--trust", required=True, multiple=True, type=PublicKey(), help="Public key of who may ask; repeatable.")
+@click.option("--report", type=float, default=2.0, show_default=True, help="Most nats of one report.")
+@click.option("--epoch", type=float, default=4.0, show_default=True, help="Most nats of reports whose epochs overlap.")
+@click.option("--lifetime", type=float, default=20.0, show_default=True, help="Most nats of all reports ever.")
+@click.option("--agree", is_flag=True, help="Agree without being asked.")
+@_STORE
+@_JSON
+def join(
+    address: str,
+    *,
+    trust: tuple[bytes, ...],
+    report: float,
+    epoch: float,
+    lifetime: float,
+    agree: bool,
+    store: Path | None,
+    as_json: bool,
+) -> None:
+    """Check the collection at ADDRESS (a URL or a file), show what it asks, and agree to it.
+
+    Keys and limits are kept in the device's folder for the other verbs; those of an earlier join are replaced.
+    """
+    from discreet.cli.terminal import print_lines, show_facts
+    from discreet.io.notice import notice
+
+    folder = _folder(store)
+    settings = {
+        "trust": [spelled_key(key) for key in trust],
+        "limits": {"report": report, "epoch": epoch, "lifetime": lifetime},
+    }
+    with _opened(folder, settings) as opened:
+        found = opened.accept(_envelope(address), rebuild=True)
+        _keep_settings(folder, settings)
+        lines = list(notice(found))
+        if not as_json:
+            print_lines(lines)
+        if found.state == "open" and (agree or (not as_json and _asked())):
+            opened.agree(found)
+            agreed = True
+        else:
+            agreed = False
+    facts = {"name": found.name, "version": found.version, "id": found.id.hex(), "agreed": agreed, "notice": lines}
+    show_facts(
+        facts, [f"{'Agreed to' if agreed else 'Not agreed to'} {found.name}, version {found.version}."], as_json=as_json
+    )
+
+
+def _asked() -> bool:
+    if not sys.stdin.isatty():
+        raise ParameterError("somebody must be there to agree; pass --agree if the person has.")
+    return click.confirm("Do you agree?", default=False)
+
+
+@device.command(context_settings={"ignore_unknown_options": True})
+@click.argument("name")
+@click.argument("value", nargs=-1, required=True)
+@_STORE
+@_JSON
+def answer(name: str, value: tuple[str, ...], *, store: Path | None, as_json: bool) -> None:
+    """Answer the collection NAME with VALUE, once in its epoch; send it with `discreet device send`.
+
+    VALUE is a label, or a label of each attribute as age=30s marital=single, or a latitude and a longitude, or - to
+    read it from standard input, so that it stands in no list of commands.
+    """
+    from discreet.cli.terminal import show_facts
+
+    with _opened(_folder(store)) as opened:
+        found = opened.collection(name)
+        outcome = opened.answer(found, _value(found, value))
+    said = {
+        "recorded": "Recorded; it leaves with `discreet device send`.",
+        "already": "There was an answer already; nothing was drawn.",
+        "exhausted": "Nothing is left of a budget; nothing was drawn.",
+        "closed": "The collection takes no answers now; nothing was drawn.",
+        "declined": "You have not agreed; nothing was drawn.",
+    }
+    show_facts({"name": name, "outcome": str(outcome)}, [said[outcome]], as_json=as_json)
+
+
+@device.command(context_settings={"ignore_unknown_options": True})
+@click.argument("name")
+@click.argument("places", nargs=-1)
+@_STORE
+@_JSON
+def tag(name: str, places: tuple[str, ...], *, store: Path | None, as_json: bool) -> None:
+    """Keep secret PLACES under the personalized collection NAME: TAG=LABEL each, or LAT,LON where cells are bots.
+
+    Without any there are none. They stay on this device, and are fixed by the first answer.
+    """
+    from discreet.cli.terminal import show_facts
+
+    with _opened(_folder(store)) as opened:
+        found = opened.collection(name)
+        opened.tag(found, _tagged(found, places))
+    show_facts({"name": name, "places": len(places)}, [f"{len(places)} secret places are kept here."], as_json=as_json)
+
+
+@device.command()
+@_STORE
+@_JSON
+def send(*, store: Path | None, as_json: bool) -> None:
+    """Send what is due; safe to call at any time."""
+    from discreet.cli.terminal import show_facts
+
+    with _opened(_folder(store)) as opened:
+        found = opened.send()
+    facts = {"sent": found.sent, "dropped": found.dropped, "waiting": found.waiting}
+    show_facts(facts, [f"Sent {found.sent}, dropped {found.dropped}; {found.waiting} wait."], as_json=as_json)
+
+
+@device.command()
+@_STORE
+@_JSON
+def status(*, store: Path | None, as_json: bool) -> None:
+    """Show the collections that were joined, and what was spent."""
+    from discreet.cli.terminal import show_facts
+
+    with _opened(_folder(store)) as opened:
+        budget, held = opened.budget(), opened.export()["collections"]
+    facts = {"spent": budget.spent, "left": budget.left, "names": dict(budget.names), "collections": held}
+    lines = [
+        f"{one['name']}, version {one['version']}: "
+        f"{'declined' if one['declined'] else 'agreed' if one['agreed'] else 'not agreed'}; "
+        f"{budget.names.get(one['name'], 0.0):g} nats spent."
+        for one in held
+    ]
+    show_facts(facts, [*lines, f"In all {budget.spent:g} nats are spent, {budget.left:g} left."], as_json=as_json)
+
+
+@device.command()
+@_STORE
+@_JSON
+def log(*, store: Path | None, as_json: bool) -> None:
+    """Show the reports that wait, were sent or were dropped: the very bytes."""
+    from discreet.cli.terminal import show_facts
+
+    with _opened(_folder(store)) as opened:
+        entries = opened.log()
+    lines = [
+        f"{one.name}, version {one.version}, epoch {one.epoch}: {one.record.hex()} {one.state}"
+        + (f" ({one.status})" if one.status else "")
+        for one in entries
+    ]
+    show_facts({"reports": [one.document() for one in entries]}, lines or ["No reports."], as_json=as_json)
+
+
+@device.command()
+@click.argument("name")
+@_STORE
+@_JSON
+def decline(name: str, *, store: Path | None, as_json: bool) -> None:
+    """Answer the collection NAME no more; what was not sent is erased."""
+    from discreet.cli.terminal import show_facts
+
+    with _opened(_folder(store)) as opened:
+        opened.decline(name)
+    show_facts({"name": name, "declined": True}, [f"Declined {name}; what was not sent is erased."], as_json=as_json)
+
+
+@device.command()
+@_STORE
+@_JSON
+def forget(*, store: Path | None, as_json: bool) -> None:
+    """Erase everything but the versions seen and what was spent, so that no budget begins anew."""
+    from discreet.cli.terminal import show_facts
+
+    with _opened(_folder(store)) as opened:
+        opened.forget()
+    show_facts({"forgotten": True}, ["Everything but the versions seen and what was spent is erased."], as_json=as_json)
+
+
+@device.command()
+@click.argument("file", type=InputFile())
+@click.argument("values", type=InputFile())
+@click.option("--devices", type=Count(1), help="Devices, each with the value of a random row. [one for each row]")
+@click.option("--epoch", type=Count(0), help="Epoch of the reports. [the one that runs]")
+@click.option("--column", help="Column that holds the values, if there are several.")
+@click.option("--user", help="For personalized plans: column that says whose value it is.")
+@click.option("--tags", type=InputFile(), help="For personalized plans: table of users' secret values.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same frames.")
+@click.option("-o", "--output", type=OutputFolder(), help="Write the frames into this new folder; else they are sent.")
+@_JSON
+def simulate(
+    file: Path,
+    values: Path,
+    *,
+    devices: int | None,
+    epoch: int | None,
+    column: str | None,
+    user: str | None,
+    tags: Path | None,
+    seed: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Draw a report for each of many devices under the simulated collection in FILE, and send them in frames.
+
+    VALUES is a table with a row per person. Seeded and marked: such reports protect nobody.
+    """
+    from discreet.cli.collection import opened_file
+    from discreet.cli.personalizing import codes_of
+    from discreet.cli.terminal import show_facts
+    from discreet.core.random import SeededRandom
+    from discreet.experiments.devices import chosen, frames
+    from discreet.io.signing import plan_of
+
+    found, random = opened_file(file, ()), SeededRandom(seed)
+    if epoch is None and (epoch := found.epoch_at(time.time())) is None:
+        raise ParameterError("no epoch of this collection runs now; name one with --epoch.")
+    codes, _ = codes_of(plan_of(found), values, column=column, user=user, tags=tags, missing="refuse")
+    people = codes if devices is None else chosen(codes, devices, random)
+    packed = frames(found, people, epoch, random)
+    count = _post_frames(found, packed) if output is None else _write_frames(output, packed)
+    where = ", ".join(found.collectors) if output is None else str(output)
+    facts = {"devices": len(people), "epoch": epoch, "frames": count, "to": where, "simulated": True}
+    lines = [f"{len(people)} simulated reports of epoch {epoch} in {count} frames to {where}."]
+    show_facts(facts, lines, as_json=as_json)
+
+
+def _post_frames(found: "Collection", packed: Iterable[bytes]) -> int:
+    from discreet.client.sending import post
+
+    count = 0
+    for frame in packed:
+        for _ in range(10):
+            said = post(found.collectors[0], frame)
+            if said.is_taken or said.is_final:
+                break
+            time.sleep(max(said.retry_after, 0.5))
+        if not said.is_taken:
+            raise DataError(f"the collector must take frame {count}, and answers {said.status or 'nothing'}.")
+        count += 1
+    return count
+
+
+def _write_frames(folder: Path, packed: Iterable[bytes]) -> int:
+    from discreet.io.replacing import replacing
+
+    folder.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for frame in packed:
+        with replacing(folder / f"frame-{count:06}.bin") as target:
+            target.write_bytes(frame)
+        count += 1
+    return count
+
+
+# The device's folder
+
+
+def _folder(store: Path | None) -> Path:
+    return Path(_DEFAULT).expanduser() if store is None else store
+
+
+def _opened(folder: Path, settings: dict[str, Any] | None = None) -> "Device":
+    from discreet.client import Device, Limits
+
+    said = _kept_settings(folder) if settings is None else settings
+    try:
+        trust = [PublicKey().convert(key, None, None) for key in said["trust"]]
+        limits = Limits(**said["limits"])
+    except (KeyError, TypeError, click.BadParameter):
+        raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.") from None
+    return Device(folder, trust, limits)
+
+
+def _kept_settings(folder: Path) -> dict[str, Any]:
+    try:
+        said = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ParameterError(f"there is no device in {folder}; make one with `discreet device join`.") from None
+    except ValueError:
+        said = None
+    if not isinstance(said, dict):
+        raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.")
+    return said
+
+
+def _keep_settings(folder: Path, settings: dict[str, Any]) -> None:
+    beside = folder / f".{_SETTINGS}"
+    with os.fdopen(os.open(beside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+        json.dump(settings, file)
+    beside.replace(folder / _SETTINGS)
+
+
+def _envelope(address: str) -> bytes:
+    from discreet.io.envelope import MOST_ENVELOPE_BYTES
+
+    if "://" not in address:
+        with Path(address).open("rb") as file:
+            return file.read(MOST_ENVELOPE_BYTES + 1)
+    from discreet.client.sending import fetch
+
+    return fetch(address)
+
+
+# Values, as they are typed
+
+
+def _value(found: "Collection", typed: Sequence[str]) -> Any:
+    """Return a value of the domain; what is typed wrongly is not quoted."""
+    from discreet.core.grids import Grid
+    from discreet.core.products import Product
+
+    space = found.domain.space
+    if list(typed) == ["-"]:
+        line = sys.stdin.readline().rstrip("\r\n")
+        typed = shlex.split(line) if isinstance(space, Grid | Product) else [line]
+    if isinstance(space, Grid):
+        return tuple(map(_number, typed))
+    if not isinstance(space, Product):
+        return _label(space, " ".join(typed))
+    parts = dict(one.partition("=")[::2] for one in typed)
+    return {name: _label(space.attributes.get(name), label) for name, label in parts.items()}
+
+
+def _label(space: Any, typed: str) -> Any:
+    from discreet.core.labels import Texts
+
+    if isinstance(space, Texts):
+        return typed
+    return int(typed) if typed.removeprefix("-").isdecimal() else typed
+
+
+def _number(typed: str) -> Any:
+    try:
+        return float(typed)
+    except ValueError:
+        return None
+
+
+def _tagged(found: "Collection", typed: Sequence[str]) -> Any:
+    if found.bots is None or found.bots.cell_of is None:
+        tagged: dict[str, list[Any]] = {}
+        for one in typed:
+            name, _, label = one.partition("=")
+            tagged.setdefault(name, []).append(_value(found, [label]))
+        return tagged
+    return [_value(found, one.split(",")) for one in typed]

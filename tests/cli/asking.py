@@ -1,0 +1,65 @@
+"""A folder with a key, a plan and signed collections, for the verbs ``collection`` and ``device``."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from click import Command
+from running import run, told
+
+from discreet.cli import main
+
+PLAN = """
+epsilon = 1.0
+title = "Habits"
+[domain]
+labels = ["never", "rarely", "often", "daily"]
+sensitive = ["often", "daily"]
+[mechanism]
+name = "rr"
+"""
+NOW = int(time.time())
+TERMS = (
+    "--name habits --purpose Why --contact a@example.org --answers fresh --collector https://collect.example.org "
+    f"--start {NOW - 60} --epoch 1h --epochs 48 --lifetime 4 --key key.pem"
+).split()
+
+
+def commands(group: str) -> dict[str, Command]:
+    """Return the verbs of a group by their whole names."""
+    return {f"{group} {name}": command for name, command in main.commands[group].commands.items()}  # type: ignore[attr-defined]
+
+
+def prepare(folder: Path) -> dict[str, Any]:
+    """Write keys, plans and collections into a folder, which is the current one; return what the signing said."""
+    (folder / "plan.toml").write_text(PLAN)
+    (folder / "other.toml").write_text(PLAN.replace("rr", "hadamard"))
+    (folder / "tags.toml").write_text(PLAN.replace('"Habits"', '"Habits"\ntags = ["home"]'))
+    (folder / "values.csv").write_text("who,habit,more\n" + "a,never,1\nb,often,2\nc,daily,3\n" * 40)
+    (folder / "plain.csv").write_text("habit\n" + "never\noften\ndaily\n" * 40)
+    (folder / "secret.csv").write_text("who,habit,tag\na,never,home\n")
+    outside = folder.parent / f"{folder.name}-labels.csv"
+    outside.write_text("label\nnever\nrarely\noften\ndaily\n")
+    (folder / "outside.toml").write_text(
+        f'epsilon = 1.0\ntitle = "T"\n[domain]\nfile = {{ path = "{outside}" }}\n[mechanism]\nname = "rr"\n'
+    )
+    for name in ("key", "second"):
+        assert run("collection", "key", "new", f"{name}.pem").exit_code == 0
+    said = told("collection", "sign", "plan.toml", *TERMS, "-o", "habits.json")
+    told("collection", "sign", "tags.toml", *TERMS, "-o", "tags.json", "--simulated")
+    told("collection", "sign", "tags.toml", *TERMS, "-o", "tagged.json", "--name", "tagged")
+    told("collection", "sign", "plan.toml", *TERMS, "-o", "simulated.json", "--simulated")
+    return dict(said)
+
+
+def public(name: str = "key") -> str:
+    """Return a public key in the current folder."""
+    return str(told("collection", "key", "show", f"{name}.pem")["public_key"])
+
+
+def document(path: str) -> dict[str, Any]:
+    """Return the document in a file, unchecked."""
+    import base64
+
+    return json.loads(base64.b64decode(json.loads(Path(path).read_text())["document"]))

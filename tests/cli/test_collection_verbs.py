@@ -1,0 +1,195 @@
+"""The verbs ``collection``: what they write and print, and that each option is used or refused."""
+
+import json
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+from asking import NOW, TERMS, commands, document, prepare, public
+from running import done, refusal, run, told
+
+SIGN = ["collection", "sign", "plan.toml", *TERMS]
+RENEW = ["collection", "renew", "habits.json", "--key", "key.pem"]
+TERM_OPTIONS: dict[str, str] = {
+    "--title": "--title Other",
+    "--purpose": "--purpose Other",
+    "--contact": "--contact b@example.org",
+    "--answers": "--answers once",
+    "--start": "--start 2033-01-31",
+    "--epoch": "--epoch 90m",
+    "--epochs": "--epochs 50",
+    "--lifetime": "--lifetime 5",
+    "--late": "--late 60s",
+    "--spread": "--spread 10m",
+    "--least": "--least 1e3",
+    "--retention": "--retention 90",
+    "--collector": "--collector https://other.example.org",
+    "--people": "--answers permanent --people 40",
+    "--linkable": "--answers permanent --linkable",
+}
+GIVEN: dict[str, dict[str, str]] = {
+    "collection key": {"--json": "--json"},
+    "collection show": {"--trust": "--trust SECOND", "--json": "--json"},
+    "collection sign": {
+        **TERM_OPTIONS,
+        "--name": "--name other",
+        "--simulated": "--simulated",
+        "--key": "--key second.pem",
+        "--output": "-o new.json",
+        "--force": "--force",
+        "--allow-outside": "--allow-outside outside.toml",
+        "--json": "--json",
+    },
+    "collection renew": {
+        **TERM_OPTIONS,
+        "--plan": "--plan other.toml",
+        "--trust": "--trust KEY",
+        "--key": "--key second.pem",
+        "--output": "-o new.json",
+        "--force": "--force",
+        "--allow-outside": "--allow-outside --plan outside.toml",
+        "--json": "--json",
+    },
+    "collection withdraw": {
+        "--trust": "--trust KEY",
+        "--key": "--key second.pem",
+        "--output": "-o new.json",
+        "--force": "--force",
+        "--json": "--json",
+    },
+}
+BASES: dict[str, list[str]] = {
+    "collection key": ["collection", "key", "show", "key.pem"],
+    "collection show": ["collection", "show", "habits.json"],
+    "collection sign": [*SIGN, "-o", "out.json"],
+    "collection renew": [*RENEW, "-o", "out.json"],
+    "collection withdraw": ["collection", "withdraw", "habits.json", "--key", "key.pem", "-o", "out.json"],
+}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("asking")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        prepare(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(prepared, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+
+
+def test_every_option_is_entered() -> None:
+    for verb, command in commands("collection").items():
+        options = {max(one.opts, key=len) for one in command.params if one.opts[0].startswith("-")}
+        assert options == {*GIVEN[verb], "--debug"}, verb
+
+
+def outcome(*arguments: str) -> tuple[int, str, str, str]:
+    Path("out.json").unlink(missing_ok=True)
+    Path("new.json").unlink(missing_ok=True)
+    result = run(*arguments)
+    assert result.exit_code in {0, 2}, result.output
+    written = [Path(name).read_text() for name in ("out.json", "new.json") if Path(name).exists()]
+    return result.exit_code, result.stdout, result.stderr, "".join(written)
+
+
+@pytest.mark.parametrize(("verb", "option"), [(verb, option) for verb, of in GIVEN.items() for option in of])
+def test_it_is_used_or_refused(verb: str, option: str) -> None:
+    given = GIVEN[verb][option].replace("KEY", public()).replace("SECOND", public("second")).split()
+    base = BASES[verb]
+    if option == "--allow-outside":
+        given = [word for word in given if word != "outside.toml"] + (
+            ["outside.toml"] if verb.endswith("renew") else []
+        )
+        base = [word.replace("plan.toml", "outside.toml") for word in base] if verb.endswith("sign") else base
+        bare = [word for word in (*base, *given) if word != "--allow-outside"]
+        assert "--allow-outside" in outcome(*bare)[2]
+        assert outcome(*base, *given)[0] == 0
+        return
+    if option == "--force":
+        Path("old.json").write_text("old")
+        replaced = [word.replace("out.json", "old.json") for word in base]
+        assert "exists already" in run(*replaced).stderr
+        assert run(*replaced, "--force").exit_code == 0
+        return
+    if option == "--trust" and verb != "collection show":
+        base = [word.replace("key.pem", "second.pem") for word in base]
+    without, with_it = outcome(*base), outcome(*base, *given)
+    assert without != with_it
+    assert without[0] == 0 or (option == "--trust" and "trusted" in without[2])
+
+
+def test_what_is_signed_is_what_was_said() -> None:
+    said = document("habits.json")
+    assert said["title"] == "Habits"
+    assert (said["purpose"], said["contact"], said["answers"]) == ("Why", "a@example.org", "fresh")
+    assert said["epochs"] == {"start": NOW - 60, "seconds": 3600, "count": 48}
+    assert (said["lifetime"], said["late"], said["collectors"]) == (4, 3600, ["https://collect.example.org"])
+    facts = told("collection", "show", "habits.json", "--trust", public())
+    assert (facts["trusted"], facts["keys"], facts["version"]) == (True, [public()], 1)
+    assert facts["realised"] <= facts["epsilon"] == 1
+    shown = done("collection", "show", "habits.json")
+    assert "was not checked" in shown
+    for sentence in facts["notice"]:
+        assert sentence in shown
+    assert "often; daily" in shown
+
+
+def test_next_versions() -> None:
+    second = told(*RENEW, "-o", "second.json", "--contact", "new@example.org", "--epochs", "60")
+    assert second["version"] == 2
+    before, after = document("habits.json"), document("second.json")
+    changed = {"version": 2, "contact": "new@example.org", "epochs": {**before["epochs"], "count": 60}}
+    assert after == {**before, **changed}
+    gone = told("collection", "withdraw", "second.json", "--key", "key.pem", "-o", "gone.json")
+    assert (gone["version"], gone["state"]) == (3, "withdrawn")
+
+
+def test_keys() -> None:
+    assert stat.S_IMODE(Path("key.pem").stat().st_mode) == 0o600
+    assert "never replaced" in refusal("collection", "key", "new", "key.pem")
+    assert len(public()) == 44
+    assert public() != public("second")
+    refusal("collection", "key", "show", "plan.toml")
+    refusal("collection", "key", "show", "none.pem")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("collection sign plan.toml --name x --key key.pem -o x.json", "--purpose, --contact, --answers, --collector"),
+        ("collection show none.json", "does not exist"),
+        ("collection show plan.toml", "envelope"),
+        ("collection show habits.json --trust SECOND", "trusted keys"),
+        ("collection renew habits.json --key second.pem -o x.json", "trusted keys"),
+        ("collection withdraw habits.json --key second.pem -o x.json", "trusted keys"),
+        (f"collection sign plan.toml {' '.join(TERMS)} -o x.toml", ".json"),
+        (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --lifetime 0.5", "lifetime"),
+        (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --answers permanent", "--people"),
+        (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --linkable", "permanent"),
+        (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --epoch 59s", "60 seconds"),
+    ],
+)
+def test_refusals(arguments: str, words: str) -> None:
+    assert words in refusal(*arguments.replace("SECOND", public("second")).split())
+    assert not Path("x.json").exists()
+
+
+@pytest.mark.parametrize("words", ["--epoch 1y", "--start tomorrow", "--trust abc", "--epochs 1.5"])
+def test_what_cannot_be_read(words: str) -> None:
+    verb = ["collection", "show", "habits.json"] if "trust" in words else [*SIGN, "-o", "x.json"]
+    result = run(*verb, *words.split())
+    assert result.exit_code == 2
+    assert words.split(maxsplit=1)[0] in result.stderr
+
+
+def test_a_damaged_file_is_refused() -> None:
+    said = json.loads(Path("habits.json").read_text())
+    said["signatures"][0]["signature"] = said["signatures"][0]["key"]
+    Path("bad.json").write_text(json.dumps(said))
+    assert "bad.json" in refusal("collection", "show", "bad.json")
