@@ -1,0 +1,270 @@
+// Collections: a plan with its terms, signed; what a device checks before it believes one.
+//
+// The checks come in the order of docs/device.md, and every refusal has the code that it has in Python. The signature is
+// checked over the bytes as they came, before they are parsed.
+
+import { hex } from "./bytes.js";
+import { botsOf, spaceOf } from "./domain.js";
+import { realised } from "./promise.js";
+
+const FORMAT = "discreet collection 1";
+const MOST_BYTES = 1 << 20, MOST_ENVELOPE_BYTES = 3 << 19, MOST_SIGNATURES = 16;
+// What doubles and their printing may add to epsilon.
+const MARGIN = 1 + 1e-9;
+
+/** A collection that is refused; nothing of it is kept. Its code is the same in every language. */
+export class CollectionError extends Error {
+  /** @param {string} code @param {string} message */
+  constructor(code, message) {
+    super(message);
+    this.name = "CollectionError";
+    this.code = code;
+  }
+}
+
+/** @param {string} code @param {string} message @returns {never} */
+export function refuse(code, message) {
+  throw new CollectionError(code, message);
+}
+
+// Strict JSON
+
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}]|-?\d[^\s,\]}]*/g;
+
+/**
+ * Read strict JSON in UTF-8: no key twice, no half of a character.
+ * In `strict` a number that is written as a fraction, such as 1.0, is one, so that it passes for no integer.
+ * @param {Uint8Array} bytes
+ */
+function parsed(bytes) {
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  const loose = JSON.parse(text), /** @type {Set<string>[]} */ open = [];
+  const strict = JSON.parse(text.replace(TOKENS, (token, colon) => {
+    if (token === "{") open.unshift(new Set());
+    else if (token === "}") open.shift();
+    else if (token[0] !== '"') return /[.eE]/.test(token) ? "0.5" : token;
+    else {
+      const said = JSON.parse(colon ? token.slice(0, -colon.length) : token);
+      if (/\p{Cs}/u.test(said) || (colon && open[0].has(said))) throw SyntaxError();
+      if (colon) open[0].add(said);
+    }
+    return token;
+  }));
+  return { loose, strict };
+}
+
+/** @param {any} said @returns {said is Record<string, any>} */
+const isTable = (said) => typeof said === "object" && said !== null && !Array.isArray(said);
+
+/** @param {any} said @param {string[]} names */
+const hasExactly = (said, names) =>
+  isTable(said) && Object.keys(said).length === names.length && names.every((name) => Object.hasOwn(said, name));
+
+// Envelopes
+
+/** @param {string} text @param {number} [length] */
+function unspelled(text, length) {
+  const raw = atob(text);
+  // One document has one envelope: other spellings of the same bytes are none.
+  if (btoa(raw) !== text || (length && raw.length !== length)) throw SyntaxError();
+  return Uint8Array.from(raw, (letter) => letter.charCodeAt(0));
+}
+
+/** @param {Uint8Array} envelope */
+function contents(envelope) {
+  try {
+    const { strict } = parsed(envelope), { signatures } = strict;
+    if (!hasExactly(strict, ["document", "signatures"]) || !(signatures.length > 0 && signatures.length <= MOST_SIGNATURES)) {
+      throw SyntaxError();
+    }
+    const pairs = signatures.map((/** @type {any} */ one) => {
+      if (!hasExactly(one, ["key", "signature"])) throw SyntaxError();
+      return [unspelled(one.key, 32), unspelled(one.signature, 64)];
+    });
+    return { document: unspelled(strict.document), pairs };
+  } catch {
+    refuse("envelope", "an envelope must be JSON with a document and its signatures, in base64, and this is not.");
+  }
+}
+
+/**
+ * Return the bytes of a document that a trusted key has signed.
+ * @param {Uint8Array} envelope @param {Uint8Array[]} trust
+ */
+async function opened(envelope, trust) {
+  if (envelope.length > MOST_ENVELOPE_BYTES) refuse("size", `an envelope must have at most ${MOST_ENVELOPE_BYTES} bytes.`);
+  const { document, pairs } = contents(envelope);
+  if (document.length > MOST_BYTES) refuse("size", `a collection must have at most ${MOST_BYTES} bytes.`);
+  const pinned = trust.map(hex), trusted = pairs.filter((/** @type {Uint8Array[]} */ [key]) => pinned.includes(hex(key)));
+  if (!trusted.length) {
+    refuse("untrusted", "the collection must be signed by a trusted key, and it is not; it is another's, or the key has changed.");
+  }
+  const head = new TextEncoder().encode(`${FORMAT}\n`), signed = new Uint8Array(head.length + document.length);
+  signed.set(head);
+  signed.set(document, head.length);
+  for (const [raw, signature] of trusted) {
+    let holds = false;
+    try {
+      const key = await crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
+      holds = await crypto.subtle.verify("Ed25519", key, signature, signed);
+    } catch { /* A key that is no point of the curve signs nothing. */ }
+    if (!holds) refuse("signature", "the signature of a trusted key must be one of this document; the document was altered.");
+  }
+  return document;
+}
+
+// Fields
+
+/** @typedef {(said: any) => boolean} Check */
+
+/** @param {number} least @param {number} [most] @returns {Check} */
+const whole = (least, most = Number.MAX_SAFE_INTEGER) => (said) => Number.isSafeInteger(said) && said >= least && said <= most;
+/** @param {RegExp} pattern @returns {Check} */
+const fitting = (pattern) => (said) => typeof said === "string" && pattern.test(said);
+/** @type {Check} */
+const flag = (said) => typeof said === "boolean";
+/** @type {Check} */
+const nats = (said) => typeof said === "number" && said > 0 && said <= Number.MAX_SAFE_INTEGER;
+const text = fitting(/\S/), count = whole(1), delay = whole(0);
+
+/** @type {Check} */
+function isEpochs(said) {
+  return hasExactly(said, ["start", "seconds", "count"]) && delay(said.start) && whole(60)(said.seconds)
+    && whole(1, 2 ** 32 - 1)(said.count) && Number.isSafeInteger(said.start + said.seconds * said.count);
+}
+
+/** Whether devices may send to an origin: https, or http on this machine. @type {Check} */
+function isOrigin(said) {
+  try {
+    const { origin, protocol, hostname } = new URL(said);
+    return origin === said && /^([a-z0-9.-]+|\[[0-9a-f:.]+\])$/.test(hostname)
+      && (protocol === "https:" || (protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname)));
+  } catch {
+    return false;
+  }
+}
+
+/** @type {Record<string, Check>} */
+const FIELDS = {
+  format: (said) => said === FORMAT,
+  name: fitting(/^[a-z0-9-]{1,64}$/),
+  version: count,
+  state: fitting(/^(open|withdrawn)$/),
+  title: text,
+  purpose: text,
+  contact: text,
+  plan: isTable,
+  simulated: flag,
+  linkable: flag,
+  fingerprint: fitting(/^[0-9a-f]{32}$/),
+  sampler: isTable,
+  answers: fitting(/^(once|fresh|permanent)$/),
+  epsilon: nats,
+  lifetime: nats,
+  epochs: isEpochs,
+  late: delay,
+  spread: delay,
+  least: count,
+  retention: count,
+  collectors: (said) => Array.isArray(said) && said.length > 0 && said.every((one) => typeof one === "string" && isOrigin(one)),
+};
+
+/**
+ * Return what a document says that a trusted key has signed; its promise is not yet checked.
+ * @param {Uint8Array} envelope @param {Uint8Array[]} trust
+ */
+export async function readDocument(envelope, trust) {
+  const document = await opened(envelope, trust);
+  /** @type {any} */
+  let said;
+  try {
+    said = parsed(document);
+  } catch { /* Then it is of no format. */ }
+  const { strict, loose } = said ?? {};
+  if (!isTable(strict) || strict.format !== FORMAT) refuse("format", `a collection must be a document of the format '${FORMAT}'.`);
+  const names = Object.keys(FIELDS);
+  if (!hasExactly(strict, names)) refuse("field", `a collection must have ${names.length} fields, and some are missing or unknown.`);
+  for (const name of names) {
+    const one = FIELDS[name] === nats ? loose[name] : strict[name];
+    if (!FIELDS[name](one)) refuse("field", `the field ${name} of a collection is of another type, or out of range.`);
+  }
+  if (loose.lifetime < loose.epsilon) refuse("field", "lifetime must be at least epsilon: otherwise nobody could answer.");
+  return { id: hex(new Uint8Array(await crypto.subtle.digest("SHA-256", document))), strict, loose };
+}
+
+const MOST_NAMES = 6;
+
+/** @param {any} said */
+function frozen(said) {
+  if (typeof said === "object" && said !== null && !Object.isFrozen(said)) Object.values(Object.freeze(said)).forEach(frozen);
+  return said;
+}
+
+/**
+ * A collection whose fields were checked.
+ * @param {{id: string, strict: any, loose: any}} document @returns {import("./index.js").Collection}
+ */
+function collectionOf({ id, strict, loose }) {
+  const said = frozen({ ...loose, sampler: strict.sampler }), { start, seconds, count } = said.epochs;
+  /** @type {[number, number][]} */
+  const ranges = said.sampler.sensitive;
+  const space = spaceOf(strict.plan.domain, said.plan.domain);
+  /** @param {number} code */
+  function isSensitive(code) {
+    let low = 0, high = ranges.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (ranges[middle][1] <= code) low = middle + 1;
+      else high = middle;
+    }
+    return low < ranges.length && ranges[low][0] <= code;
+  }
+  // The sampler says what is protected, not the plan: its ranges are what the coin looks at.
+  const inside = ranges.map(([start, stop]) => [start, Math.min(stop, space.size)]).filter(([start, stop]) => start < stop);
+  /** @type {string[]} */
+  const names = [];
+  for (const [start, stop] of inside) {
+    for (let code = start; code < stop && names.length < MOST_NAMES; code++) names.push(space.name(code));
+  }
+  return Object.freeze({
+    ...said, id, space, bots: botsOf(strict.plan, space, isSensitive), isSensitive,
+    protected: frozen({ count: inside.reduce((sum, [start, stop]) => sum + stop - start, 0), names }),
+    epochAt(/** @type {number} */ now) {
+      const epoch = Math.floor((now - start) / seconds);
+      return epoch >= 0 && epoch < count ? epoch : null;
+    },
+  });
+}
+
+/**
+ * Refuse a sampler whose integers do not keep the epsilon that is stated.
+ * @param {{strict: any, loose: any}} document
+ */
+export function checkPromise({ strict, loose }) {
+  let epsilon = NaN;
+  try {
+    epsilon = realised(strict.sampler);
+  } catch { /* Then it makes no law. */ }
+  if (!(epsilon <= loose.epsilon * MARGIN)) refuse("promise", "the sampler's integers must keep the epsilon that is stated, and they do not.");
+}
+
+const PLAN = ["domain", "epsilon", "mechanism"], MORE = ["version", "title", "tags", "others", "cells"];
+
+/**
+ * Return a collection whose plan is of the sampler's size, with bots that the coin looks at.
+ * @param {{id: string, strict: any, loose: any}} document
+ */
+export function checkedPlan(document) {
+  const { plan, sampler, epsilon } = document.loose;
+  try {
+    const collection = collectionOf(document), { space, bots } = collection, { count } = collection.protected;
+    const inAll = sampler.sensitive.reduce((/** @type {number} */ sum, /** @type {number[]} */ [start, stop]) => sum + stop - start, 0);
+    const added = bots?.count ?? 0;
+    if (
+      PLAN.every((name) => Object.hasOwn(plan, name)) && Object.keys(plan).every((name) => [...PLAN, ...MORE].includes(name))
+      && isTable(plan.mechanism) && plan.epsilon === epsilon && space.size + added === sampler.size && inAll - count === added
+      && (!bots || count < space.size)
+    ) return collection;
+  } catch { /* Then it is none. */ }
+  refuse("plan", "the plan in the collection must have the values and the epsilon of its sampler, and has not.");
+}

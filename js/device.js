@@ -1,0 +1,441 @@
+// The device: consent, one answer per epoch within every budget, a memory, and sending.
+//
+// What is charged, remembered and to be sent is on disk before anything may leave, and what is sent is what was written,
+// however often it takes. So a crash costs at most a charge, and never draws a second report.
+
+import { hex, unhex } from "./bytes.js";
+import { checkPromise, checkedPlan, readDocument, refuse } from "./collection.js";
+import { frame } from "./frames.js";
+import { keyOf, keyOfPerson, printOf, withWords } from "./permanent.js";
+import { freshWords, randomBytes, share } from "./randomness.js";
+import { draw } from "./sampler.js";
+import { pause, post } from "./sending.js";
+
+/** @typedef {import("./index.js").Collection} Collection */
+/** @typedef {import("./index.js").Kept} Kept */
+/** @typedef {import("./index.js").Answered} Answered */
+
+// What sums of doubles may add.
+const MARGIN = 1 + 1e-9;
+// In which no other process sends the same report, in seconds.
+const LEASE = 90;
+// The base point of the curve: a key that every implementation of Ed25519 knows.
+const POINT = new Uint8Array(32).fill(0x66).fill(0x58, 0, 1);
+
+/** An application's mistake, or a platform on which no device can be: nothing is charged. */
+export class DeviceError extends Error {
+  /** @param {string} code @param {string} message */
+  constructor(code, message) {
+    super(message);
+    this.name = "DeviceError";
+    this.code = code;
+  }
+}
+
+/** @param {any} condition @param {string} message @param {string} [code] @returns {asserts condition} */
+function must(condition, message, code = "argument") {
+  if (!condition) throw new DeviceError(code, message);
+}
+
+/** @type {Promise<boolean> | undefined} */
+let known;
+
+/** Refuse a platform without what a device needs. */
+async function checkPlatform() {
+  known ??= (async () => {
+    try {
+      await crypto.subtle.importKey("raw", POINT, "Ed25519", false, ["verify"]);
+      return typeof BigInt(1) === "bigint";
+    } catch {
+      return false;
+    }
+  })();
+  must(await known, "A device needs BigInt and Ed25519 in WebCrypto over a secure connection (https), and they are not here.", "platform");
+}
+
+/** @param {number} sum @param {number} limit */
+const within = (sum, limit) => sum <= limit * MARGIN;
+/** @template {{name: string}} T @param {T[]} list @param {string} name */
+const named = (list, name) => list.find((one) => one.name === name);
+/** @param {number[]} numbers */
+const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
+
+/** One person's device. */
+export class Device {
+  #memory;
+  #trust;
+  #limits;
+  #options;
+  /** @type {Map<string, Collection>} */
+  #collections = new Map();
+
+  /** @param {import("./memory.js").Memory} memory @param {import("./index.js").Options} options */
+  constructor(memory, { trust, limits, personSecret, simulated = false, random, clock = () => Date.now() / 1000, post: given = post }) {
+    must(Array.isArray(trust) && trust.length && trust.every((key) => key instanceof Uint8Array && key.length === 32),
+      "trust must be a list of public keys, 32 bytes each, at least one.");
+    must([limits?.report, limits?.epoch, limits?.lifetime].every((limit) => Number.isFinite(limit) && limit > 0),
+      "limits must have report, epoch and lifetime, in nats above 0.");
+    must(!random || simulated, "a device of a person draws from the operating system alone; leave random out.");
+    must(!personSecret || personSecret.length >= 16, "personSecret must be at least 16 unpredictable bytes.");
+    this.#memory = memory;
+    this.#trust = trust;
+    this.#limits = limits;
+    this.#options = { personSecret, simulated, random, clock, post: given };
+  }
+
+  // Collections
+
+  /**
+   * Check a collection, remember its version, and return what to show people.
+   * @param {Uint8Array} envelope as it came @returns {Promise<Collection>}
+   */
+  async accept(envelope) {
+    await checkPlatform();
+    const document = await readDocument(envelope, this.#trust), { id, loose } = document;
+    const collection = await this.#memory.change(async (kept) => {
+      const { state } = kept;
+      refuseOld(state, loose, id);
+      checkPromise(document);
+      if (loose.state === "open") this.#refuseUnaffordable(loose);
+      const collection = checkedPlan(document), { name, version, epochs, late, collectors } = collection;
+      state.names = [...state.names.filter((one) => one.name !== name), { declined: false, ...named(state.names, name), name, version, id }];
+      if (!state.versions.some((one) => one.id === id)) {
+        state.versions.push({ id, name, version, epochs, late, collectors, agreed: false });
+      }
+      if (collection.state !== "open") erase(kept, name);
+      this.#noteTime(state);
+      return collection;
+    });
+    this.#collections.set(id, collection);
+    return collection;
+  }
+
+  /** @param {any} said */
+  #refuseUnaffordable({ simulated, epsilon, lifetime }) {
+    const { report, epoch, lifetime: inAll } = this.#limits;
+    if (simulated !== this.#options.simulated) refuse("simulated", "a simulated collection is for devices of a simulation alone, and they answer no other.");
+    if (!within(epsilon, report)) refuse("cap", `a report may cost ${report} nats, and this one costs ${epsilon}.`);
+    if (!within(lifetime, inAll)) refuse("lifetime", `all reports may cost ${inAll} nats, and this collection asks for ${lifetime}.`);
+    if (!within(epsilon, epoch)) refuse("lifetime", `reports of one epoch may cost ${epoch} nats, and this one costs ${epsilon}.`);
+  }
+
+  /** The highest time seen before. @param {Kept["state"]} state */
+  #noteTime(state) {
+    const { latest } = state;
+    state.latest = Math.max(latest, Math.floor(this.#options.clock()));
+    return latest;
+  }
+
+  /** What was checked here, whatever the caller's object says. @param {Collection | string} collection */
+  #known(collection) {
+    const every = [...this.#collections.values()].filter((one) => one.name === collection);
+    const found = typeof collection === "string"
+      ? every.sort((left, right) => right.version - left.version)[0] : this.#collections.get(collection?.id);
+    must(found, "this collection was not accepted; call accept first.");
+    return found;
+  }
+
+  /** The version of a collection in the memory, if it is the highest. @param {Kept["state"]} state @param {Collection} collection */
+  #current(state, { id, name }) {
+    must(named(state.names, name)?.id === id, "this is not the highest version that was accepted; show people that one.");
+    return /** @type {Kept["state"]["versions"][0]} */ (state.versions.find((one) => one.id === id));
+  }
+
+  // Consent
+
+  /** Remember that the person agrees to this very document; nothing is drawn without it. @param {Collection | string} collection */
+  async agree(collection) {
+    const found = this.#known(collection);
+    must(found.state === "open", "this collection is withdrawn; nobody can agree to it.");
+    await this.#memory.change(async ({ state }) => {
+      this.#current(state, found).agreed = true;
+      Object.assign(named(state.names, found.name) ?? {}, { declined: false });
+    });
+    await this.#memory.persist();
+  }
+
+  /** Answer nothing under a name any more; what was not sent is erased, with the key and secret places. @param {string} name */
+  async decline(name) {
+    await this.#memory.change(async (kept) => {
+      const found = named(kept.state.names, name);
+      must(found, "no collection of this name was accepted; there is nothing to decline.");
+      found.declined = true;
+      for (const one of kept.state.versions) if (one.name === name) one.agreed = false;
+      erase(kept, name);
+    });
+  }
+
+  /**
+   * Remember the person's secret values under a personalized plan; until the first answer they may be changed.
+   * @param {Collection | string} collection @param {any} tagged values by tag; where bots stand for cells, a list of values
+   */
+  async tag(collection, tagged) {
+    const found = this.#known(collection), places = placesOf(found, tagged), values = await valuesOf(found);
+    await this.#memory.change(async ({ state, secret }) => {
+      this.#current(state, found);
+      must(!state.answers.some(({ version }) => state.versions[version].name === found.name),
+        "secret places are fixed by the first answer; other ones need another name.");
+      const kept = ownSecret(secret, found.name);
+      kept.places = places;
+      kept.values = values;
+    });
+  }
+
+  /** Whether the person's secret values were given, be it none. @param {Collection | string} collection */
+  async isTagged(collection) {
+    const found = this.#known(collection), kept = named((await this.#memory.look()).secret, found.name);
+    return Boolean(kept?.places) && kept?.values === (await valuesOf(found));
+  }
+
+  // Answers
+
+  /**
+   * Draw, charge and write one report, to be sent when it is due.
+   * @param {Collection | string} collection @param {any} value of its values @returns {Promise<import("./index.js").Outcome>}
+   */
+  async answer(collection, value) {
+    const found = this.#known(collection), values = await valuesOf(found);
+    must(this.#memory.lasts || this.#options.simulated || found.answers === "once",
+      "a device without a memory that lasts can answer once alone: it would forget what was spent.", "store");
+    return this.#memory.change(async (kept) => {
+      const { state } = kept, now = this.#options.clock(), latest = this.#noteTime(state);
+      eraseEnded(kept, now);
+      const place = state.versions.findIndex((one) => one.id === found.id), version = state.versions[place];
+      const { id, declined } = named(state.names, found.name) ?? {};
+      if (id !== found.id || found.state !== "open") return "closed";
+      if (declined || !version.agreed) return "declined";
+      const epoch = now < latest - found.epochs.seconds ? null : found.epochAt(now);
+      if (epoch === null) return "closed";
+      const isAnswered = state.answers.some((one) => one.version === place && (found.answers === "once" || one.epoch === epoch));
+      if (isAnswered) return "already";
+      const code = replaced(kept, found, found.space.code(value), values);
+      const drawn = await this.#drawn(kept, found, code, epoch);
+      if (!drawn) return "exhausted";
+      const stop = found.epochs.start + (epoch + 1) * found.epochs.seconds;
+      const due = now + share() * Math.min(found.spread, stop - now);
+      state.answers.push({ version: place, epoch, charge: drawn.charge, record: hex(drawn.record), id: hex(randomBytes(16)), due, tries: 0 });
+      return "recorded";
+    });
+  }
+
+  /** @param {Kept} kept @param {Collection} collection @param {number} code @param {number} epoch */
+  async #drawn({ state, secret }, collection, code, epoch) {
+    const { sampler, epsilon: charge, name, fingerprint } = collection, isAffordable = this.#isAffordable(state, collection, epoch);
+    if (collection.answers !== "permanent") {
+      return isAffordable ? { charge, record: await draw(sampler, code, this.#options.random ?? freshWords()) } : null;
+    }
+    const kept = ownSecret(secret, name), key = await this.#key(kept, name), print = hex(await printOf(key, collection, code));
+    kept.prints ??= [];
+    const isKnown = kept.prints.includes(print);
+    if (!isKnown && !isAffordable) {
+      // Silence would tell that the value changed often.
+      return kept.last?.fingerprint === fingerprint ? { charge: 0, record: unhex(kept.last.record) } : null;
+    }
+    const record = await withWords(key, collection, code, (words) => draw(sampler, code, words));
+    if (!isKnown) kept.prints.push(print);
+    kept.last = { fingerprint, record: hex(record) };
+    return { charge: isKnown ? 0 : charge, record };
+  }
+
+  /** K of a name; a new one is kept. @param {import("./index.js").Secret} kept @param {string} name @returns {Promise<CryptoKey>} */
+  async #key(kept, name) {
+    const { personSecret, random } = this.#options;
+    if (personSecret) return keyOfPerson(personSecret, name);
+    if (!kept.key) {
+      const raw = random ? random(4) : randomBytes(32);
+      kept.key = this.#memory.keepsKeys ? await keyOf(raw) : hex(raw);
+    }
+    return typeof kept.key === "string" ? keyOf(unhex(kept.key)) : kept.key;
+  }
+
+  /** @param {Kept["state"]} state @param {Collection} collection @param {number} epoch */
+  #isAffordable({ versions, answers }, { name, epsilon, lifetime, epochs }, epoch) {
+    const { report, epoch: atOnce, lifetime: inAll } = this.#limits, start = epochs.start + epoch * epochs.seconds;
+    const overlapping = answers.filter((one) => {
+      const other = versions[one.version].epochs, begin = other.start + one.epoch * other.seconds;
+      return begin < start + epochs.seconds && begin + other.seconds > start;
+    });
+    const ofName = answers.filter((one) => versions[one.version].name === name);
+    /** @param {Answered[]} some @param {number} limit */
+    const fits = (some, limit) => within(total(some.map((one) => one.charge)) + epsilon, limit);
+    return fits([], report) && fits(overlapping, atOnce) && fits(answers, inAll) && fits(ofName, lifetime);
+  }
+
+  // Sending
+
+  /** Send what is due; safe to call at any time, from anywhere. @returns {Promise<{sent: number, dropped: number, waiting: number}>} */
+  async send() {
+    const { clock } = this.#options, done = { sent: 0, dropped: 0, waiting: 0 };
+    await this.#memory.change(async (kept) => eraseEnded(kept, clock()));
+    for (;;) {
+      const leased = await this.#memory.change(async ({ state }) => {
+        const now = clock(), waiting = /** @type {Required<Answered>[]} */ (state.answers.filter((one) => one.id));
+        done.waiting = waiting.length;
+        const due = waiting.filter((one) => one.due <= now).sort((left, right) => left.due - right.due)[0];
+        if (!due) return null;
+        const before = { ...due };
+        due.due = now + LEASE;
+        due.tries++;
+        return { ...before, of: state.versions[due.version] };
+      });
+      if (!leased) return done;
+      const status = await this.#delivered(leased);
+      if (status) done[status === "202" ? "sent" : "dropped"]++;
+    }
+  }
+
+  /** What became of a report for good, if anything did. @param {Answered & {of: Kept["state"]["versions"][0]}} leased */
+  async #delivered(leased) {
+    const { clock, post: deliver } = this.#options, { of, epoch, id = "", record = "", tries = 0 } = leased;
+    let status = "late", wait = 0;
+    if (clock() < of.epochs.start + (epoch + 1) * of.epochs.seconds + of.late) {
+      const origin = of.collectors[tries % of.collectors.length];
+      const answer = await deliver(origin, frame(unhex(of.id), epoch, unhex(id), unhex(record)));
+      status = String(answer.status);
+      const isFinal = status === "202" || (/^4/.test(status) && !["408", "425", "429"].includes(status));
+      if (!isFinal) wait = pause(tries + 1, answer.retryAfter ?? 0, share());
+    }
+    await this.#memory.change(async ({ state }) => {
+      const found = state.answers.find((one) => one.version === leased.version && one.epoch === epoch && one.id === id);
+      if (!found) return;
+      if (wait) found.due = clock() + wait;
+      // Without its id, nothing ties the device to a row of the collector any more.
+      else settle(found, { record, status, at: Math.floor(clock()) });
+    });
+    return wait ? null : status;
+  }
+
+  // What the person may see and erase
+
+  /** The reports that wait, were sent or were dropped, oldest first: the very bytes, never a value. */
+  async log() {
+    const { state } = await this.#memory.look();
+    return logOf(state);
+  }
+
+  /** What was spent, in all and by name, and what is left, in nats. */
+  async budget() {
+    const { state } = await this.#memory.look(), spent = total(state.answers.map((one) => one.charge));
+    return { spent, left: Math.max(this.#limits.lifetime - spent, 0), names: spentByName(state) };
+  }
+
+  /** What the device holds, ready for JSON. Keys, prints and secret places are elsewhere, and not read. */
+  async export() {
+    const { state } = await this.#memory.look();
+    const collections = state.versions.map(({ name, version, id, agreed }) => ({
+      name, version, id, agreed, declined: Boolean(named(state.names, name)?.declined),
+    }));
+    return { collections, spent: spentByName(state), reports: logOf(state) };
+  }
+
+  /** Erase everything but the highest versions and what was spent, so that no budget begins anew. */
+  async forget() {
+    await this.#memory.change(async (kept) => {
+      const { state } = kept;
+      kept.secret = [];
+      state.latest = 0;
+      for (const one of state.names) one.declined = false;
+      for (const one of state.versions) Object.assign(one, { agreed: false, collectors: [] });
+      for (const one of state.answers) settle(one, {});
+    });
+    this.#collections.clear();
+  }
+}
+
+/** @param {Kept["state"]} state @param {{name: string, version: number}} said @param {string} id */
+function refuseOld(state, { name, version }, id) {
+  const seen = named(state.names, name);
+  if (seen && version < seen.version) refuse("rollback", `version ${seen.version} of this collection was seen before, and this is ${version}.`);
+  if (seen && version === seen.version && id !== seen.id) {
+    refuse("equivocation", `another document was version ${version} of this collection before; who signs must be asked why.`);
+  }
+}
+
+// Answers, from when they are charged until what was sent is all that is left
+
+/** Keep of an answer its charge, and what is said of its report. @param {Answered} answer @param {Partial<Answered>} rest */
+function settle(answer, rest) {
+  for (const name of /** @type {const} */ (["record", "id", "due", "tries", "status", "at"])) delete answer[name];
+  Object.assign(answer, rest);
+}
+
+/** @param {Kept["state"]} state */
+function logOf({ versions, answers }) {
+  const shown = answers.filter((one) => one.record).sort((left, right) => left.version - right.version || left.epoch - right.epoch);
+  return shown.map(({ version: place, epoch, record = "", status = null, at = null }) => {
+    const { name, version } = versions[place], outcome = status === "202" ? "sent" : "dropped";
+    return { name, version, epoch, record, state: status === null ? "waiting" : outcome, at, status };
+  });
+}
+
+/** @param {Kept["state"]} state @returns {Record<string, number>} */
+function spentByName({ versions, answers }) {
+  const names = [...new Set(answers.map((one) => versions[one.version].name))];
+  return Object.fromEntries(names.map((name) => [
+    name, total(answers.filter((one) => versions[one.version].name === name).map((one) => one.charge)),
+  ]));
+}
+
+// Secrets: keys, prints, places
+
+/** @param {Kept["secret"]} secret @param {string} name */
+function ownSecret(secret, name) {
+  const found = named(secret, name) ?? { name };
+  if (!secret.includes(found)) secret.push(found);
+  return found;
+}
+
+/** Erase a name's secrets, and its reports that were not sent. @param {Kept} kept @param {string} name */
+function erase(kept, name) {
+  kept.secret = kept.secret.filter((one) => one.name !== name);
+  for (const one of kept.state.answers) if (one.id && kept.state.versions[one.version].name === name) settle(one, {});
+}
+
+/** Erase keys and prints of names whose last epoch is over; secret places stay, for a version that goes on. @param {Kept} kept @param {number} now */
+function eraseEnded({ state, secret }, now) {
+  for (const one of secret) {
+    const ends = state.versions.filter(({ name }) => name === one.name).map(({ epochs }) => epochs.start + epochs.seconds * epochs.count);
+    if (now >= Math.max(...ends)) for (const name of /** @type {const} */ (["key", "prints", "last"])) delete one[name];
+  }
+}
+
+/** Which values secret places are places of. @param {Collection} collection */
+async function valuesOf({ plan, bots }) {
+  if (!bots) return "";
+  const { sensitive: _, ...values } = /** @type {any} */ (plan.domain), said = JSON.stringify([values, plan.tags, plan.others, plan.cells]);
+  return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(said))));
+}
+
+const OUTSIDE = "the value must be one of the collection's values, and it is not; offer people its labels.";
+
+/** The bots of secret values; those that are sensitive for everybody stay themselves. @param {Collection} collection @param {any} tagged */
+function placesOf(collection, tagged) {
+  const { bots, space } = collection;
+  must(bots, "the plan of this collection has no tags and no cells; leave secret places out.");
+  must(bots.tags ? typeof tagged === "object" && tagged && !Array.isArray(tagged) : Array.isArray(tagged),
+    "secret values must be given by tag, {tag: values}; where bots stand for cells, as a list of values.");
+  const pairs = bots.tags ? Object.entries(tagged) : [["", tagged]];
+  must(!bots.tags || pairs.every(([tag]) => bots.tags?.includes(tag)), "secret values must be given by tags of the plan.");
+  /** @type {[number, number][]} */
+  const places = [];
+  for (const [tag, values] of pairs) {
+    for (const value of values) {
+      const code = space.code(value);
+      must(code >= 0, OUTSIDE, "value");
+      const bot = space.size + bots.of(code, tag);
+      must(places.every(([other, one]) => other !== code || one === bot), "every secret value must carry one tag, and some carry two.", "value");
+      if (!collection.isSensitive(code)) places.push([code, bot]);
+    }
+  }
+  return places;
+}
+
+/** A code, or its bot if it is a secret place. @param {Kept} kept @param {Collection} collection @param {number} code @param {string} values */
+function replaced({ secret }, { name, bots }, code, values) {
+  must(code >= 0, OUTSIDE, "value");
+  if (!bots) return code;
+  const found = named(secret, name);
+  must(found?.places && found.values === values,
+    "a personalized plan needs the person's secret places, for these values; call tag first, with none if there are none.");
+  return found.places.find(([place]) => place === code)?.[1] ?? code;
+}

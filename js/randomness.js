@@ -1,0 +1,56 @@
+// Randomness of a device: the operating system's, looked at before anything is drawn with it.
+
+const MOST_AT_ONCE = 65536;
+
+/** The system gives no randomness that a report could be drawn with: nothing is charged, and nothing is sent. */
+export class RandomnessError extends Error {
+  constructor() {
+    super("The system must give random bytes, and it does not; nothing was charged.");
+    this.name = "RandomnessError";
+    this.code = "randomness";
+  }
+}
+
+/** @param {number} count of bytes @returns {Uint8Array} */
+function drawn(count) {
+  const bytes = new Uint8Array(count);
+  for (let start = 0; start < count; start += MOST_AT_ONCE) {
+    const part = bytes.subarray(start, start + MOST_AT_ONCE);
+    // What a broken replacement of it returns is not what it filled.
+    if (crypto.getRandomValues(part) !== part) throw new RandomnessError();
+  }
+  return bytes;
+}
+
+/** @type {string | undefined} */
+let last;
+
+/**
+ * Fresh bytes, after two draws that must differ from each other and from those before, and not be zero.
+ * @param {number} count @returns {Uint8Array}
+ */
+export function randomBytes(count) {
+  try {
+    const probes = [drawn(32), drawn(32)].map(String), seen = new Set([...probes, last, String(new Uint8Array(32))]);
+    if (seen.size === 4) {
+      last = probes[1];
+      return drawn(count);
+    }
+  } catch { /* It fails. */ }
+  throw new RandomnessError();
+}
+
+/** The words of one report, as `draw` takes them. @returns {(n: number) => Uint8Array} */
+export function freshWords() {
+  randomBytes(0);
+  return (n) => {
+    try {
+      return drawn(8 * n);
+    } catch {
+      throw new RandomnessError();
+    }
+  };
+}
+
+/** A fresh number, uniform on 0 to below 1. */
+export const share = () => Number(new DataView(randomBytes(8).buffer).getBigUint64(0) >> 11n) / 2 ** 53;

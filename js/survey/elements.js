@@ -1,0 +1,24 @@
+// Elements of a page, made without markup: nothing that a collection says becomes anything but text.
+
+/**
+ * Make an element.
+ * @param {string} name @param {Record<string, any>} [given] attributes; functions are listeners
+ * @param {...(Node | string | null)} inside
+ * @returns {any}
+ */
+export function make(name, given = {}, ...inside) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(given)) {
+    if (typeof value === "function") element.addEventListener(key, value);
+    else if (value === true) element.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, String(value));
+  }
+  element.append(...inside.filter((one) => one !== null));
+  return element;
+}
+
+/** @param {string} text @param {() => any} click @param {Record<string, any>} [given] */
+export const button = (text, click, given = {}) => make("button", { type: "button", click, ...given }, text);
+
+/** @param {number} count @param {string} what */
+export const counted = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;

@@ -1,0 +1,195 @@
+// What no script says: failing randomness, memories that fail, two devices over one memory, platforms without what is needed.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+
+import { FileMemory } from "../file_memory.js";
+import { Device, RamMemory } from "../index.js";
+import { pause, post } from "../sending.js";
+import { linesOf } from "./vectors.js";
+
+const [{ trust, envelopes }] = linesOf(readFileSync(new URL("../vectors/events.jsonl", import.meta.url), "utf8"));
+const NOW = 1_800_000_010;
+const LIMITS = { report: 2, epoch: 4, lifetime: 20 };
+const KEYS = trust.map((key) => Uint8Array.from(Buffer.from(key, "hex")));
+const envelope = (label) => new TextEncoder().encode(JSON.stringify(envelopes[label]));
+const folder = mkdtempSync(join(tmpdir(), "discreet-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const kept = () => Object.assign(new RamMemory(), { lasts: true });
+const device = (memory, more = {}) => new Device(memory, { trust: KEYS, limits: LIMITS, clock: () => NOW, post: async () => ({ status: 202 }), ...more });
+
+async function joined(memory, label = "fresh", more = {}) {
+  const made = device(memory, more), collection = await made.accept(envelope(label));
+  await made.agree(collection);
+  return [made, collection];
+}
+
+/** Run with another source of the system's. */
+async function withRandomness(getRandomValues, work) {
+  const own = crypto.getRandomValues;
+  Object.defineProperty(crypto, "getRandomValues", { value: getRandomValues, configurable: true, writable: true });
+  try {
+    return await work();
+  } finally {
+    Object.defineProperty(crypto, "getRandomValues", { value: own, configurable: true, writable: true });
+  }
+}
+
+const SOURCES = {
+  "is missing": undefined,
+  throws: () => {
+    throw new Error("no entropy");
+  },
+  "gives zeros": (bytes) => bytes.fill(0),
+  "gives the same": (bytes) => bytes.fill(7),
+  "fills another array": (bytes) => new Uint8Array(bytes.length).fill(3),
+  "returns nothing": (bytes) => void bytes.fill(Math.floor(Math.random() * 256)),
+};
+for (const [what, source] of Object.entries(SOURCES)) {
+  for (const label of ["fresh", "permanent"]) {
+    test(`no report, and no charge, when the system's source ${what} (${label})`, async () => {
+      const [one, collection] = await joined(kept(), label);
+      await withRandomness(source, () => assert.rejects(one.answer(collection, "daily"), { code: "randomness" }));
+      assert.equal((await one.budget()).spent, 0);
+      assert.deepEqual(await one.log(), []);
+      assert.equal(await one.answer(collection, "daily"), "recorded");
+    });
+  }
+}
+
+test("a source that fails later in the draw gives no report either", async () => {
+  const [one, collection] = await joined(kept());
+  let left = 2;
+  const own = crypto.getRandomValues.bind(crypto);
+  const failing = (bytes) => {
+    if (left-- <= 0) throw new Error("gone");
+    return own(bytes);
+  };
+  await withRandomness(failing, () => assert.rejects(one.answer(collection, "daily"), { code: "randomness" }));
+  assert.equal((await one.budget()).spent, 0);
+});
+
+test("large draws take at most 65,536 bytes at once", async () => {
+  const own = crypto.getRandomValues.bind(crypto), sizes = [];
+  const { freshWords } = await import("../randomness.js");
+  await withRandomness((bytes) => (sizes.push(bytes.length), own(bytes)), async () => {
+    const words = freshWords()(20_000);
+    assert.equal(words.length, 160_000);
+    assert.ok(words.subarray(-32).some(Boolean));
+  });
+  assert.ok(Math.max(...sizes) <= 65_536);
+});
+
+test("a memory that cannot write: nothing is charged, nothing is said of what was to be written", async () => {
+  const memory = kept(), [one, collection] = await joined(memory), write = memory.write;
+  memory.write = async () => {
+    throw new Error("daily");
+  };
+  await assert.rejects(one.answer(collection, "daily"), (error) => error.code === "store" && !error.message.includes("daily"));
+  memory.write = write;
+  assert.equal((await one.budget()).spent, 0);
+  assert.equal(await one.answer(collection, "daily"), "recorded");
+});
+
+test("an answer is on disk before it is sent, and is charged once however many devices share the memory", async () => {
+  const place = join(folder, "shared"), posted = [];
+  const seen = async (_, frame) => {
+    const [name] = readdirSync(place).filter((one) => statSync(join(place, one)).size > 0);
+    const record = Buffer.from(frame).subarray(60).toString("hex");
+    assert.ok(readFileSync(join(place, name), "utf8").includes(`"record":"${record}"`));
+    posted.push(Buffer.from(frame).toString("hex"));
+    return { status: 202 };
+  };
+  const several = await Promise.all([1, 2, 3, 4].map(async () => joined(await FileMemory.open(place), "fresh", { post: seen })));
+  const outcomes = await Promise.all(several.map(([one, collection]) => one.answer(collection, "daily")));
+  await Promise.all(several.map(([one]) => one.send()));
+  assert.ok(outcomes.every((one) => ["recorded", "already"].includes(one)));
+  assert.equal(posted.length, 1);
+  assert.equal((await several[0][0].budget()).spent, 1);
+  assert.equal(statSync(place).mode & 0o777, 0o700);
+  assert.ok(readdirSync(place).every((one) => (statSync(join(place, one)).mode & 0o777) === 0o600));
+});
+
+test("a folder that others may look into is refused", async () => {
+  const place = join(folder, "open");
+  await FileMemory.open(place);
+  const { chmodSync } = await import("node:fs");
+  chmodSync(place, 0o755);
+  await assert.rejects(FileMemory.open(place), { code: "store" });
+});
+
+test("what is erased is in no file any more", async () => {
+  const place = join(folder, "erased"), memory = await FileMemory.open(place);
+  const [one, collection] = await joined(memory, "permanent");
+  await one.answer(collection, "daily");
+  const { secret: [{ key }] } = await memory.look();
+  assert.match(key, /^[0-9a-f]{64}$/);
+  await one.decline("habits");
+  const files = readdirSync(place).map((name) => readFileSync(join(place, name), "utf8"));
+  assert.ok(!files.some((text) => text.includes(key)));
+});
+
+test("a memory that is gone with the process answers once alone", async () => {
+  const [fresh, asked] = await joined(new RamMemory(), "fresh");
+  await assert.rejects(fresh.answer(asked, "daily"), { code: "store" });
+  const [once, collection] = await joined(new RamMemory(), "once");
+  assert.equal(await once.answer(collection, "daily"), "recorded");
+});
+
+test("secret places are in no log, export or message", async () => {
+  const one = device(kept()), collection = await one.accept(envelope("tagged"));
+  await one.agree(collection);
+  assert.equal(await one.isTagged(collection), false);
+  await one.tag(collection, { home: ["never"] });
+  assert.equal(await one.isTagged(collection), true);
+  await one.answer(collection, "never");
+  const said = JSON.stringify([await one.export(), await one.log(), await one.budget(), one]);
+  assert.ok(!/never|places|home|prints|key/.test(said), said);
+  for (const tagged of [{ home: ["quagga"] }, { quagga: ["never"] }]) {
+    await assert.rejects(one.tag(collection, tagged), (error) => !error.message.includes("quagga"));
+  }
+});
+
+test("what a caller changes of a collection changes no report", async () => {
+  const [one, collection] = await joined(kept());
+  assert.throws(() => { collection.sampler.truth = "18446744073709551615"; }, TypeError);
+  assert.equal(await one.answer({ ...collection, answers: "once", sampler: {} }, "daily"), "recorded");
+});
+
+test("options that no device may have are refused", () => {
+  for (const wrong of [{ trust: [] }, { trust: ["x"] }, { limits: {} }, { limits: { ...LIMITS, epoch: 0 } }, { random: () => {} }, { personSecret: new Uint8Array(3) }]) {
+    assert.throws(() => device(kept(), wrong), { code: "argument" });
+  }
+});
+
+test("a store of ten years of daily answers is small", async () => {
+  const memory = kept(), [one] = await joined(memory), state = await memory.look();
+  const before = JSON.stringify(state).length, answer = { version: 0, epoch: 3650, charge: 1, record: "010203", status: "202", at: NOW };
+  assert.ok(before <= 1000, `${before} bytes`);
+  assert.ok(JSON.stringify(answer).length <= 200);
+  assert.equal((await one.budget()).spent, 0);
+});
+
+test("pauses grow to an hour, with jitter, and never below what a collector asks for", () => {
+  assert.deepEqual([1, 2, 5, 40].map((tries) => pause(tries, 0, 1)), [2, 4, 32, 3600]);
+  assert.equal(pause(40, 0, 0), 1);
+  assert.equal(pause(1, 1800, 0.5), 1800);
+});
+
+test("posts bear no cookie and no referrer, follow nothing, and read Retry-After", async () => {
+  const own = globalThis.fetch, asked = [], headers = { "Retry-After": "7" };
+  globalThis.fetch = async (url, options) => (asked.push([url, options]), new Response(null, { status: 429, headers }));
+  assert.deepEqual(await post("https://collect.example.org", new Uint8Array(63)), { status: 429, retryAfter: 7 });
+  Object.assign(headers, { "Retry-After": "Fri, 15 Jan 2027 08:00:30 GMT", Date: "Fri, 15 Jan 2027 08:00:00 GMT" });
+  assert.equal((await post("https://collect.example.org", new Uint8Array(63))).retryAfter, 30);
+  globalThis.fetch = async () => { throw new TypeError("no network"); };
+  assert.deepEqual(await post("https://collect.example.org", new Uint8Array(63)), { status: 0 });
+  globalThis.fetch = own;
+  const [url, { credentials, redirect, referrerPolicy, keepalive, headers: sent }] = asked[0];
+  assert.equal(url, "https://collect.example.org/v1/reports");
+  assert.deepEqual([credentials, redirect, referrerPolicy, keepalive, Object.keys(sent)], ["omit", "error", "no-referrer", true, ["Content-Type"]]);
+});

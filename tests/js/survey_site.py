@@ -1,0 +1,121 @@
+"""A site with survey pages, on this machine alone: collections of every kind of domain, and what was posted."""
+
+import mimetypes
+import threading
+import time
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from discreet.collector.pages import survey
+from discreet.io.collection import Collection, Epochs, open_envelope
+from discreet.io.envelope import public_key
+from discreet.io.plan import Plan, PlanDocument
+from discreet.io.signing import Terms, sign
+from planted import TAGGED, VALUE
+
+JS = Path(__file__).resolve().parents[2] / "js"
+
+_PLACES = ["clinic", VALUE, "park", TAGGED]
+_MAP = {"lat": [40.7, 40.9], "lon": [-74.0, -73.9], "rows": 25, "cols": 25}
+_PRODUCT = {"marital": ["single", "divorced"], "age": ["20s", "30s", "40s"]}
+PLANS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "labels": ("once", {"domain": {"labels": _PLACES, "sensitive": ["clinic", VALUE]}}, {}),
+    "many": ("once", {"domain": {"labels": [f"place {n}" for n in range(50)]}}, {}),
+    "range": ("fresh", {"domain": {"range": [0, 100], "sensitive": list(range(18))}}, {"lifetime": 5.0}),
+    "product": ("once", {"domain": {"product": _PRODUCT, "sensitive": [{"marital": "divorced"}]}}, {}),
+    "grid": ("once", {"domain": {"grid": _MAP, "sensitive": [[40.75, -73.95]]}, "cells": {"rows": 5, "cols": 5}}, {}),
+    "tags": (
+        "permanent",
+        {"domain": {"labels": _PLACES, "sensitive": ["clinic"]}, "tags": ["home"], "mechanism": {"name": "hadamard"}},
+        {"people": 10_000, "lifetime": 3.0},
+    ),
+    "simulated": ("once", {"domain": {"labels": ["a", "b"]}}, {"simulated": True}),
+    "later": ("once", {"domain": {"labels": ["a", "b"]}}, {"spread": 3600}),
+    "dear": ("once", {"domain": {"labels": ["a", "b"]}, "epsilon": 5.0}, {}),
+}
+
+
+@dataclass
+class SurveySite:
+    """A server of survey pages.
+
+    Attributes:
+        origin: its address.
+        posted: headers and body of every report.
+        asked: the path of every request.
+        altered: names of collections whose envelope is altered on its way.
+    """
+
+    origin: str = ""
+    posted: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    altered: set[str] = field(default_factory=set)
+    envelopes: dict[str, bytes] = field(default_factory=dict)
+    key: Ed25519PrivateKey = field(default_factory=Ed25519PrivateKey.generate)
+
+    def collection(self, name: str) -> Collection:
+        """Return a collection by its name."""
+        return open_envelope(self.envelopes[name], [public_key(self.key)])
+
+    def make(self) -> None:
+        """Sign the collections."""
+        epochs = Epochs(int(time.time()) - 10, 3600, 24)
+        for name, (answers, plan, terms) in PLANS.items():
+            said = {"epsilon": 1.0, "mechanism": {"name": "rr"}, **plan}
+            words = {"title": "Where were you?", "purpose": "To plan <clinics> & parks", "contact": "us@example.org"}
+            agreed = Terms(name=name, answers=answers, epochs=epochs, collectors=(self.origin,), **words, **terms)
+            self.envelopes[name] = sign(Plan(msgspec.convert(said, PlanDocument)), agreed, [self.key])
+
+    def answer(self, path: str) -> tuple[int, bytes, dict[str, str]]:
+        """Return status, body and headers of what is asked for."""
+        kind, _, name = path.strip("/").partition("/")
+        if kind == "take" and name in self.envelopes:
+            collection = self.collection(name)
+            return 200, survey.page(collection, [public_key(self.key)]).encode(), survey.headers(collection)
+        if kind == "static" and (JS / name).is_file():
+            return 200, (JS / name).read_bytes(), {"content-type": mimetypes.guess_type(name)[0] or ""}
+        envelope = self.envelopes.get(name.removeprefix("collections/"))
+        if kind != "v1" or envelope is None:
+            return 404, b"", {}
+        if name.removeprefix("collections/") in self.altered:
+            place = envelope.index(b'"document":"') + 200
+            envelope = (
+                envelope[:place] + (b"A" if envelope[place : place + 1] != b"A" else b"B") + envelope[place + 1 :]
+            )
+        return 200, envelope, {"content-type": "application/vnd.discreet.collection+json"}
+
+
+def served(site: SurveySite) -> ThreadingHTTPServer:
+    """Return a server, not yet running, of a site; it closes its sockets when it is closed."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            site.asked.append(self.path)
+            self._said(*site.answer(self.path))
+
+        def do_POST(self) -> None:
+            site.asked.append(self.path)
+            site.posted.append((dict(self.headers), self.rfile.read(int(self.headers["Content-Length"]))))
+            self._said(202, b"", {})
+
+        def _said(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+            self.send_response(status)
+            for name, value in {**headers, "content-length": str(len(body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    site.origin = f"http://127.0.0.1:{server.server_port}"
+    site.make()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server

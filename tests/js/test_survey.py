@@ -1,0 +1,268 @@
+"""The survey page in Chromium, from consent to what left: every kind of domain, without sideways scroll on a phone."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from survey_site import SurveySite, served
+
+from discreet.io.collection import rebuild
+from discreet.io.frames import Frame
+from discreet.io.records import RecordCodec
+from planted import TAGGED, VALUE, clean
+
+PHONE = {"width": 360, "height": 740}
+
+# Names of controls, and the order of headings, as a screen reader meets them.
+CHECKED = """() => {
+  const seen = (one) => one.checkVisibility();
+  const levels = [...document.querySelectorAll("h1, h2, h3")].filter(seen).map((one) => Number(one.tagName[1]));
+  const named = (one) => one.ariaLabel || one.textContent.trim() || one.labels?.[0]?.textContent.trim();
+  return {
+    width: document.documentElement.scrollWidth,
+    levels,
+    nameless: [...document.querySelectorAll("button, input, select")].filter((one) => seen(one) && !named(one)).length,
+    small: [...document.querySelectorAll("button, select")].filter((one) => {
+      const { width, height } = one.getBoundingClientRect();
+      return seen(one) && (width < 24 || height < 24);
+    }).length,
+    lang: document.documentElement.lang,
+    inline: document.querySelectorAll("[style]:not(.map), style, script:not([src])").length,
+    cookie: document.cookie,
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def survey() -> Iterator[SurveySite]:
+    site = SurveySite()
+    server = served(site)
+    yield site
+    server.shutdown()
+    server.server_close()
+
+
+@contextmanager
+def visit(browser: Any, survey: SurveySite, name: str, script: str = "", **more: Any) -> Iterator[Any]:
+    """A page of a new profile, on which nothing may be said to the console."""
+    context = browser.new_context(viewport=PHONE, **more)
+    problems: list[str] = []
+    context.add_init_script(
+        "addEventListener('securitypolicyviolation', (event) => console.error(event.violatedDirective));" + script
+    )
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(f"{survey.origin}/take/{name}")
+    yield page
+    context.close()
+    clean("\n".join(problems))
+    assert problems == []
+
+
+def is_usable(page: Any) -> None:
+    found = page.evaluate(CHECKED)
+    assert found["width"] <= PHONE["width"]
+    assert found["levels"][0] == 1
+    assert all(after <= before + 1 for before, after in zip(found["levels"], found["levels"][1:], strict=False))
+    assert (found["nameless"], found["small"], found["inline"]) == (0, 0, 0)
+    assert (found["lang"], found["cookie"]) == ("en", "")
+
+
+def press(page: Any, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def choose(page: Any, name: str) -> int | list[int]:
+    """Answer on a page; return the code, or for secret places the codes that may be meant."""
+    if name in {"labels", "tags"}:
+        page.get_by_label(VALUE).check()
+        return 1
+    if name == "many":
+        page.get_by_label("Where were you?").select_option(label="place 7 (protected)")
+        return 7
+    if name == "range":
+        page.get_by_label("a whole number").fill("17")
+        return 17
+    if name == "product":
+        page.get_by_label("divorced").check()
+        press(page, "Next")
+        page.get_by_label("30s").check()
+        return 4
+    page.get_by_label("A10: ").click()
+    page.get_by_label("A1: ").click()
+    return 25
+
+
+def mark_secret(page: Any, name: str) -> None:
+    page.get_by_role("heading", name="Your secrets").wait_for()
+    if name == "tags":
+        page.get_by_label(VALUE).check()
+    else:
+        press(page, "Where am I?")
+    press(page, "Mark as secret")
+    is_usable(page)
+    press(page, "Go on")
+
+
+@pytest.mark.parametrize("name", ["labels", "many", "range", "product", "grid", "tags"])
+def test_a_survey_is_taken(browser: Any, survey: SurveySite, name: str) -> None:
+    survey.posted.clear()
+    survey.asked.clear()
+    here = {"geolocation": {"latitude": 40.8, "longitude": -73.95}, "permissions": ["geolocation"]}
+    with visit(browser, survey, name, **here) as page:
+        page.get_by_role("button", name="I agree").wait_for()
+        assert page.get_by_role("radio").count() == page.get_by_role("button", name="Answer").count() == 0
+        press(page, "I agree")
+        if name in {"grid", "tags"}:
+            mark_secret(page, name)
+        page.get_by_role("heading", name="Your answer").wait_for()
+        assert page.get_by_role("button", name="Answer").is_disabled()
+        code = choose(page, name)
+        is_usable(page)
+        press(page, "Answer")
+        page.get_by_text("Your report was sent").wait_for()
+        is_usable(page)
+        shown = page.get_by_role("cell").first.inner_text()
+        assert "left: 19.0" in page.get_by_text("Spent so far").inner_text()
+        assert page.context.cookies() == []
+        page.reload()
+        page.get_by_role("heading", name="What left this device").wait_for()
+        assert page.get_by_role("button", name="I agree").is_hidden()
+    [(headers, body)] = survey.posted
+    record = _checked(survey, name, body, code)
+    assert shown.replace(" ", "") == record.tobytes().hex()
+    assert not {"Cookie", "Referer", "Authorization"} & set(headers)
+    assert {path.split("/")[1] for path in survey.asked} <= {"take", "static", "v1"}
+    assert not any("?" in path or "40.8" in path for path in survey.asked)
+
+
+def _checked(survey: SurveySite, name: str, body: bytes, code: Any) -> Any:
+    """Return the record of a frame that the collector would take."""
+    collection = survey.collection(name)
+    mechanism = rebuild(collection)
+    codec = RecordCodec.of(mechanism)
+    frame = Frame.parse(body, codec.width)
+    assert (frame.collection, frame.epoch, len(frame.ids)) == (collection.id, 0, 1)
+    reports = codec.reports(mechanism, np.array(frame.records), simulated=False)
+    if reports.in_clear is not None and reports.in_clear[0]:
+        assert not collection.sensitive[code]
+        assert reports.clear.tolist() == [code]
+    return frame.records[0]
+
+
+def test_words_before_the_answer(browser: Any, survey: SurveySite) -> None:
+    with visit(browser, survey, "labels") as page:
+        page.get_by_role("button", name="I agree").wait_for()
+        said = page.inner_text("main")
+    for sentence in (
+        "To plan <clinics> & parks",
+        "us@example.org",
+        survey.origin,
+        "at most 73%",
+        "2 bytes",
+        "answer once",
+    ):
+        assert sentence in said
+    assert f"clinic; {VALUE}." in said
+    assert "2 other values of 4" in said
+
+
+def test_a_keyboard_suffices(browser: Any, survey: SurveySite) -> None:
+    survey.posted.clear()
+    with visit(browser, survey, "grid") as page:
+        page.get_by_role("button", name="I agree").focus()
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Your secrets").wait_for()
+        page.get_by_role("button", name="Go on").focus()
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Your answer").wait_for()
+        assert page.evaluate("document.activeElement.textContent") == "Your answer"
+        for key in ("Tab", "ArrowRight", "ArrowDown", "Enter", "Enter"):
+            page.keyboard.press(key)
+        page.get_by_text("Chosen: latitude").wait_for()
+        page.get_by_role("button", name="Answer").focus()
+        page.keyboard.press("Enter")
+        page.get_by_text("Your report was sent").wait_for()
+    assert len(survey.posted) == 1
+
+
+def test_a_window_that_remembers_nothing(browser: Any, survey: SurveySite) -> None:
+    private = (
+        "Object.defineProperty(window, 'indexedDB', { get() { throw new DOMException('no', 'SecurityError'); } });"
+    )
+    survey.posted.clear()
+    with visit(browser, survey, "labels", private) as page:
+        page.get_by_text("lets the page remember nothing").wait_for()
+        press(page, "I agree")
+        page.get_by_label("park").check()
+        press(page, "Answer")
+        page.get_by_text("Your report was sent").wait_for()
+    assert len(survey.posted) == 1
+    with visit(browser, survey, "range", private) as page:
+        page.get_by_text("it cannot be taken here").wait_for()
+        assert page.get_by_role("button", name="I agree").is_hidden()
+        assert page.get_by_role("button", name="Answer").count() == 0
+
+
+def test_what_is_altered_or_too_dear_is_not_asked(browser: Any, survey: SurveySite) -> None:
+    survey.altered.add("labels")
+    with visit(browser, survey, "labels") as page:
+        page.get_by_text("(signature) Nothing can be answered here.").wait_for()
+        assert page.get_by_role("button").count() == 0
+    survey.altered.clear()
+    with visit(browser, survey, "dear") as page:
+        page.get_by_text("(cap) Nothing can be answered here.").wait_for()
+
+
+def test_a_simulation_says_so(browser: Any, survey: SurveySite) -> None:
+    with visit(browser, survey, "simulated") as page:
+        page.get_by_text("This is a simulation: it protects nobody.").wait_for()
+
+
+def test_stopping_and_erasing(browser: Any, survey: SurveySite) -> None:
+    survey.posted.clear()
+    with visit(browser, survey, "later") as page:
+        press(page, "I agree")
+        page.get_by_role("radio").first.check()
+        press(page, "Answer")
+        page.get_by_text("1 report will be sent at a random time").wait_for()
+        page.get_by_text("Stop, or erase").click()
+        is_usable(page)
+        press(page, "Stop taking part")
+        page.get_by_text("You take no part any more.").wait_for()
+        page.reload()
+        press(page, "I agree")
+        page.get_by_role("radio").last.check()
+        press(page, "Answer")
+        page.get_by_text("You have answered already").wait_for()
+        page.get_by_text("Stop, or erase").click()
+        press(page, "Erase what this device keeps")
+        page.get_by_text("Erased. What was spent stays counted").wait_for()
+        assert "1.00 of epsilon" in page.get_by_text("Spent so far").inner_text()
+    assert survey.posted == []
+
+
+def test_keys_cannot_be_taken_out_of_the_browser(browser: Any, survey: SurveySite) -> None:
+    with visit(browser, survey, "tags") as page:
+        press(page, "I agree")
+        press(page, "Go on")
+        page.get_by_label(TAGGED).check()
+        press(page, "Answer")
+        page.get_by_text("Your report was sent").wait_for()
+        found = page.evaluate("""async () => {
+          const done = (request) => new Promise((resolve) => { request.onsuccess = () => resolve(request.result); });
+          const database = await done(indexedDB.open("discreet"));
+          const kept = await done(database.transaction("kept").objectStore("kept").get(0));
+          database.close();
+          const { key } = kept.secret[0];
+          const taken = await crypto.subtle.exportKey("raw", key).catch((error) => error.name);
+          return [key.constructor.name, key.extractable, taken, JSON.stringify(kept)];
+        }""")
+    assert found[:3] == ["CryptoKey", False, "InvalidAccessError"]
+    clean(found[3])
+    assert json.loads(found[3])["state"]["answers"][0]["status"] == "202"
