@@ -1,6 +1,7 @@
 """What the documents say works as they say it."""
 
 import doctest
+import json
 import re
 import tomllib
 from collections.abc import Callable
@@ -14,10 +15,12 @@ import pytest
 
 import discreet
 from discreet.accuracy.optimum import optimal_design
+from discreet.core.domain import Domain
 from discreet.estimators import METHODS
 from discreet.estimators.methods import NO_INTERVALS
 from discreet.io.plan import PlanDocument, read_document
-from discreet.mechanisms import BlockMechanism
+from discreet.io.sampler import Sampler
+from discreet.mechanisms import BlockMechanism, UnaryEncoding
 from discreet.planning.losses import excess
 
 ROOT = Path(__file__).parent.parent
@@ -114,6 +117,13 @@ def compared(make: Callable[..., BlockMechanism], v: int, w: int, epsilon: float
     p = np.where(np.arange(w) < v, 0.05 / v, 0.95 / (w - v))
     assumed = mechanism.decoder.mse(1, p) / optimal_design(v, w, epsilon, sensitive_mass=0.05).value
     return " / ".join(f"{ratio:#.3g}" for ratio in (excess(mechanism), assumed))
+
+
+def test_the_sampler_of_the_page_on_formats_is_one_at_epsilon_1() -> None:
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8").partition("### Samplers")[2]
+    spelled = page[page.index("{") : page.index("\n\n|")]
+    domain = Domain(range(1000), sensitive=[*range(17, 40), *range(900, 977)])
+    assert Sampler.parse(json.loads(spelled)) == Sampler.of(UnaryEncoding(domain, 1.0))
 
 
 def test_plans_in_the_documents_are_plans(tmp_path: Path) -> None:

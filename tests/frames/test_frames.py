@@ -75,6 +75,7 @@ GOOD = frame(3).pack()
         ("length", GOOD[:44]),
         ("size", GOOD + bytes(1 << 20)),
     ],
+    ids=range(12),
 )
 def test_bytes_that_are_no_frame(code: str, data: bytes) -> None:
     with pytest.raises(FrameError) as caught:

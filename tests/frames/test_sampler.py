@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,13 +78,6 @@ def test_a_personalized_mechanism_has_the_sampler_of_its_common_one() -> None:
     sampler = Sampler.of(mechanism)
     assert sampler == Sampler.of(mechanism.common)
     assert sampler.sensitive == ((3, 4), (7, 9))
-
-
-def test_the_sampler_of_the_page_on_formats_is_one_at_epsilon_1() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8").partition("### Samplers")[2]
-    spelled = page[page.index("{") : page.index("\n\n|")]
-    domain = Domain(range(1000), sensitive=[*range(17, 40), *range(900, 977)])
-    assert Sampler.parse(json.loads(spelled)) == Sampler.of(UnaryEncoding(domain, 1.0))
 
 
 def test_ten_million_codes_take_no_table() -> None:
