@@ -5,7 +5,13 @@ from typing import Any
 
 from discreet.errors import MissingExtraError
 
-_EXTRAS = {"altair": "plot", "vl_convert": "plot", "pandas": "pandas", "polars": "polars", "pyspark": "spark"}
+_EXTRAS = {
+    **dict.fromkeys(("altair", "vl_convert"), "plot"),
+    **dict.fromkeys(("starlette", "uvicorn", "httptools", "prometheus_client", "jinja2"), "serve"),
+    "pandas": "pandas",
+    "polars": "polars",
+    "pyspark": "spark",
+}
 
 
 def optional(module: str) -> Any:

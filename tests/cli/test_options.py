@@ -148,7 +148,7 @@ ELSEWHERE = {
     ("reproduce", "--list"): "test_reproducing.py",
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("manifest", "stamp", "examples")},
 }
-OTHER_VERBS = {"risk", "collection", "device"}
+OTHER_VERBS = {"risk", "collection", "device", "collector", "serve"}
 """Whose options are proved in a file of their own."""
 
 

@@ -52,8 +52,9 @@ class _Lines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""
-        facts: Mapping[str, Any] = getattr(record, "facts", None) or {"what": record.name}
-        event = record.msg if hasattr(record, "facts") else "server"
+        facts: Mapping[str, Any] = getattr(record, "facts", {})
+        # What others log may quote what was sent; where it comes from suffices.
+        event = record.msg if hasattr(record, "facts") else record.name
         if record.exc_info and record.exc_info[1] is not None:
             facts = {**facts, "place": place_of(record.exc_info[1])}
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))

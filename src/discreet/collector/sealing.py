@@ -84,6 +84,9 @@ class Sealing:
     def _written(self) -> SealRow:
         place = sealed_folder(self._folder, self._entry)
         describe(place, self._entry)
+        for left in (*place.glob(".*"), *place.glob("_tallies/.*")):
+            # Of a sealing that was ended half-way; nobody else writes here now.
+            left.unlink()
         file = place / f"epoch-{self._epoch:06d}.parquet"
         entry = self._entry
         tallies: list[Tally] = []

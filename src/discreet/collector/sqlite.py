@@ -242,6 +242,11 @@ class SqliteStore:
             "frames have another length than their number of reports": "inbox WHERE length(reports) % n <> 0",
         }
         counts = {what: self._rows(f"SELECT count(*) FROM {rows}")[0][0] for what, rows in asked.items()}
+        ((triggers, gaps),) = self._rows(
+            "SELECT (SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'), "
+            "(SELECT ifnull(max(seq), 0) - count(*) FROM audit)"
+        )
+        counts |= {"triggers that keep the audit are missing": 2 - triggers, "lines of the audit are missing": gaps}
         broken = [] if found == "ok" else ["the database is damaged (integrity_check)"]
         return broken + [f"{count} {what}" for what, count in counts.items() if count]
 

@@ -107,6 +107,10 @@ class TokenRow:
     made: int
     ends: int | None
 
+    def is_good(self, now: float) -> bool:
+        """Return whether the token is in use at a time."""
+        return self.ends is None or self.ends > now
+
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:

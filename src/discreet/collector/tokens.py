@@ -30,7 +30,7 @@ def new_token(store: Store, name: str, role: str, *, days: int | None, actor: st
         raise ParameterError("the name of a token must have 1 to 64 printable characters.")
     token, now = _START + secrets.token_urlsafe(32), int(time.time())
     with store.transaction():
-        if any(row.name == name and (row.ends is None or row.ends > now) for row in store.tokens()):
+        if any(row.name == name and row.is_good(now) for row in store.tokens()):
             raise ParameterError(f"a token {name!r} is in use already; end it first, or choose another name.")
         ends = None if days is None else now + days * 86400
         store.add_token(TokenRow(name, role, _hash(token), now, ends))
@@ -81,7 +81,7 @@ class Tokens:
         found = None
         for row in self._rows:
             # All are compared, each in constant time.
-            if hmac.compare_digest(row.digest, digest) and (row.ends is None or row.ends > now):
+            if hmac.compare_digest(row.digest, digest) and row.is_good(now):
                 found = row
         if found is None and not self._failures.allows(address):
             raise TooManyTriesError

@@ -46,7 +46,7 @@ class Workers:
             raise JobError(f"the job was ended after {seconds:g} seconds.") from None
         finally:
             process.kill()
-            process.wait()
+            process.communicate()
             with self._lock:
                 self._running.discard(process)
         if process.returncode:

@@ -46,7 +46,7 @@ def application(of: "Application") -> Starlette:
         Route("/metrics", endpoints.metrics),
         *assets.routes(of),
     ]
-    handlers: dict[Any, Callable[..., Any]] = {DeniedError: _denied, HTTPException: _missing}
+    handlers: dict[Any, Callable[..., Any]] = {DeniedError: _denied, HTTPException: _missing, Exception: _broken}
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
@@ -58,6 +58,10 @@ def _missing(_: Request, error: Any) -> Response:
     if error.status_code == 405:
         return _refusal(Refusal(405, "method", "this path is read by GET."))
     return _refusal(refusals.NOT_HERE)
+
+
+def _broken(*_: Any) -> Response:
+    return _refusal(refusals.DEFECT)
 
 
 def _refusal(refusal: Refusal) -> Response:
