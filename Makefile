@@ -1,7 +1,7 @@
 # Sets everything up by itself; needs only make and Python 3.11 or newer, with venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench coverage faults schema vectors lock clean
+.PHONY: help demo demo-system test lint bench coverage faults schema vectors lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,6 +14,7 @@ PYTHON ?= $(shell for python in python3 python3.15 python3.14 python3.13 python3
 
 help:
 	@echo "make demo      obfuscate 1.7 million people, estimate, compare with the truth (writes out/census)"
+	@echo "make demo-system  a collector, 300 simulated devices and a browser that takes the survey (pictures in out/system)"
 	@echo "make test      run the tests"
 	@echo "make lint      check format, style, types and the walls between rooms"
 	@echo "make bench     measure speed and memory beside other packages (writes docs/performance.md)"
@@ -45,6 +46,10 @@ $(VENV)/dev: $(VENV)/python requirements/dev.txt pyproject.toml
 demo: $(VENV)/run
 	@echo "Obfuscating 1.7 million people by several mechanisms; the first time kernels are compiled, which takes half a minute."
 	$(BIN)/discreet simulate examples/census.toml
+
+demo-system: $(VENV)/dev
+	@echo "A collector takes reports for a minute, seals them, and their estimate is shown beside the truth."
+	$(BIN)/python tools/demo_system.py
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest

@@ -3,8 +3,15 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starlette.routing import Mount
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+
+from discreet.collector.pages import survey
+from discreet.collector.pages.access import DeniedError
+from discreet.collector.refusals import Refusal
+from discreet.io.collection import OPEN
 
 if TYPE_CHECKING:
     from discreet.collector.app import Application
@@ -19,7 +26,17 @@ def scripts() -> Path | None:
     return next((place for place in _SCRIPTS if (place / "index.js").is_file()), None)
 
 
-def routes(_: "Application") -> list[Any]:
-    """Return the routes of scripts."""
+def routes(of: "Application") -> list[Any]:
+    """Return the routes of scripts, and of the survey page that needs them."""
     place = scripts()
-    return [] if place is None else [Mount("/static", StaticFiles(directory=place))]
+    if place is None:
+        return []
+
+    def take(request: Request) -> Response:
+        """Return the survey page of a collection that is open."""
+        entry = of.catalogue.newest.get(request.path_params["name"])
+        if entry is None or entry.row.state != OPEN:
+            raise DeniedError(Refusal(404, "collection", "no such collection is open here."))
+        return Response(survey.page(entry.collection, entry.row.trust), headers=survey.headers(entry.collection))
+
+    return [Route("/take/{name}", take), Mount("/static", StaticFiles(directory=place))]

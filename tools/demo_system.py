@@ -1,0 +1,121 @@
+"""Shows the whole system on this machine: a collector, 300 simulated devices, and a browser that takes the survey.
+
+    python tools/demo_system.py [--devices 300] [--out out/system]
+
+Starts ``discreet serve --demo``, lets a headless Chromium answer on the page that it serves, waits until the epoch is
+sealed and its estimate is shown, and ends the collector. Pictures of the page are written to the folder. Exits with 1
+if something was not shown. Without a Chromium the devices answer alone.
+"""
+
+import argparse
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+_DEADLINE = 300.0
+_ANSWER = "bicycle"
+
+
+def main() -> int:
+    """Run the demonstration, and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--devices", type=int, default=300)
+    parser.add_argument("--out", type=Path, default=Path("out/system"))
+    parser.add_argument("--listen", default="127.0.0.1:8091")
+    chosen = parser.parse_args()
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "discreet", "serve", "--demo", "--devices", str(chosen.devices)]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    command += ["--listen", chosen.listen, "--log", "warning"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as server:
+        try:
+            shown = _watched(server, chosen.out)
+        finally:
+            server.terminate()
+            code = server.wait(20)
+    print(f"The collector has ended with exit code {code}.")
+    return 0 if shown and code == 0 else 1
+
+
+def _watched(server: "subprocess.Popen[str]", out: Path) -> bool:
+    """Print what the collector shows; answer when the page is there; return whether the estimate was shown."""
+    lines: queue.Queue[str | None] = queue.Queue()
+    threading.Thread(target=_read, args=(server, lines), daemon=True).start()
+    deadline, answered, estimated = time.monotonic() + _DEADLINE, False, False
+    while time.monotonic() < deadline:
+        try:
+            line = lines.get(timeout=1)
+        except queue.Empty:
+            continue
+        if line is None:
+            return False
+        print(line, end="", flush=True)
+        estimated = estimated or line.startswith("Estimate from")
+        if estimated and line.startswith("No report makes"):
+            return answered
+        if not answered and (found := re.search(r"http://\S+/take/\S+", line)):
+            _take(found[0], out)
+            answered = True
+    return False
+
+
+def _read(server: "subprocess.Popen[str]", lines: "queue.Queue[str | None]") -> None:
+    for line in server.stdout or ():
+        lines.put(line)
+    lines.put(None)
+
+
+def _take(address: str, out: Path) -> None:
+    """Take the survey in a browser, as a person would."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        print("No Chromium is here (Debian: apt-get install chromium), so that only simulated devices answer.")
+        return
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 480, "height": 900})
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        _opened(page, address)
+        _button(page, "I agree", out / "1-consent.png")
+        page.get_by_label(_ANSWER).check()
+        _button(page, "Answer", out / "2-answer.png")
+        page.get_by_text("Your report was sent").wait_for()
+        page.screenshot(path=out / "3-sent.png", full_page=True)
+        left = page.get_by_role("cell").first.inner_text()
+        browser.close()
+    print(f"A browser has taken the survey; the record that left it is {left}. Pictures: {out}/*.png")
+    for message in said:
+        print(f"The page logged: {message}")
+
+
+def _opened(page: Any, address: str) -> None:
+    """Open the page as soon as the collector answers."""
+    for _ in range(100):
+        try:
+            page.goto(address)
+        except Exception:  # the browser's own errors of connections have no class of their own
+            time.sleep(0.2)
+        else:
+            return
+    raise SystemExit(f"{address} does not answer.")
+
+
+def _button(page: Any, name: str, picture: Path) -> None:
+    button = page.get_by_role("button", name=name, exact=True)
+    button.wait_for()
+    page.screenshot(path=picture, full_page=True)
+    button.click()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
