@@ -282,9 +282,10 @@ class Device:
         """
         with self._memory.transaction() as database:
             ended = erase_ended(database, self._clock())
-        if ended:
+        found = deliver(self._memory, self._clock, self._post or _network, self._keys)
+        if ended or found.sent or found.dropped:
             self._memory.overwrite()
-        return deliver(self._memory, self._clock, self._post or _network, self._keys)
+        return found
 
     # What the person may see and erase
 

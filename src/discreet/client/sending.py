@@ -79,7 +79,10 @@ def fetch(address: str) -> bytes:
         ParameterError: if it is no address of an origin that devices may send to.
         FetchError: if nothing comes, or too much.
     """
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        parts = urlsplit("")
     origin = f"{parts.scheme}://{parts.netloc}"
     if not is_origin(origin) or parts.query or parts.fragment or not parts.path.isascii() or " " in parts.path:
         raise ParameterError("the address of a collection must be of https, or of this machine, without a query.")

@@ -1,0 +1,141 @@
+"""Devices that are killed at any moment, and what is left of them: a program, because it forks.
+
+python killed.py FOLDER KILLS        ends with 1 if a promise was broken; prints what was found as JSON
+python killed.py FOLDER --together 3  three processes answer at once instead
+"""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from discreet.client import Device, Limits
+from discreet.client.sending import Answer
+from discreet.io.collection import Epochs
+from discreet.io.frames import head
+from signed import PUBLIC, START, collection
+
+EPOCHS = Epochs(START, 60, 1_000_000)
+VALUES = ["never", "rarely", "often", "daily"]
+ASKED = [
+    collection(answers="fresh", name="fresh", epochs=EPOCHS, lifetime=1e6),
+    collection(answers="permanent", name="permanent", epochs=EPOCHS, lifetime=4.0),
+]
+
+
+def live(folder: Path, wire: Path, kind: int, rounds: int) -> list[str]:
+    """Answer and send, epoch by epoch, from the last one that was answered on; return the outcomes."""
+    asked, chance, now = ASKED[kind % 2], random.Random(os.getpid()), [float(START)]
+    target = os.open(wire, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+
+    def post(_: str, frame: bytes) -> Answer:
+        os.write(target, len(frame).to_bytes(4, "little") + frame)
+        return Answer(chance.choice([202, 202, 503, 0]))
+
+    outcomes = []
+    with Device(folder, [PUBLIC], Limits(2, 1e9, 1e9), clock=lambda: now[0], post=post) as device:
+        device.accept(asked.envelope)
+        device.agree(asked)
+        epoch = max((entry.epoch for entry in device.log() if entry.name == asked.name), default=0)
+        for _ in range(rounds):
+            now[0] = max(now[0], START + 60.0 * epoch + 1)
+            outcomes.append(f"{epoch} {device.answer(asked, chance.choice(VALUES))}")
+            if chance.random() < 0.7:
+                device.send()
+            now[0] += 20
+            epoch += 1
+    return outcomes
+
+
+def forked(folder: Path, wire: Path, kind: int, rounds: int = 1 << 30) -> int:
+    """Fork a device; return its process."""
+    process = os.fork()
+    if process:
+        return process
+    code = 1
+    try:
+        (folder.parent / f"outcomes-{os.getpid()}").write_text(" ".join(live(folder, wire, kind, rounds)))
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def kill_many(folder: Path, wire: Path, kills: int) -> int:
+    """Kill devices at random moments, one after the other; return how many were alive when it happened."""
+    chance, alive = random.Random(kills), 0
+    for number in range(kills):
+        process = forked(folder, wire, number)
+        time.sleep(chance.random() ** 2 * 0.15)
+        os.kill(process, signal.SIGKILL)
+        _, status = os.waitpid(process, 0)
+        alive += os.WIFSIGNALED(status)
+    return alive
+
+
+def posted(wire: Path) -> list[bytes]:
+    """Return the frames that were sent."""
+    data, frames = wire.read_bytes(), []
+    while data:
+        size = int.from_bytes(data[:4], "little")
+        frames.append(data[4 : 4 + size])
+        data = data[4 + size :]
+    return frames
+
+
+def examine(folder: Path, wire: Path) -> dict[str, int | str]:
+    """Count what was charged and sent, and what must never be."""
+    frames = posted(wire)
+    with sqlite3.connect(folder / "device.db") as database:
+        rows = database.execute(
+            "SELECT versions.id, ledger.epoch, record FROM ledger JOIN versions ON key = ledger.version "
+            "LEFT JOIN reports USING (version, epoch)"
+        ).fetchall()
+        sound = database.execute("PRAGMA integrity_check").fetchone()[0]
+    charged = {(bytes(id_), epoch): record for id_, epoch, record in rows}
+    by_epoch: dict[tuple[bytes, int], set[bytes]] = {}
+    for frame in frames:
+        by_epoch.setdefault(head(frame)[:2], set()).add(frame)
+    return {
+        "charged": len(charged),
+        "charged without a report": sum(record is None for record in charged.values()),
+        "frames": len(frames),
+        "sent again": len(frames) - len(by_epoch),
+        "different reports of one epoch": sum(len(found) > 1 for found in by_epoch.values()),
+        "sent without a charge": sum(epoch not in charged for epoch in by_epoch),
+        "sent and not what is stored": sum(frame[60:] != charged.get(head(frame)[:2]) for frame in frames),
+        "integrity": sound,
+    }
+
+
+def main() -> int:
+    """Run, examine and print."""
+    folder, wire = Path(sys.argv[1]) / "device", Path(sys.argv[1]) / "wire"
+    wire.touch()
+    if sys.argv[2] == "--together":
+        children = [forked(folder, wire, 0, rounds=25) for _ in range(int(sys.argv[3]))]
+        ended = [os.waitstatus_to_exitcode(os.waitpid(one, 0)[1]) for one in children]
+        said = " ".join((folder.parent / f"outcomes-{one}").read_text() for one in children).split()
+        recorded = Counter(epoch for epoch, outcome in zip(said[::2], said[1::2], strict=True) if outcome == "recorded")
+        found = {**examine(folder, wire), "ended badly": sum(map(bool, ended)), "recorded": len(recorded)}
+        found["recorded twice"] = sum(count > 1 for count in recorded.values())
+    else:
+        alive = kill_many(folder, wire, int(sys.argv[2]))
+        found = {**examine(folder, wire), "killed": alive}
+    print(json.dumps(found))
+    wrong = [
+        name
+        for name in found
+        if name.startswith(("different", "sent w", "sent and", "charged w", "ended", "recorded t"))
+    ]
+    return 1 if found["integrity"] != "ok" or any(found[name] for name in wrong) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+"""A device that is killed at any moment: one report an epoch, no send before the charge. DISCREET_KILLS: how often."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+KILLS = int(os.environ.get("DISCREET_KILLS", "20"))
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="devices are forked here.")
+
+
+def _run(folder: Path, *arguments: str) -> dict[str, int | str]:
+    command = [sys.executable, str(Path(__file__).with_name("killed.py")), str(folder), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60 + KILLS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(done.stdout)
+    return dict(json.loads(done.stdout))
+
+
+def test_killed_devices(tmp_path: Path) -> None:
+    found = _run(tmp_path, str(KILLS))
+    assert found["killed"] == KILLS
+    assert found["charged"] >= KILLS // 10
+    assert found["frames"]
+
+
+def test_processes_share_a_device(tmp_path: Path) -> None:
+    found = _run(tmp_path, "--together", "3")
+    assert found["recorded"] == found["charged"] >= 25

@@ -1,0 +1,235 @@
+"""Sending over the network: the same bytes until they are taken, to origins of the document alone, nothing followed."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collector_double import Double, collector
+from discreet.client import Device, Limits, Outcome, Sent, sending
+from discreet.client.sending import Answer, FetchError, fetch, pause, post, seconds_of
+from discreet.errors import ParameterError
+from discreet.io.envelope import MOST_ENVELOPE_BYTES
+from refusals import refused
+from signed import EPOCH, START, TRUST, envelope
+
+
+@pytest.fixture
+def double() -> Iterator[Double]:
+    with collector() as made:
+        yield made
+
+
+class Sender:
+    """A device that has answered, under a clock of its own."""
+
+    def __init__(self, folder: Path, *origins: str, epochs: int = 1) -> None:
+        self.now = float(START + 10)
+        self.device = Device(folder, TRUST, Limits(2, 40, 40), clock=lambda: self.now)
+        found = self.device.accept(envelope(answers="fresh", lifetime=24.0, collectors=origins))
+        self.device.agree(found)
+        for _ in range(epochs):
+            assert self.device.answer(found, "daily") is Outcome.RECORDED
+            self.now += EPOCH
+        self.now -= EPOCH
+
+
+def test_one_request_for_one_report(tmp_path: Path, double: Double) -> None:
+    """No cookie, no agent, nothing that says who it is; each on a connection of its own."""
+    one = Sender(tmp_path / "device", double.origin, epochs=2)
+    assert one.device.send() == Sent(2, 0, 0)
+    assert one.device.send() == Sent(0, 0, 0)
+    assert len(double.requests) == 2
+    for method, path, headers, body in double.requests:
+        assert (method, path) == ("POST", "/v1/reports")
+        assert set(headers) == {"Host", "Accept-Encoding", "Content-Length", "Content-Type"}
+        assert headers["Content-Type"] == "application/vnd.discreet.reports"
+        assert len(body) == 60 + 2
+    assert double.frames[0][44:60] != double.frames[1][44:60]
+
+
+@pytest.mark.parametrize("status", [0, 200, 204, 301, 302, 307, 308, 408, 425, 429, 500, 502, 503])
+def test_the_same_bytes_again(tmp_path: Path, double: Double, status: int) -> None:
+    one = Sender(tmp_path / "device", double.origin)
+    headers = {"Location": f"{double.origin}/elsewhere"} if status // 100 == 3 else {}
+    double.says = [(status or 599, headers, b""), (202, {}, b"")]
+    assert one.device.send() == Sent(0, 0, 1)
+    assert one.device.send() == Sent(0, 0, 1)
+    one.now += 3601
+    assert one.device.send() == Sent(1, 0, 0)
+    first, second = double.frames
+    assert first == second
+    assert {path for _, path, _, _ in double.requests} == {"/v1/reports"}
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 413, 415, 422, 451])
+def test_what_is_refused_for_good(tmp_path: Path, double: Double, status: int) -> None:
+    one = Sender(tmp_path / "device", double.origin)
+    double.says = [(status, {"Retry-After": "1"}, b"x" * 100_000)]
+    assert one.device.send() == Sent(0, 1, 0)
+    assert [(entry.state, entry.status) for entry in one.device.log()] == [("dropped", str(status))]
+    one.now += 3601
+    assert one.device.send() == Sent(0, 0, 0)
+    assert len(double.frames) == 1
+
+
+def test_origins_take_turns(tmp_path: Path, double: Double) -> None:
+    with collector() as other:
+        one = Sender(tmp_path / "device", double.origin, other.origin)
+        double.says = [(503, {}, b"")]
+        one.device.send()
+        one.now += 10
+        assert one.device.send() == Sent(1, 0, 0)
+        assert double.frames == other.frames
+
+
+def test_retry_after(tmp_path: Path, double: Double) -> None:
+    one = Sender(tmp_path / "device", double.origin)
+    double.says = [(429, {"Retry-After": "1800"}, b""), (202, {}, b"")]
+    assert one.device.send() == Sent(0, 0, 1)
+    one.now += 1799
+    assert one.device.send() == Sent(0, 0, 1)
+    one.now += 2
+    assert one.device.send() == Sent(1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        (None, 0),
+        ("", 0),
+        ("30", 30),
+        (" 30 ", 30),
+        ("-30", 0),
+        ("1e3", 0),
+        ("9" * 400, 3600),
+        ("x", 0),
+        ("Fri, 15 Jan 2027 08:00:40 GMT", 40),
+        ("Fri, 15 Jan 2027 07:00:00 GMT", 0),
+        ("Fri, 15 Jan 2099 07:00:00 GMT", 3600),
+        ("٣", 0),
+    ],
+)
+def test_seconds_of_retry_after(text: str | None, seconds: float) -> None:
+    assert seconds_of(text, "Fri, 15 Jan 2027 08:00:00 GMT") == seconds
+    if text and "GMT" in text:
+        assert seconds_of(text) == 0
+
+
+def test_pauses() -> None:
+    for tries in range(1, 40):
+        longest = min(2.0**tries, 3600)
+        assert pause(tries, 0, 0) == 1
+        assert pause(tries, 0, 1) == longest
+        assert pause(tries, 5000, 0.5) == 5000
+
+
+def test_nobody_there(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    assert post(f"http://127.0.0.1:{port}", b"x") == Answer(0)
+    assert post("https://collector.invalid", b"x") == Answer(0)
+    refused(FetchError, lambda: fetch(f"http://127.0.0.1:{port}/v1/collections/habits"))
+
+
+def _serve(answer: bytes, pieces: int = 1, pause_between: float = 0.0) -> tuple[socket.socket, str]:
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def run() -> None:
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(65536)
+            step = max(len(answer) // pieces, 1)
+            try:
+                for start in range(0, len(answer), step):
+                    connection.sendall(answer[start : start + step])
+                    time.sleep(pause_between)
+            except OSError:
+                return
+
+    threading.Thread(target=run, daemon=True).start()
+    return listening, f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"\xff" * 100,
+        b"HTTP/1.1 202",
+        b"HTTP/1.1 abc\r\n\r\n",
+        b"HTTP/1.1 202 OK\r\n" + b"X: y\r\n" * 5000 + b"\r\n",
+        b"HTTP/1.1 202 " + b"x" * 100_000 + b"\r\n\r\n",
+    ],
+    ids=lambda answer: answer[:20],
+)
+def test_no_answer_of_http(answer: bytes) -> None:
+    """Whatever is no answer is none; a status line without headers is one that ends there."""
+    listening, origin = _serve(answer)
+    with listening:
+        assert post(origin, b"x").status in ({0, 202} if answer == b"HTTP/1.1 202" else {0})
+
+
+def test_a_collector_that_never_ends_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "_DEADLINE", 0.4)
+    listening, origin = _serve(b"HTTP/1.1 202 OK\r\nX: " + b"x" * 400, pieces=400, pause_between=0.02)
+    started = time.monotonic()
+    with listening:
+        # The status is known; what would follow is not waited for.
+        assert post(origin, b"x").status in {0, 202}
+    assert time.monotonic() - started < 4
+
+
+def test_a_certificate_that_nobody_has_signed(tmp_path: Path) -> None:
+    """TLS without a certificate that the system trusts is no answer, and the report stays."""
+    listening, origin = _serve(b"HTTP/1.1 202 OK\r\n\r\n")
+    with listening:
+        assert post(origin.replace("http:", "https:"), b"x") == Answer(0)
+
+
+def test_fetching(double: Double) -> None:
+    double.says = [(200, {}, b"envelope")]
+    assert fetch(f"{double.origin}/v1/collections/habits") == b"envelope"
+    double.says = [(302, {"Location": f"{double.origin}/other"}, b"")]
+    assert "302" in refused(FetchError, lambda: fetch(f"{double.origin}/x"))
+    double.says = [(200, {}, b" " * (MOST_ENVELOPE_BYTES + 10))]
+    assert "larger" in refused(FetchError, lambda: fetch(f"{double.origin}/x"))
+    assert len(double.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://example.org/x",
+        "ftp://127.0.0.1/x",
+        "https://me@example.org/x",
+        "https://a.example/x?y",
+        "x",
+        "https://a/ b",
+    ],
+)
+def test_addresses(address: str) -> None:
+    refused(ParameterError, lambda: fetch(address))
+
+
+def test_sending_while_declining(tmp_path: Path) -> None:
+    """What is erased while it is on its way does not come back."""
+    erased: list[Any] = []
+
+    def declining(_: str, frame: bytes) -> Answer:
+        erased.append(frame)
+        one.device.decline("habits")
+        return Answer(503)
+
+    one = Sender(tmp_path / "device", "https://collect.example.org")
+    one.device._post = declining
+    assert one.device.send() == Sent(0, 0, 0)
+    assert one.device.log() == []
+    one.now += 3601
+    assert one.device.send() == Sent(0, 0, 0)
+    assert len(erased) == 1
