@@ -1,0 +1,331 @@
+"""The verbs ``serve`` and ``collector``: every option, what they print, and what they refuse."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+from collectors import added, current, frame, ids, kept, records, serving, stored
+from loads import collector_command, free_port, wait_for
+from test_sealing import put
+
+from discreet.cli import main
+from discreet.cli.collector import collector
+from discreet.cli.moments import spelled_key
+from discreet.cli.serve import serve
+from discreet.io.signing import withdraw
+from signed import PUBLIC, TRUST, envelope, key
+
+TRUSTED = ["--trust", spelled_key(PUBLIC)]
+
+
+def run(*arguments: Any, **given: Any) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], **given)
+
+
+def told(*arguments: Any) -> Any:
+    """What a verb says as JSON."""
+    result = run(*arguments, "--json")
+    assert result.exit_code in {0, 1}, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def signed(tmp_path: Path) -> Path:
+    path = tmp_path / "habits.json"
+    path.write_bytes(envelope(epochs=current(), least=50, late=900))
+    return path
+
+
+def test_every_option_is_tried_here() -> None:
+    """Each is written in this file as it is typed."""
+    source = Path(__file__).read_text()
+    verbs: list[click.Command] = [serve]
+    groups: list[click.Group] = [collector]
+    while groups:
+        for verb in groups.pop().commands.values():
+            (groups if isinstance(verb, click.Group) else verbs).append(verb)
+    options = {max(one.opts, key=len) for verb in verbs for one in verb.params if one.opts[0].startswith("-")}
+    assert {option for option in options - {"--debug"} if f'"{option}"' not in source} == set()
+
+
+def test_adding_listing_and_withdrawing(tmp_path: Path, signed: Path) -> None:
+    data = ["--data", tmp_path / "data"]
+    first = told("collector", "add", signed, *TRUSTED, *data)
+    assert (first["name"], first["version"], first["state"], first["new"]) == ("habits", 1, "open", True)
+    assert not told("collector", "add", signed, *TRUSTED, *data)["new"]
+    other = tmp_path / "other.json"
+    other.write_bytes(envelope(epochs=current(), least=51))
+    assert "already with another document" in run("collector", "add", other, *TRUSTED, *data).stderr
+    notice = tmp_path / "notice.json"
+    notice.write_bytes(withdraw(signed.read_bytes(), [key()], trust=TRUST))
+    assert told("collector", "add", notice, *TRUSTED, *data)["state"] == "withdrawn"
+    assert "add a higher one" in run("collector", "add", other, *TRUSTED, *data).stderr
+    assert [(one["version"], one["state"]) for one in told("collector", "list", *data)["collections"]] == [
+        (1, "open"),
+        (2, "withdrawn"),
+    ]
+    assert "withdrawn" in run("collector", "list", *data).stdout
+    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+
+
+def test_keys_are_pinned(tmp_path: Path, signed: Path) -> None:
+    data = ["--data", tmp_path / "data"]
+    assert "public keys" in run("collector", "add", signed, *data).stderr
+    strange = ["--trust", spelled_key(bytes(32))]
+    assert run("collector", "add", signed, *strange, *data).exit_code == 2
+    settings = tmp_path / "collector.toml"
+    settings.write_text(f'trust = ["{spelled_key(PUBLIC)}"]\ndata = "{tmp_path / "there"}"\n')
+    assert told("collector", "add", signed, "--config", settings)["new"]
+    assert len(told("collector", "list", "--config", settings)["collections"]) == 1
+
+
+def test_every_bent_byte_of_an_envelope_is_refused(tmp_path: Path, signed: Path) -> None:
+    data, good = ["--data", tmp_path / "data"], signed.read_bytes()
+    for place in range(0, len(good), 97):
+        signed.write_bytes(good[:place] + bytes([good[place] ^ 4]) + good[place + 1 :])
+        assert run("collector", "add", signed, *TRUSTED, *data).exit_code == 2
+    assert told("collector", "list", *data)["collections"] == []
+
+
+def test_status_and_sealing(tmp_path: Path) -> None:
+    entry = added(tmp_path)
+    data = ["--data", tmp_path]
+    for epoch in (0, 1):
+        put(tmp_path, entry, [(ids(30), records(entry, 30))], epoch)
+    found = told("collector", "status", *data)["epochs"]
+    assert [(one["epoch"], one["waiting"], one["sealed"]) for one in found] == [(0, 30, 0), (1, 30, 0)]
+    assert "habits" in run("collector", "status", *data).stdout
+    assert [one["epoch"] for one in told("collector", "seal", "habits", *data)["sealed"]] == [0]
+    assert "Nothing is to be sealed" in run("collector", "seal", "habits", *data).stdout
+    assert told("collector", "seal", "habits", "--epoch", 1, "--version", 1, *data)["sealed"][0]["n"] == 30
+    assert run("collector", "seal", "habits", "--version", 2, *data).exit_code == 2
+    assert run("collector", "seal", "nobody", *data).exit_code == 2
+    found = told("collector", "status", *data)["epochs"]
+    assert [(one["epoch"], one["waiting"], one["sealed"]) for one in found] == [(0, 0, 30), (1, 0, 30)]
+
+
+def test_tokens(tmp_path: Path) -> None:
+    added(tmp_path)
+    data = ["--data", tmp_path]
+    made = run("collector", "token", "add", "ana", "--role", "analyst", *data).stdout.strip()
+    assert made.startswith("dsc_")
+    told("collector", "token", "add", "op", "--role", "operator", "--days", 1, *data)
+    listed = told("collector", "token", "list", *data)["tokens"]
+    said = [(one["name"], one["role"], one["good"]) for one in listed]
+    assert said == [("ana", "analyst", True), ("op", "operator", True)]
+    assert listed[1]["ends"] - listed[1]["made"] == 86_400
+    assert made not in run("collector", "token", "list", *data).stdout
+    assert told("collector", "token", "end", "ana", *data)["ended"]
+    assert run("collector", "token", "end", "ana", *data).exit_code == 2
+    # A name is free again.
+    assert run("collector", "token", "add", "ana", "--role", "analyst", *data).exit_code == 0
+
+
+def _sealed(folder: Path) -> Any:
+    entry = added(folder)
+    put(folder, entry, [(ids(60), records(entry, 60))], 0)
+    put(folder, entry, [(ids(5), records(entry, 5))], 1)
+    assert run("collector", "seal", "habits", "--data", folder).exit_code == 0
+    return entry
+
+
+def test_a_backup_is_taken_while_reports_come_in_and_can_be_restored(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    entry = _sealed(source)
+    with serving(source) as served:
+        assert served.client.post(frame(entry)).status == 202
+        assert told("collector", "backup", tmp_path / "copy", "--data", source)["files"] == 5
+        assert served.client.post(frame(entry)).status == 202
+    assert run("collector", "backup", tmp_path / "copy", "--data", source).exit_code == 2
+    assert told("collector", "restore", tmp_path / "copy", "--data", tmp_path / "back") == {"holds": True, "flaws": []}
+    assert run("collector", "restore", tmp_path / "copy", "--data", tmp_path / "back").exit_code == 2
+    assert run("collector", "restore", tmp_path / "none", "--data", tmp_path / "new").exit_code == 2
+    assert (len(kept(source)), len(kept(tmp_path / "back"))) == (3, 2)
+    with serving(tmp_path / "back", demo=True) as served:
+        assert served.client.post(frame(entry)).status == 202
+        assert served.client.get("/v1/collections/habits/estimates").json["n"] == 60
+        assert run("collector", "restore", tmp_path / "copy", "--data", tmp_path / "back").exit_code == 2
+
+
+def _bend(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def _sql(text: str) -> Any:
+    def change(folder: Path) -> None:
+        with stored(folder) as store:
+            store._connection.execute("PRAGMA foreign_keys = OFF")
+            for statement in text.split("; "):
+                store._connection.execute(statement)
+
+    return change
+
+
+FAULTS: dict[str, tuple[Any, str]] = {
+    "file bent": (lambda folder: _bend(next(folder.rglob("epoch-000000.parquet"))), "other bytes"),
+    "file gone": (lambda folder: next(folder.rglob("epoch-000000.parquet")).unlink(), "is missing"),
+    "tally gone": (lambda folder: next(folder.rglob("*.tally.parquet")).unlink(), "does not exist"),
+    "stray": (lambda folder: (folder / "sealed/habits/v1/epoch-000009.parquet").write_text("x"), "belongs to no seal"),
+    "not closed": (_sql("DELETE FROM closed"), "not closed"),
+    "orphans": (_sql("UPDATE inbox SET collection = 9"), "frames belong to no collection"),
+    "length": (_sql("UPDATE inbox SET reports = x'00'"), "another length"),
+    "seal": (_sql("UPDATE seals SET n = 61"), "its seal says 61"),
+    "envelope": (_sql("UPDATE collections SET envelope = x'7b7d'"), "habits version 1"),
+    "audit": (_sql("DROP TRIGGER audit_remains; DELETE FROM audit WHERE seq = 1"), "lines of the audit are missing"),
+    "trigger": (_sql("DROP TRIGGER audit_stays"), "triggers that keep the audit are missing"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_check_finds_what_does_not_hold(tmp_path: Path, fault: str) -> None:
+    _sealed(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and "-shm" not in path.name}
+    good = run("collector", "check", "--data", tmp_path)
+    assert (good.exit_code, good.stdout) == (0, "Everything holds.\n")
+    assert before == {path: path.read_bytes() for path in before}
+    change, said = FAULTS[fault]
+    change(tmp_path)
+    result = run("collector", "check", "--data", tmp_path)
+    assert (result.exit_code, said in result.stdout.replace("\n", " ")) == (1, True), result.output
+
+
+def test_a_damaged_database_is_found(tmp_path: Path) -> None:
+    _sealed(tmp_path)
+    with stored(tmp_path) as store:
+        store.checkpoint()
+    path = tmp_path / "collector.db"
+    path.write_bytes(path.read_bytes()[:4096] + b"\xff" * 4096 + path.read_bytes()[8192:])
+    result = run("collector", "check", "--data", tmp_path)
+    assert result.exit_code in {1, 2}
+    assert "damaged" in result.output
+
+
+def test_the_audit_is_append_only(tmp_path: Path) -> None:
+    import sqlite3
+
+    added(tmp_path)
+    with stored(tmp_path) as store:
+        for statement in ("DELETE FROM audit", "UPDATE audit SET actor = 'nobody'"):
+            with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+                store._connection.execute(statement)
+        assert [(line.actor, line.action) for line in store.audit()] == [("test", "collection added")]
+
+
+def test_purging_deletes_everything_and_says_so(tmp_path: Path) -> None:
+    entry = _sealed(tmp_path)
+    data = ["--data", tmp_path]
+    assert run("collector", "purge", "habits", *data, input="n\n").exit_code == 130
+    with serving(tmp_path) as served:
+        assert served.client.post(frame(entry)).status == 202
+        gone = told("collector", "purge", "habits", "--yes", *data)
+        assert (gone["versions"], gone["reports"], gone["sealed"]) == (1, 6, 60)
+        answer = served.client.post(frame(entry))
+        assert answer.status in {404, 409}
+    assert run("collector", "purge", "habits", "--yes", *data).exit_code == 2
+    assert kept(tmp_path) == []
+    assert not list(tmp_path.rglob("*.parquet"))
+    with stored(tmp_path) as store:
+        assert [line.action for line in store.audit()][-1] == "purged"
+        assert store.collections() == store.seals() == []
+    assert told("collector", "check", *data)["holds"]
+
+
+def test_a_folder_is_served_once(tmp_path: Path) -> None:
+    added(tmp_path)
+    with serving(tmp_path):
+        result = run("serve", "--data", tmp_path, "--listen", f"127.0.0.1:{free_port()}")
+    assert (result.exit_code, "another collector serves" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--listen", "0.0.0.0:80"], "there is tls or behind_proxy"),
+        (["--listen", "0.0.0.0:80", "--demo"], "there is tls or behind_proxy"),
+        (["--listen", "0.0.0.0:80", "--insecure", "--demo"], "on this machine only"),
+        (["--behind-proxy", "--demo"], "on this machine only"),
+        (["--listen", "nowhere"], "HOST:PORT"),
+        (["--config", "none.toml"], "does not exist"),
+    ],
+)
+def test_what_serve_refuses(options: list[str], said: str) -> None:
+    result = run("serve", *options)
+    assert (result.exit_code, said in result.stderr) == (2, True), result.output
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_without_the_extra_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    result = run("serve")
+    assert (result.exit_code, "pip install 'discreet[serve]'" in result.stderr) == (2, True)
+
+
+def test_operating_needs_no_extra(tmp_path: Path) -> None:
+    script = (
+        "import sys\n"
+        "for name in ('starlette', 'uvicorn', 'httptools', 'prometheus_client', 'jinja2'): sys.modules[name] = None\n"
+        "from discreet.cli import main\n"
+        "main(sys.argv[1:])\n"
+    )
+    added(tmp_path)
+    for verb in (["list"], ["status"], ["check"], ["token", "list"], ["seal", "habits"]):
+        done = subprocess.run([sys.executable, "-c", script, "collector", *verb, "--data", str(tmp_path)], check=False)
+        assert done.returncode == 0
+
+
+def test_sigterm_ends_it_with_all_on_disk(tmp_path: Path) -> None:
+    """Exit 0 within ten seconds, also while somebody is slow; the log is whole, and nothing is left to checkpoint."""
+    import socket
+
+    entry = added(tmp_path)
+    port = free_port()
+    command = [*collector_command(tmp_path, port), "--log", "debug"]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_for(port, running)
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{port}/v1/reports", frame(entry), {"Content-Type": "application/vnd.discreet.reports"}
+        )
+        assert urllib.request.urlopen(request).status == 202
+        slow = socket.create_connection(("127.0.0.1", port))
+        slow.sendall(b"POST /v1/reports HTTP/1.1\r\n")
+        began = time.monotonic()
+        running.send_signal(signal.SIGTERM)
+        _, log = running.communicate(timeout=15)
+        slow.close()
+    finally:
+        running.kill()
+    assert running.returncode == 0
+    assert time.monotonic() - began < 10
+    assert [json.loads(line)["event"] for line in log.splitlines()] == ["started", "stopped"]
+    assert len(kept(tmp_path)) == 1
+
+
+def test_a_demonstration(tmp_path: Path) -> None:
+    """It prints where it is; its collection is simulated; whoever comes sees everything; it ends when it is told."""
+    port = free_port()
+    command = [sys.executable, "-m", "discreet", "serve", "--demo", "--listen", f"127.0.0.1:{port}"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        wait_for(port, running)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/collections/demo/facts") as answer:
+            assert json.load(answer)["simulated"]
+        running.send_signal(signal.SIGINT)
+        printed, _ = running.communicate(timeout=15)
+    finally:
+        running.kill()
+    assert f"http://127.0.0.1:{port}/take/demo" in printed
+    assert running.returncode == 0
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,97 @@
+"""Settings: flags over environment over a file, none unknown, none that would not work."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.collector.rates import Rates
+from discreet.collector.settings import Limits, Settings, load_settings
+from discreet.errors import ParameterError
+
+
+def test_flags_go_over_environment_and_these_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "collector.toml"
+    path.write_text('listen = "127.0.0.1:1"\ndata = "file"\nlog = "error"\n[limits]\nrate = 1\nburst = 2\n')
+    environment = {
+        "DISCREET_COLLECTOR_DATA": "environment",
+        "DISCREET_COLLECTOR_LISTEN": "127.0.0.1:2",
+        "DISCREET_COLLECTOR_LIMITS__BURST": "7",
+        "DISCREET_COLLECTOR_TRUST": "a, b",
+        "DISCREET_COLLECTOR_BEHIND_PROXY": "true",
+        "HOME": "/",
+    }
+    found = load_settings(path, flags={"listen": "127.0.0.1:3", "data": None}, environment=environment)
+    assert (found.listen, found.data, found.log) == ("127.0.0.1:3", "environment", "error")
+    assert (found.limits.rate, found.limits.burst, found.trust, found.behind_proxy) == (1, 7, ("a", "b"), True)
+    assert load_settings(environment={}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('listn = "x"', "listn"),
+        ("[limits]\nrates = 1", "rates"),
+        ("[limits]\nrate = -1", "rate must be"),
+        ("[limits]\nseconds = inf", "seconds must be"),
+        ("[limits]\nconnections = 0", "connections must be"),
+        ("listen = 5", "listen"),
+        ('listen = "8080"', "HOST:PORT"),
+        ('listen = "127.0.0.1:99999"', "HOST:PORT"),
+        ('listen = "example.org:80"', "tls or behind_proxy"),
+        ('listen = "[::]:80"', "tls or behind_proxy"),
+        ("gather_ms = -1", "gather_ms"),
+        ("least_free_disk = -1", "least_free_disk"),
+        ('sealing = "never"', "sealing"),
+        ('behind_proxy = true\n[tls]\ncertificate = "a"\nkey = "b"', "exclude each other"),
+        ('[tls]\ncertificate = "a"', "key"),
+        ("listen = ", "TOML"),
+    ],
+)
+def test_settings_that_cannot_be_used(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "collector.toml"
+    path.write_text(text)
+    with pytest.raises(ParameterError, match=said):
+        load_settings(path, environment={})
+
+
+@pytest.mark.parametrize("variable", ["DISCREET_COLLECTOR_LISTN", "DISCREET_COLLECTOR_LIMITS__X"])
+def test_unknown_variables_are_refused(variable: str) -> None:
+    with pytest.raises(ParameterError):
+        load_settings(environment={variable: "1"})
+
+
+@pytest.mark.parametrize(
+    "given", [{"tls": {"certificate": "a", "key": "b"}}, {"behind_proxy": True}, {"insecure": True}]
+)
+def test_other_machines_may_send_with_tls_or_on_somebodys_word(given: dict[str, Any]) -> None:
+    assert load_settings(flags={"listen": "0.0.0.0:443", **given}, environment={}).address == ("0.0.0.0", 443)
+
+
+def test_rates_are_of_each_address_and_refill() -> None:
+    now = [0.0]
+    rates = Rates(2.0, 3.0, clock=lambda: now[0])
+    assert [rates.allows("a") for _ in range(5)] == [True, True, True, False, False]
+    assert rates.allows("b")
+    now[0] = 0.5
+    assert [rates.allows("a") for _ in range(2)] == [True, False]
+    assert all(Rates(0, 1).allows("a") for _ in range(100))
+
+
+def test_addresses_are_kept_under_a_key_of_the_hour() -> None:
+    now = [0.0]
+    rates = Rates(1.0, 1.0, clock=lambda: now[0])
+    first = rates.mark("10.1.2.3")
+    assert rates.mark("10.1.2.3") == first
+    rates.allows("10.1.2.3")
+    assert "10.1.2.3" not in repr(vars(rates))
+    now[0] = 3601.0
+    assert rates.mark("10.1.2.3") != first
+    assert not rates._buckets
+    assert Rates(1.0, 1.0).mark("10.1.2.3") != first
+
+
+def test_limits_have_sensible_values() -> None:
+    assert Limits().frames == 4096
+    assert Limits().bytes == 64 << 20
+    assert Limits().seconds == 10

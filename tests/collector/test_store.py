@@ -1,0 +1,147 @@
+"""The database: its versions, its settings, and what a full disk or a foreign writer does."""
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from collectors import added, frame, kept, stored
+
+from discreet.collector.folder import DataFolder
+from discreet.collector.migrations import MIGRATIONS
+from discreet.collector.sqlite import SqliteStore
+from discreet.collector.store import DamagedStoreError, FrameRow, StoreError
+from discreet.errors import ParameterError
+
+
+def row(n: int = 1) -> FrameRow:
+    return FrameRow(os.urandom(16), 1, 0, n, os.urandom(18 * n))
+
+
+def test_settings_of_the_file(tmp_path: Path) -> None:
+    with stored(tmp_path) as store:
+        wanted = {"journal_mode": "wal", "synchronous": 2, "wal_autocheckpoint": 20_000, "secure_delete": 2}
+        assert {name: store._rows(f"PRAGMA {name}")[0][0] for name in wanted} == wanted
+        assert store._rows("PRAGMA user_version") == [(len(MIGRATIONS),)]
+
+
+def _second(connection: sqlite3.Connection) -> None:
+    connection.execute("ALTER TABLE tokens ADD COLUMN note TEXT")
+
+
+def _failing(connection: sqlite3.Connection) -> None:
+    _second(connection)
+    raise RuntimeError("the power is gone")
+
+
+def test_a_migration_keeps_everything_and_a_copy_of_before(tmp_path: Path) -> None:
+    added(tmp_path)
+    path = DataFolder(tmp_path).database
+    with pytest.raises(RuntimeError):
+        SqliteStore(path, migrations=(*MIGRATIONS, _failing))
+    # Nothing of it was done.
+    with stored(tmp_path) as store:
+        assert store._rows("PRAGMA user_version") == [(1,)]
+        assert "note" not in [column[1] for column in store._rows("PRAGMA table_info(tokens)")]
+    newer = SqliteStore(path, migrations=(*MIGRATIONS, _second))
+    assert newer._rows("PRAGMA user_version") == [(2,)]
+    assert len(newer.collections()) == 1
+    newer.close()
+    copies = list(tmp_path.glob("collector.db.version1.*"))
+    assert copies
+    assert all(copy.stat().st_mode & 0o777 == 0o600 for copy in copies)
+    copy = sqlite3.connect(copies[0])
+    assert copy.execute("SELECT count(*) FROM collections").fetchall() == [(1,)]
+    copy.close()
+    with pytest.raises(ParameterError, match="use the newer discreet"):
+        SqliteStore(path)
+
+
+def test_reading_alone_changes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no database"):
+        SqliteStore(tmp_path / "collector.db", read_only=True)
+    added(tmp_path)
+    store = SqliteStore(tmp_path / "collector.db", read_only=True)
+    with pytest.raises(StoreError), store.transaction():
+        store.note(1, "a", "b", "c")
+    store.close()
+
+
+def test_what_is_no_database_is_said_to_be_damaged(tmp_path: Path) -> None:
+    (tmp_path / "collector.db").write_bytes(b"x" * 8192)
+    with pytest.raises(DamagedStoreError, match="restore the last backup"):
+        SqliteStore(tmp_path / "collector.db")
+
+
+def test_changes_of_others_are_seen_within_a_transaction(tmp_path: Path) -> None:
+    added(tmp_path)
+    with stored(tmp_path) as one, stored(tmp_path) as other:
+        assert one.changed()
+        assert not one.changed()
+        with one.transaction():
+            one.insert([row()])
+        assert not one.changed()
+        with other.transaction():
+            other.close_epoch(1, 0)
+        with one.transaction():
+            assert one.changed()
+            assert one.closed() == {(1, 0)}
+        assert not one.changed()
+
+
+def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
+    added(tmp_path)
+    with stored(tmp_path) as store:
+
+        def fail() -> None:
+            with store.transaction():
+                store.insert([row()])
+                raise StoreError("no")
+
+        with pytest.raises(StoreError):
+            fail()
+        assert store.waiting() == {}
+        with store.transaction():
+            assert store.insert([row(3), row(4)]) == 2
+        assert store.waiting() == {(1, 0): 7}
+
+
+def test_pending_epochs_are_found_by_the_index(tmp_path: Path) -> None:
+    with stored(tmp_path) as store:
+        assert store.pending() == []
+        with store.transaction():
+            for key, epoch in ((2, 5), (1, 3), (1, 3), (2, 0), (1, 4_000_000_000)):
+                store.insert([FrameRow(os.urandom(16), key, epoch, 1, b"x")])
+        assert store.pending() == [(1, 3), (1, 4_000_000_000), (2, 0), (2, 5)]
+
+
+def test_messages_hold_nothing_of_what_was_to_be_written(tmp_path: Path) -> None:
+    with stored(tmp_path) as store:
+        bad: Any = FrameRow(b"too short", 1, 0, 1, b"the secret")
+
+        def fail() -> None:
+            with store.transaction():
+                store.insert([bad])
+                store._write("INSERT INTO inbox (digest) VALUES (?)", b"the secret")
+
+        with pytest.raises(StoreError) as refused:
+            fail()
+        assert "secret" not in str(refused.value)
+
+
+def test_deleted_reports_are_overwritten(tmp_path: Path) -> None:
+    """What is deleted is not left on the pages that it was on."""
+    entry = added(tmp_path)
+    with stored(tmp_path) as store:
+        sent = frame(entry, 1)
+        with store.transaction():
+            store.insert([FrameRow(sent[:16], entry.key, 1, 1, b"a needle in the hay" + sent[44:])])
+            store.insert([row() for _ in range(5)])
+        store.checkpoint()
+        assert b"a needle in the hay" in (tmp_path / "collector.db").read_bytes()
+        with store.transaction():
+            store.drop_frames(entry.key, 1, most=10)
+        store.checkpoint()
+        assert b"a needle in the hay" not in (tmp_path / "collector.db").read_bytes()
+    assert len(kept(tmp_path)) == 5
