@@ -47,6 +47,13 @@ class Device:
     Raises:
         ParameterError: if an argument is none of these.
         StoreError: if the memory cannot be opened.
+
+    Example:
+        >>> import tempfile
+        >>> limits = Limits(report=2.0, epoch=4.0, lifetime=20.0)
+        >>> with tempfile.TemporaryDirectory() as folder, Device(folder, trust=[bytes(32)], limits=limits) as device:
+        ...     device.budget().left, device.log()
+        (20.0, [])
     """
 
     def __init__(

@@ -28,6 +28,10 @@ class Limits:
 
     Raises:
         ParameterError: if one is not a finite number above 0.
+
+    Example:
+        >>> Limits(report=1.0, epoch=2.0, lifetime=8.0)
+        Limits(report=1.0, epoch=2.0, lifetime=8.0)
     """
 
     report: float
