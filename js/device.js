@@ -266,10 +266,10 @@ export class Device {
   /** Send what is due; safe to call at any time, from anywhere. @returns {Promise<{sent: number, dropped: number, waiting: number}>} */
   async send() {
     const { clock } = this.#options, done = { sent: 0, dropped: 0, waiting: 0 };
-    await this.#memory.change(async (kept) => eraseEnded(kept, clock()));
     for (;;) {
-      const leased = await this.#memory.change(async ({ state }) => {
-        const now = clock(), waiting = /** @type {Required<Answered>[]} */ (state.answers.filter((one) => one.id));
+      const leased = await this.#memory.change(async (kept) => {
+        const { state } = kept, now = clock(), waiting = /** @type {Required<Answered>[]} */ (state.answers.filter((one) => one.id));
+        eraseEnded(kept, now);
         done.waiting = waiting.length;
         const due = waiting.filter((one) => one.due <= now).sort((left, right) => left.due - right.due)[0];
         if (!due) return null;

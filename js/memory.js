@@ -52,7 +52,8 @@ export class Memory {
     return this.locked(async () => {
       for (;;) {
         const kept = await this.look();
-        const { revision } = kept, done = await work(kept);
+        const { revision } = kept, before = JSON.stringify(kept), done = await work(kept);
+        if (JSON.stringify(kept) === before) return done;
         kept.revision = revision + 1;
         if (await this.#kept(this.write(kept, revision))) return done;
       }
