@@ -5,27 +5,13 @@
 
 import { hex } from "./bytes.js";
 import { botsOf, spaceOf } from "./domain.js";
+import { refuse } from "./errors.js";
 import { realised } from "./promise.js";
 
 const FORMAT = "discreet collection 1";
 const MOST_BYTES = 1 << 20, MOST_ENVELOPE_BYTES = 3 << 19, MOST_SIGNATURES = 16;
 // What doubles and their printing may add to epsilon.
 const MARGIN = 1 + 1e-9;
-
-/** A collection that is refused; nothing of it is kept. Its code is the same in every language. */
-export class CollectionError extends Error {
-  /** @param {string} code @param {string} message */
-  constructor(code, message) {
-    super(message);
-    this.name = "CollectionError";
-    this.code = code;
-  }
-}
-
-/** @param {string} code @param {string} message @returns {never} */
-export function refuse(code, message) {
-  throw new CollectionError(code, message);
-}
 
 // Strict JSON
 

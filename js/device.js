@@ -4,7 +4,8 @@
 // however often it takes. So a crash costs at most a charge, and never draws a second report.
 
 import { hex, unhex } from "./bytes.js";
-import { checkPromise, checkedPlan, readDocument, refuse } from "./collection.js";
+import { checkPromise, checkedPlan, readDocument } from "./collection.js";
+import { must, refuse } from "./errors.js";
 import { frame } from "./frames.js";
 import { keyOf, keyOfPerson, printOf, withWords } from "./permanent.js";
 import { freshWords, randomBytes, share } from "./randomness.js";
@@ -21,21 +22,6 @@ const MARGIN = 1 + 1e-9;
 const LEASE = 90;
 // The base point of the curve: a key that every implementation of Ed25519 knows.
 const POINT = new Uint8Array(32).fill(0x66).fill(0x58, 0, 1);
-
-/** An application's mistake, or a platform on which no device can be: nothing is charged. */
-export class DeviceError extends Error {
-  /** @param {string} code @param {string} message */
-  constructor(code, message) {
-    super(message);
-    this.name = "DeviceError";
-    this.code = code;
-  }
-}
-
-/** @param {any} condition @param {string} message @param {string} [code] @returns {asserts condition} */
-function must(condition, message, code = "argument") {
-  if (!condition) throw new DeviceError(code, message);
-}
 
 /** @type {Promise<boolean> | undefined} */
 let known;

@@ -7,7 +7,8 @@
 import { link, mkdir, open, readdir, readFile, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 
-import { Memory, MemoryError } from "./memory.js";
+import { DeviceError, must, refuse } from "./errors.js";
+import { Memory } from "./memory.js";
 
 const NAME = /^device\.(\d+)\.json$/, PART = /^\.device\./;
 const NUMBERS_KEPT = 16;
@@ -28,16 +29,15 @@ export class FileMemory extends Memory {
   static async open(folder) {
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      if (process.platform !== "win32" && (await stat(folder)).mode & 0o077) {
-        throw new MemoryError("The device's folder must be for its owner alone, and others may look into it; chmod 700 it.");
-      }
+      const isOpen = process.platform !== "win32" && (await stat(folder)).mode & 0o077;
+      must(!isOpen, "the device's folder must be for its owner alone, and others may look into it; chmod 700 it.", "store");
       // What a process left that was ended while it wrote.
       for (const part of (await readdir(folder)).filter((name) => PART.test(name))) {
         if (Date.now() - (await stat(join(folder, part))).mtimeMs > 60_000) await unlink(join(folder, part));
       }
     } catch (error) {
-      if (error instanceof MemoryError) throw error;
-      throw new MemoryError("The device's folder must be one that can be written, and it is not; choose another.");
+      if (error instanceof DeviceError) throw error;
+      refuse("store", "the device's folder must be one that can be written, and it is not; choose another.");
     }
     return new FileMemory(folder);
   }

@@ -115,25 +115,14 @@ export class Device {
   export(): Promise<{ collections: any[]; spent: Record<string, number>; reports: LogEntry[] }>;
 }
 
-/** A collection that is refused: its code is size, envelope, untrusted, signature, format, field, rollback, equivocation, promise, cap, lifetime, plan or simulated. */
-export class CollectionError extends Error {
-  constructor(code: string, message: string);
-  readonly code: string;
-}
-
-/** An application's mistake (code "argument"), a value that is none ("value"), or no place for a device ("platform", "store"). */
+/**
+ * A refusal: nothing of what was refused is kept, and nothing is charged. Its code is, of a collection, size, envelope,
+ * untrusted, signature, format, field, rollback, equivocation, promise, cap, lifetime, plan or simulated; otherwise argument
+ * (an application's mistake), value (none of the collection's), randomness, store (the memory) or platform.
+ */
 export class DeviceError extends Error {
   constructor(code: string, message: string);
   readonly code: string;
-}
-
-export class RandomnessError extends Error {
-  readonly code: "randomness";
-}
-
-export class MemoryError extends Error {
-  constructor(message: string);
-  readonly code: "store";
 }
 
 // Memories

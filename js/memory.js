@@ -3,18 +3,10 @@
 // Kept: the highest version of each name, consent, the ledger, reports to send and sent; and apart from them, so that no
 // log or export can hold them, keys, prints of permanent answers and secret places. Never kept: values, coins, seeds.
 
+import { must, refuse } from "./errors.js";
+
 const FORMAT = 1;
 const STORE = "kept";
-
-/** The memory cannot be read or written; nothing was charged that was not written. */
-export class MemoryError extends Error {
-  /** @param {string} message */
-  constructor(message) {
-    super(message);
-    this.name = "MemoryError";
-    this.code = "store";
-  }
-}
 
 /** @typedef {import("./index.js").Kept} Kept */
 
@@ -63,7 +55,7 @@ export class Memory {
   /** What is kept now. */
   async look() {
     const kept = (await this.#kept(this.read())) ?? nothing();
-    if (kept.format > FORMAT) throw new MemoryError("The device's memory is of a newer version; update discreet.");
+    must(kept.format <= FORMAT, "the device's memory is of a newer version; update discreet.", "store");
     return kept;
   }
 
@@ -77,7 +69,7 @@ export class Memory {
     } catch (error) {
       // Not its message, which may quote what was to be written.
       const name = error instanceof Error ? error.name : "?";
-      throw new MemoryError(`The device's memory must be readable and writable, and it is not (${name}); nothing was charged.`);
+      refuse("store", `the device's memory must be readable and writable, and it is not (${name}); nothing was charged.`);
     }
   }
 }
@@ -137,7 +129,7 @@ export class BrowserMemory extends Memory {
       database.onversionchange = () => database.close();
       return new BrowserMemory(database, name);
     } catch {
-      throw new MemoryError("A device must have IndexedDB to remember, and this browser gives none (private windows may not).");
+      refuse("store", "a device must have IndexedDB to remember, and this browser gives none (private windows may not).");
     }
   }
 

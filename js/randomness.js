@@ -1,15 +1,11 @@
 // Randomness of a device: the operating system's, looked at before anything is drawn with it.
 
+import { refuse } from "./errors.js";
+
 const MOST_AT_ONCE = 65536;
 
-/** The system gives no randomness that a report could be drawn with: nothing is charged, and nothing is sent. */
-export class RandomnessError extends Error {
-  constructor() {
-    super("The system must give random bytes, and it does not; nothing was charged.");
-    this.name = "RandomnessError";
-    this.code = "randomness";
-  }
-}
+/** @returns {never} */
+const fail = () => refuse("randomness", "the system must give random bytes, and it does not; nothing was charged.");
 
 /** @param {number} count of bytes @returns {Uint8Array} */
 function drawn(count) {
@@ -17,7 +13,7 @@ function drawn(count) {
   for (let start = 0; start < count; start += MOST_AT_ONCE) {
     const part = bytes.subarray(start, start + MOST_AT_ONCE);
     // What a broken replacement of it returns is not what it filled.
-    if (crypto.getRandomValues(part) !== part) throw new RandomnessError();
+    if (crypto.getRandomValues(part) !== part) fail();
   }
   return bytes;
 }
@@ -37,7 +33,7 @@ export function randomBytes(count) {
       return drawn(count);
     }
   } catch { /* It fails. */ }
-  throw new RandomnessError();
+  return fail();
 }
 
 /** The words of one report, as `draw` takes them. @returns {(n: number) => Uint8Array} */
@@ -47,7 +43,7 @@ export function freshWords() {
     try {
       return drawn(8 * n);
     } catch {
-      throw new RandomnessError();
+      fail();
     }
   };
 }

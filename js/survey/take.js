@@ -1,7 +1,7 @@
 // The survey page: what is sent and protected, consent, the answer, and what left the device. All of it is made from the
 // collection that the device has checked, and not from what the page was sent with.
 
-import { BrowserMemory, CollectionError, Device, RamMemory } from "../index.js";
+import { BrowserMemory, Device, DeviceError, RamMemory } from "../index.js";
 import { choice } from "./choosing.js";
 import { button, counted, make } from "./elements.js";
 import { howOften, whatIsNot, whatIsProtected, whatIsSent } from "./notice.js";
@@ -196,4 +196,4 @@ async function ended(device, text) {
   status.focus();
 }
 
-start().catch((error) => say(`${sentence(error)}${error instanceof CollectionError ? ` (${error.code}) Nothing can be answered here.` : ""}`));
+start().catch((error) => say(`${sentence(error)}${error instanceof DeviceError ? ` (${error.code}) Nothing can be answered here.` : ""}`));

@@ -4,7 +4,7 @@
 import { hex, unhex } from "../bytes.js";
 import { checkPromise, checkedPlan, readDocument } from "../collection.js";
 import { botsOf, spaceOf } from "../domain.js";
-import { CollectionError, Device } from "../index.js";
+import { Device, DeviceError } from "../index.js";
 import { keyOfPerson, printOf, withWords } from "../permanent.js";
 import { draw } from "../sampler.js";
 
@@ -49,7 +49,6 @@ export const checkEnvelopes = (lines) =>
       const { id } = await open(envelopeOf(line, lines[0]), trust);
       return id !== line.id && `taken, ${line.error} was expected`;
     } catch (error) {
-      if (!(error instanceof CollectionError)) throw error;
       return error.code !== line.error && `${error.code}, ${line.error} was expected`;
     }
   });
@@ -135,7 +134,8 @@ class Scripted {
     try {
       return await this[event.do](event);
     } catch (error) {
-      return error instanceof CollectionError ? error.code : error.code ? "refused" : `${error.stack}`;
+      if (!(error instanceof DeviceError)) return `${error.stack}`;
+      return ["argument", "value"].includes(error.code) ? "refused" : error.code;
     }
   }
 }

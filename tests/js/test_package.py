@@ -1,0 +1,97 @@
+"""The package of JavaScript: its README's example, its size, and what it imports."""
+
+import base64
+import gzip
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from survey_site import SurveySite, served
+
+from discreet.io.envelope import public_key
+from planted import clean
+from programs import program
+
+JS = Path(__file__).resolve().parents[2] / "js"
+SCRIPTS = sorted(path for path in JS.glob("*.js"))
+IN_BROWSERS = [path for path in SCRIPTS if path.name != "file_memory.js"]
+MOST_BYTES, MOST_PACKED = 45_000, 13_500
+"""Of all scripts for browsers without comments and indentation; a minifier makes two thirds of it."""
+
+
+def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
+    """It is installed as a package, and takes a survey of a collector's."""
+    [example] = re.findall(r"^```js\n(.*?)^```$", (JS / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    (tmp_path / "example.mjs").write_text(example)
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / "discreet").symlink_to(JS)
+    site = SurveySite()
+    server = served(site)
+    said = {"COLLECTOR": site.origin, "SURVEY_KEY": base64.b64encode(public_key(site.key)).decode()}
+    try:
+        runs = [
+            subprocess.run(
+                [program("node"), "--no-warnings", "example.mjs"],
+                cwd=tmp_path,
+                env={**os.environ, **said},
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=60,
+            )
+            for _ in range(2)
+        ]
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert [run.stdout.splitlines()[-2] for run in runs] == ["recorded", "already"]
+    assert [run.stdout.splitlines()[-1] for run in runs] == [
+        "{ sent: 1, dropped: 0, waiting: 0 }",
+        "{ sent: 0, dropped: 0, waiting: 0 }",
+    ]
+    assert len(site.posted) == 1
+    assert [run.stderr for run in runs] == ["", ""]
+
+
+def test_it_is_small() -> None:
+    """Comments and indentation apart; and the crude form is what it is compared with, not a minifier's."""
+    crude = "".join(_crude(path.read_text()) for path in IN_BROWSERS).encode()
+    assert len(crude) <= MOST_BYTES
+    assert len(gzip.compress(crude, 9)) <= MOST_PACKED
+
+
+def _crude(script: str) -> str:
+    without = re.sub(r"/\*\*.*?\*/", "", script, flags=re.DOTALL)
+    lines = (re.sub(r"^\s*//.*$", "", line).strip() for line in without.splitlines())
+    return "\n".join(filter(None, lines)) + "\n"
+
+
+def test_it_imports_nothing_from_elsewhere() -> None:
+    for path in [*IN_BROWSERS, *(JS / "survey").glob("*.js")]:
+        imported = re.findall(r'(?:from|import) ?\(?"([^"]+)"', path.read_text())
+        assert all(one.startswith(("./", "../")) for one in imported), path.name
+    about = json.loads((JS / "package.json").read_text())
+    assert not {"dependencies", "devDependencies", "peerDependencies"} & set(about)
+    assert (about["type"], about["sideEffects"]) == ("module", False)
+    for ways in about["exports"].values():
+        for place in [ways] if isinstance(ways, str) else ways.values():
+            assert (JS / place).is_file()
+
+
+def test_types_name_what_the_package_has() -> None:
+    """The checker of types is not installed everywhere; that every method of a device has a type is seen without it."""
+    types = (JS / "index.d.ts").read_text()
+    device = (JS / "device.js").read_text()
+    methods = set(re.findall(r"^  async (\w+)\(", device, re.MULTILINE))
+    declared = types.split("export class Device {")[1].split("\n}")[0]
+    assert methods == set(re.findall(r"^  (\w+)\(", declared, re.MULTILINE)) - {"constructor"}
+    exported = re.findall(r"\{ ([^}]+) \} from", (JS / "index.js").read_text())
+    for name in ", ".join(exported).split(", "):
+        assert re.search(rf"^export class {name}\b", types, re.MULTILINE), name
+
+
+def test_nothing_of_a_person_is_in_the_pages() -> None:
+    for path in [*SCRIPTS, *(JS / "survey").iterdir()]:
+        clean(path.read_bytes())
