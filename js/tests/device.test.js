@@ -47,7 +47,7 @@ const SOURCES = {
   "gives zeros": (bytes) => bytes.fill(0),
   "gives the same": (bytes) => bytes.fill(7),
   "fills another array": (bytes) => new Uint8Array(bytes.length).fill(3),
-  "returns nothing": (bytes) => void bytes.fill(Math.floor(Math.random() * 256)),
+  "repeats a byte": (bytes) => bytes.fill(9),
 };
 for (const [what, source] of Object.entries(SOURCES)) {
   for (const label of ["fresh", "permanent"]) {
@@ -158,6 +158,71 @@ test("what a caller changes of a collection changes no report", async () => {
   const [one, collection] = await joined(kept());
   assert.throws(() => { collection.sampler.truth = "18446744073709551615"; }, TypeError);
   assert.equal(await one.answer({ ...collection, answers: "once", sampler: {} }, "daily"), "recorded");
+});
+
+/** An envelope of a changed document, under a key of the test's own. */
+async function resigned(label, change) {
+  const pair = await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"]);
+  const said = JSON.parse(Buffer.from(envelopes[label].document, "base64")), made = Buffer.from(JSON.stringify({ ...said, ...change(said) }));
+  const signed = Buffer.concat([Buffer.from("discreet collection 1\n"), made]);
+  const signature = Buffer.from(await crypto.subtle.sign("Ed25519", pair.privateKey, signed)).toString("base64");
+  const key = new Uint8Array(await crypto.subtle.exportKey("raw", pair.publicKey));
+  const document = made.toString("base64"), signatures = [{ key: Buffer.from(key).toString("base64"), signature }];
+  return [new TextEncoder().encode(JSON.stringify({ document, signatures })), key];
+}
+
+test("a bot that the coin does not look at is refused", async () => {
+  const [bad, key] = await resigned("tagged", ({ sampler }) => ({ sampler: { ...sampler, sensitive: [[0, 4]] } }));
+  await assert.rejects(device(kept(), { trust: [key] }).accept(bad), { code: "plan" });
+});
+
+test("secret places of other values are none", async () => {
+  const memory = kept(), [one, before] = await joined(memory, "tagged");
+  await one.tag(before, { home: ["never"] });
+  const [other, key] = await resigned("tagged", ({ plan, version }) => ({
+    version: version + 1, plan: { ...plan, domain: { ...plan.domain, labels: [...plan.domain.labels].reverse() } },
+  }));
+  const two = device(memory, { trust: [key] }), after = await two.accept(other);
+  await two.agree(after);
+  assert.equal(await two.isTagged(after), false);
+  await assert.rejects(two.answer(after, "never"), { code: "argument" });
+  await two.tag(after, { home: ["never"] });
+  assert.equal(await two.answer(after, "never"), "recorded");
+});
+
+test("a report of another mechanism is not repeated", async () => {
+  let now = NOW;
+  const [one, before] = await joined(kept(), "permanent", { clock: () => now });
+  assert.equal(await one.answer(before, "daily"), "recorded");
+  now += 3600;
+  assert.equal(await one.answer(before, "never"), "recorded");
+  const after = await one.accept(envelope("permanent, mechanism"));
+  await one.agree(after);
+  now += 3600;
+  assert.equal(await one.answer(after, "often"), "exhausted");
+});
+
+test("who declines while a report is on its way has no log of it", async () => {
+  const [one, collection] = await joined(kept(), "fresh", { post: async () => (await one.decline("fresh"), { status: 503 }) });
+  assert.equal(await one.answer(collection, "daily"), "recorded");
+  assert.deepEqual(await one.send(), { sent: 0, dropped: 0, waiting: 0 });
+  assert.deepEqual(await one.log(), []);
+});
+
+test("words of a permanent answer go on as long as it takes", async () => {
+  const { keyOf, withWords } = await import("../permanent.js");
+  const key = await keyOf(new Uint8Array(32)), collection = { name: "x", fingerprint: "00".repeat(16) };
+  const long = await withWords(key, collection, 1, async (words) => Buffer.concat([words(3), words(10_000)]));
+  const short = await withWords(key, collection, 1, async (words) => Buffer.from(words(4)));
+  assert.equal(long.length, 80_024);
+  assert.ok(long.subarray(0, 32).equals(short));
+  await assert.rejects(withWords(key, collection, 1, async () => { throw new RangeError("other"); }), { message: "other" });
+});
+
+test("cells have ranks in their own order, wherever the first region in clear lies", async () => {
+  const { botsOf, spaceOf } = await import("../domain.js"), grid = { lat: [0, 1], lon: [0, 1], rows: 7, cols: 9 };
+  const space = spaceOf({ grid }, { grid }), bots = botsOf({ cells: { rows: 3, cols: 2 } }, space, (code) => code < 5);
+  assert.deepEqual([bots.count, bots.of(0), bots.of(5), bots.of(9), bots.of(62)], [6, -1, 1, 0, 5]);
 });
 
 test("options that no device may have are refused", () => {

@@ -199,7 +199,9 @@ def test_chromium_is_ended_at_any_time(tmp_path: Path) -> None:
             time.sleep(chance.uniform(0, 0.3))
             _end(process)
         assert len(collector.told) == kills + 1
-        before = {epoch for epoch in collector.frames if epoch <= max(one["epoch"] for one in collector.told[-1]["answers"])}
+        before = {
+            epoch for epoch in collector.frames if epoch <= max(one["epoch"] for one in collector.told[-1]["answers"])
+        }
         collector.frames = {epoch: collector.frames[epoch] for epoch in before}
         _check(collector, collector.told[-1])
         print(f"{kills} kills, {len(before)} reports")

@@ -1,0 +1,81 @@
+"""Faults of the device in JavaScript, planted one at a time in a copy: its tests must see each of them.
+
+DISCREET_FAULTS=all plants them all (a minute); otherwise the first few are planted.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from programs import program
+
+JS = Path(__file__).resolve().parents[2] / "js"
+
+# (file, right, wrong)
+FAULTS = [
+    ("device.js", "if (isAnswered) return", "if (false) return"),
+    ("device.js", "if (declined || !version.agreed)", "if (declined)"),
+    ("device.js", "kept.prints.includes(print)", "false"),
+    ("file_memory.js", "await link(part, this.#path(next));", "await rename(part, this.#path(next));"),
+    ("collection.js", "if (!holds) refuse", "if (!holds && !trusted.length) refuse"),
+    ("collection.js", "|| (colon && open[0].has(said))", ""),
+    ("collection.js", "btoa(raw) !== text || ", ""),
+    ("collection.js", "/\\p{Cs}/u.test(said) || ", ""),
+    ("collection.js", "const MARGIN = 1 + 1e-9;", "const MARGIN = 1 + 1e-2;"),
+    ("collection.js", "inAll - count === added", "inAll >= count"),
+    ("collection.js", "pinned.includes(hex(key))", "true"),
+    ("collection.js", 'protocol === "https:" || (', 'protocol === "http:" || ('),
+    ("device.js", "seen && version < seen.version", "false"),
+    ("device.js", "id !== seen.id", "false"),
+    ("device.js", "now < latest - found.epochs.seconds ? null :", ""),
+    ("device.js", 'found.answers === "once" ||', ""),
+    ("device.js", "begin + other.seconds > start", "false"),
+    ("device.js", "fits(ofName, lifetime)", "true"),
+    ("device.js", "fits(answers, inAll)", "true"),
+    ("device.js", "charge: isKnown ? 0 : charge", "charge"),
+    ("device.js", "return kept.last?.fingerprint === fingerprint ?", "return kept.last ?"),
+    ("device.js", "if (!found) return;", "if (!found) throw new Error();"),
+    ("device.js", '"408", "425", "429"', '"408", "429"'),
+    ("device.js", "due.due = now + LEASE;", ""),
+    ("device.js", "one.due <= now", "true"),
+    ("device.js", "+ of.late)", "+ of.late + 60)"),
+    ("device.js", "found.values === values", "true"),
+    ("device.js", "?.[1] ?? code;", "?.[0] ?? code;"),
+    ("device.js", "for (const one of state.answers) settle(one, {});", "state.answers = [];"),
+    ("device.js", "must(this.#memory.lasts ||", "must(true ||"),
+    ("device.js", "status, at: Math.floor(clock())", "id, status, at: Math.floor(clock())"),
+    ("domain.js", "code * space.size + part", "part * space.size + code"),
+    ("domain.js", "at >= low && at <= high", "at >= low && at < high"),
+    ("domain.js", "new Map();", "Object.assign({}, { set(a, b) { this[a] = b; }, get(a) { return this[a]; } });"),
+    ("domain.js", ".sort((left, right) => left - right);", ";"),
+    ("permanent.js", "discreet print 1", "discreet answer 1"),
+    ("permanent.js", "setBigUint64(16, BigInt(code), true)", "setBigUint64(16, BigInt(code))"),
+    ("permanent.js", "place ? [0, ...part] : [...part]", "[...part]"),
+    ("permanent.js", "if (error !== SHORT) throw error;", "throw error;"),
+    ("randomness.js", "if (seen.size === 4) {", "if (seen.size > 0) {"),
+    (
+        "memory.js",
+        "if (await this.#kept(this.write(kept, revision))) return done;",
+        "this.write(kept, revision); return done;",
+    ),
+    ("sending.js", 'redirect: "error"', 'redirect: "follow"'),
+]
+SOME = FAULTS if os.environ.get("DISCREET_FAULTS") == "all" else FAULTS[:4]
+
+
+@pytest.mark.parametrize("fault", SOME, ids=lambda fault: f"{fault[0]}-{fault[1][:30]}")
+def test_the_tests_see_it(tmp_path: Path, fault: tuple[str, str, str]) -> None:
+    name, right, wrong = fault
+    copy = shutil.copytree(JS, tmp_path / "js")
+    script = copy / name
+    text = script.read_text()
+    assert text.count(right) == 1, "the fault no longer fits the sources"
+    planted = text.replace(right, wrong).replace("import { link, ", "import { rename, link, ")
+    script.write_text(planted)
+    command = [program("node"), "--no-warnings", "--test", "tests/scripts.test.js", "tests/device.test.js"]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 1, "no test sees this fault"
+    assert "SyntaxError: The requested module" not in done.stdout
