@@ -255,6 +255,7 @@ def test_a_folder_is_served_once(tmp_path: Path) -> None:
         (["--listen", "0.0.0.0:80", "--demo"], "there is tls or behind_proxy"),
         (["--listen", "0.0.0.0:80", "--insecure", "--demo"], "on this machine only"),
         (["--behind-proxy", "--demo"], "on this machine only"),
+        (["--devices", "5"], "add --demo"),
         (["--listen", "nowhere"], "HOST:PORT"),
         (["--config", "none.toml"], "does not exist"),
     ],
@@ -315,7 +316,7 @@ def test_sigterm_ends_it_with_all_on_disk(tmp_path: Path) -> None:
 def test_a_demonstration(tmp_path: Path) -> None:
     """It prints where it is; its collection is simulated; whoever comes sees everything; it ends when it is told."""
     port = free_port()
-    command = [sys.executable, "-m", "discreet", "serve", "--demo", "--listen", f"127.0.0.1:{port}"]
+    command = [sys.executable, "-m", "discreet", "serve", "--demo", "--devices", "3", "--listen", f"127.0.0.1:{port}"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     try:

@@ -1,14 +1,20 @@
 """The verb ``serve``: a collector, until it is told to end."""
 
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from discreet.cli.counts import Count
 from discreet.cli.lazily import Verb
 from discreet.cli.outputs import InputFile
 from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.collector.settings import Settings
 
 _NEEDED = ("starlette", "uvicorn", "httptools", "prometheus_client")
 
@@ -21,6 +27,7 @@ _NEEDED = ("starlette", "uvicorn", "httptools", "prometheus_client")
 @click.option("--insecure", is_flag=True, help="Let other machines send without TLS: in a network that you trust.")
 @click.option("--log", type=click.Choice(["debug", "info", "warning", "error"]), help="Least level of logs. [info]")
 @click.option("--demo", is_flag=True, help="A simulated collection, no tokens, this machine only, a temporary folder.")
+@click.option("--devices", type=Count(0), help="With --demo: how many simulated devices answer it. [300]")
 def serve(
     *,
     config: Path | None,
@@ -30,6 +37,7 @@ def serve(
     insecure: bool,
     log: str | None,
     demo: bool,
+    devices: int | None,
 ) -> None:
     """Take reports in, keep them safe, and seal them: a collector.
 
@@ -40,6 +48,8 @@ def serve(
 
     for module in _NEEDED:
         optional(module)
+    if devices is not None and not demo:
+        raise ParameterError("--devices are those of a demonstration; leave them out, or add --demo.")
     flags: dict[str, str | bool | None] = {
         "data": None if data is None else str(data),
         "listen": listen,
@@ -50,35 +60,62 @@ def serve(
     with ExitStack() as ending:
         if demo and data is None:
             flags["data"] = ending.enter_context(tempfile.TemporaryDirectory(prefix="discreet-demo-"))
-        _run(config, flags, demo=demo)
+        _run(config, flags, demo=demo, devices=devices)
 
 
-def _run(config: Path | None, flags: dict[str, str | bool | None], *, demo: bool) -> None:
+def _run(config: Path | None, flags: dict[str, str | bool | None], *, demo: bool, devices: int | None) -> None:
     from discreet.collector.serving import serve
     from discreet.collector.settings import is_loopback, load_settings
 
     settings = load_settings(config, flags=flags)
-    if demo:
-        if settings.behind_proxy or not is_loopback(settings.address[0]):
-            raise ParameterError(
-                "--demo shows everything to everybody, so it listens on this machine only; leave the rest out."
-            )
-        _show_demo(settings.folder, settings.address, tls=settings.tls is not None)
-    serve(settings, demo=demo)
+    if not demo:
+        serve(settings)
+        return
+    if settings.behind_proxy or settings.tls or not is_loopback(settings.address[0]):
+        raise ParameterError(
+            "--demo shows everything to everybody, so it listens on this machine only; leave the rest out."
+        )
+    _demonstrate(settings, devices)
 
 
-def _show_demo(folder: Path, address: tuple[str, int], *, tls: bool) -> None:
-    """Make the collection of the demonstration, and say where it is."""
+def _demonstrate(settings: "Settings", devices: int | None) -> None:
+    """Make the collection of the demonstration, say where it is, and let simulated devices answer it."""
+    from msgspec.structs import replace
+
     from discreet.cli.moments import spelled_key
+    from discreet.collector.crowd import DEVICES, Crowd
     from discreet.collector.demo import NAME, prepare
     from discreet.collector.folder import DataFolder
+    from discreet.collector.serving import serve
 
-    host = f"[{address[0]}]" if ":" in address[0] else address[0]
-    origin = f"{'https' if tls else 'http'}://{host}:{address[1]}"
-    place = DataFolder(folder)
-    with place.serving():
-        demo = prepare(place, origin)
+    host, port = settings.address
+    origin = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    folder = DataFolder(settings.folder)
+    with folder.serving():
+        demo = prepare(folder, origin)
     click.echo(f"{demo.collection.title} Take part: {origin}/take/{NAME}")
-    click.echo(f"Or: discreet device join {origin}/v1/collections/{NAME} --trust {spelled_key(demo.key)}")
+    click.echo(f"Or: discreet device join {origin}/v1/collections/{NAME} --trust {spelled_key(demo.key)} --simulated")
     click.echo(f"Estimates, when enough have answered: {origin}/v1/collections/{NAME}/estimates")
     click.echo("Everything here is simulated and goes when this ends; press Ctrl-C to end it.")
+    # All devices have one address.
+    settings = replace(settings, limits=replace(settings.limits, rate=0.0))
+    crowd = Crowd(demo.collection, demo.key, folder, _Terminal(), devices=DEVICES if devices is None else devices)
+    crowd.start()
+    try:
+        serve(settings, demo=True)
+    finally:
+        crowd.stop()
+
+
+class _Terminal:
+    """The terminal, as a demonstration shows itself on it."""
+
+    def say(self, text: str) -> None:
+        """Show a sentence."""
+        click.echo(text)
+
+    def table(self, title: str, headings: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+        """Show a table, whose first two columns are text."""
+        from discreet.cli.terminal import show_table
+
+        show_table(title, headings, cells, left=2)

@@ -16,7 +16,7 @@ from discreet.io.signing import Terms, new_key, read_key, sign
 
 NAME = "demo"
 _EPOCHS = 7 * 24 * 60
-_LATE = 15
+_LATE = 5
 _LEAST = 50
 _PLAN = {
     "title": "How did you come here today?",
@@ -72,7 +72,7 @@ def _signed(key: Path, origin: str, version: int) -> bytes:
         purpose="To show how a collection works; nothing is done with it.",
         contact="whoever started this demonstration",
         answers="once",
-        epochs=Epochs(int(time.time()) // SHORTEST_EPOCH * SHORTEST_EPOCH, SHORTEST_EPOCH, _EPOCHS),
+        epochs=Epochs(int(time.time()), SHORTEST_EPOCH, _EPOCHS),
         collectors=(origin,),
         lifetime=20.0,
         late=_LATE,
