@@ -15,6 +15,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import device_faults
+
 ROOT = Path(__file__).resolve().parent.parent
 CONTRACT = ("tests/contract",)
 STATISTICAL = ("tests/statistical",)
@@ -785,12 +787,13 @@ FAULTS = [
         ")",
         ("tests/frames",),
     ),
+    *(Fault(*fault) for fault in device_faults.FAULTS),
 ]
 
 
 def snapshot(folder: Path) -> Path:
     """Copy the package, with its compiled kernels, and its tests: all faults meet the same ones, whoever edits them."""
-    for name in ("src", "tests"):
+    for name in ("src", "tests", "js"):
         shutil.copytree(ROOT / name, folder / name)
     shutil.copy(ROOT / "pyproject.toml", folder)
     return folder

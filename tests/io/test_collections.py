@@ -254,6 +254,8 @@ def test_keys_are_pinned() -> None:
     forged = json.dumps(whole).encode()
     assert open_envelope(forged, TRUST).version == 1
     refused(SignatureError, lambda: open_envelope(forged, [others, PUBLIC]))
+    whole["signatures"].reverse()
+    refused(SignatureError, lambda: open_envelope(json.dumps(whole).encode(), [others, PUBLIC]))
 
 
 @pytest.mark.parametrize("trust", [[], b"x" * 32, ["x" * 32], [b"x"], None])
