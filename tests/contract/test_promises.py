@@ -224,6 +224,23 @@ def one_step_more() -> BlockMechanism:
     return found
 
 
+class HalfDescribed(Singletons):
+    """Its description lacks a part."""
+
+    def __init__(self, size: int, more: int = 0) -> None:
+        super().__init__(size)
+        object.__setattr__(self, "more", more)
+
+    def describe(self) -> dict[str, Any]:
+        return {**super().describe(), "half": self.size // 2}
+
+
+class Unlisted(RandomizedResponse):
+    """Its laws are not listed."""
+
+    laws = ()
+
+
 @dataclass(frozen=True)
 class Fault:
     """What is wrong with a mechanism, which check finds it, and in which words."""
@@ -274,6 +291,8 @@ FAULTS = {
     "membership": of_law(Unread, counted.membership_is_what_blocks_contain, "a sum over blocks of membership must be"),
     "channel": of_kind(AnotherChannel, enumerated.channel_equals_enumeration, "channel\\(\\) must be"),
     "guarantee": of_kind(Understated, enumerated.epsilon_is_kept, "the guarantee must not state less"),
+    "description": of_law(HalfDescribed, counted.devices_know_the_law, "must make it again"),
+    "laws": of_kind(Unlisted, counted.devices_know_the_law, "Singletons is not there"),
     "threshold": Fault(one_step_more, enumerated.epsilon_is_kept, "value 0 at most e\\^1.0 times"),
 }
 

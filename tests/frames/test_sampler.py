@@ -214,6 +214,11 @@ def test_what_is_no_sampler_at_all(document: Any) -> None:
     assert "object of size, sensitive, truth" in refused(SamplerError, lambda: Sampler.parse(document))
 
 
+def test_groups_are_compared_with_their_numbers_before_memory_is_taken_for_each() -> None:
+    law = {"law": "uneven singletons", "size": 4, "weights": ["1"], "levels": [0, 0, 0, 10**12]}
+    assert "for every group" in refused(SamplerError, lambda: Sampler.parse({**GOOD, "law": law}))
+
+
 def test_clear_blocks_need_independent_values() -> None:
     law = {"law": "subsets", "size": 4, "count": 2}
     message = refused(SamplerError, lambda: Sampler.parse({**GOOD, "law": law, "clear_blocks": True}))

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,10 +14,13 @@ from typing import Any
 import pytest
 
 from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
 from discreet.io.plan import Plan
-from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse
+from discreet.io.sampler import Sampler
+from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse, spelled_out
 from discreet.mechanisms.registry import GROUP, Registry
+from discreet.mechanisms.singletons import Singletons
 from refusals import refused
 
 ROOT = Path(__file__).parents[2]
@@ -84,6 +88,32 @@ def test_one_from_elsewhere_stands_after_them(monkeypatch: pytest.MonkeyPatch) -
     assert list(joined) == ["rr", "elsewhere"]
     assert joined["elsewhere"](Domain(range(3)), 1.0).epsilon == 1.0
     assert "nowhere" not in joined
+
+
+class OddSymbols(Singletons):
+    kind = "odd symbols"
+
+
+class Odd(RandomizedResponse):
+    name = "odd"
+    laws = (OddSymbols,)
+
+    @cached_property
+    def law(self) -> OddSymbols:
+        return OddSymbols(self.domain.sensitive_count)
+
+
+def test_a_law_from_elsewhere_is_made_again_from_its_description(monkeypatch: pytest.MonkeyPatch) -> None:
+    points(monkeypatch, entry("odd", Odd))
+    mechanism, joined = Odd(Domain(range(7), sensitive=[2, 3]), 1.0), Registry([RandomizedResponse])
+    assert joined.law_of(spelled_out(mechanism.law)) == mechanism.law
+    assert type(joined.law_of({"law": "odd symbols", "size": 2})) is OddSymbols
+    assert type(joined.law_of({"law": "singletons", "size": 2})) is Singletons
+    assert "known kind" in refused(ParameterError, lambda: joined.law_of({"law": "even symbols", "size": 2}))
+    monkeypatch.setattr(BLOCK_MECHANISMS, "joined", {"odd": Odd}, raising=False)
+    sampler = Sampler.parse(Sampler.of(mechanism).document())
+    assert sampler.realised == mechanism.guarantee.realised
+    assert len(sampler.record(2, SeededRandom(1))) == 2
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,35 @@ def spelled_out(law: BlockLaw) -> dict[str, Any]:
     return {name: _as_text(part) if name in law.wide else part for name, part in law.spelled().items()}
 
 
+def made_again(law: type[CommonLaw], description: dict[str, Any]) -> BlockLaw:
+    """Return the block law of a class with this spelled-out description.
+
+    Raises:
+        ParameterError: if there is none, or its description is another one.
+    """
+    parts = {name: _of_text(part) if name in law.wide else part for name, part in description.items() if name != "law"}
+    try:
+        made: Any = law.of_parts(parts)
+        # As text: True is no 1 then, and 007 is no 7.
+        is_own = _canonical(spelled_out(made)) == _canonical(description)
+    except ParameterError:
+        raise
+    except Exception:  # parts of any kind from outside, and another package's code
+        raise ParameterError(
+            f"the description of a block law of the kind {law.kind!r} must have its parts and no others."
+        ) from None
+    if not is_own:
+        raise ParameterError(
+            f"the description of a block law of the kind {law.kind!r} must be the one that the law has itself, "
+            "got another one."
+        )
+    return made  # type: ignore[no-any-return]
+
+
+def _canonical(description: dict[str, Any]) -> str:
+    return json.dumps(description, sort_keys=True)
+
+
 def _as_text(part: Any) -> Any:
     return [str(one) for one in part] if isinstance(part, list | tuple) else str(part)
 
@@ -105,26 +134,8 @@ class Registry(Mapping[str, type[BlockMechanism]]):
             >>> BLOCK_MECHANISMS.law_of({"law": "bits", "size": 9, "threshold": "5", "depth": 3})
             IndependentBits(size=9, threshold=5, depth=3)
         """
-        law = self._law_named(description.get("law") if isinstance(description, dict) else None)
-        parts = {name: part for name, part in description.items() if name != "law"}
-        try:
-            made: Any = law.of_parts(
-                {name: _of_text(part) if name in law.wide else part for name, part in parts.items()}
-            )
-            # As text: True is no 1 then, and 007 is no 7.
-            is_own = _canonical(spelled_out(made)) == _canonical(description)
-        except ParameterError:
-            raise
-        except Exception:  # parts of any kind from outside, and another package's code
-            raise ParameterError(
-                f"the description of a block law of the kind {law.kind!r} must have its parts and no others."
-            ) from None
-        if not is_own:
-            raise ParameterError(
-                f"the description of a block law of the kind {law.kind!r} must be the one that the law has itself, "
-                "got another one."
-            )
-        return made  # type: ignore[no-any-return]
+        kind = description.get("law") if isinstance(description, dict) else None
+        return made_again(self._law_named(kind), description)
 
     def _law_named(self, kind: object) -> type[CommonLaw]:
         """Return the class of the block laws of a kind; of this package first."""
@@ -146,7 +157,3 @@ class Registry(Mapping[str, type[BlockMechanism]]):
 
     def __len__(self) -> int:
         return len(self.built_in) + len(self.joined)
-
-
-def _canonical(description: dict[str, Any]) -> str:
-    return json.dumps(description, sort_keys=True)

@@ -15,6 +15,7 @@ from typing import Any
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.given import block_mechanism
 from discreet.testing.counted import (
+    devices_know_the_law,
     flaws_are_what_the_alphabet_lacks,
     membership_is_what_blocks_contain,
     reports_survive_the_wire,
@@ -53,6 +54,7 @@ CHECKS: tuple[Callable[[BlockMechanism], None], ...] = (
     tallies_agree_and_merge,
     membership_is_what_blocks_contain,
     reports_survive_the_wire,
+    devices_know_the_law,
 )
 """What every block mechanism promises, a function each; it raises AssertionError with what must hold and what came."""
 

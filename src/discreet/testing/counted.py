@@ -1,19 +1,22 @@
 """Checks of what becomes of reports: what no device can send, tallies, and files."""
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 from math import prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
 from discreet.arrays import AnyArray
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Blocks, Column, Reports
-from discreet.errors import DataError, MismatchError
+from discreet.errors import DataError, DiscreetError, MismatchError
 from discreet.estimators import estimate
-from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms import BlockMechanism, LawMechanism, spelled_out
+from discreet.mechanisms.registry import made_again
 from discreet.testing.broken import hold
 from discreet.testing.outputs import found_among, keys, spell_out
 
@@ -119,6 +122,19 @@ def reports_survive_the_wire(mechanism: BlockMechanism) -> None:
                     f"every report must be written and read as {suffix}, some are not: {error}"
                 ) from None
             hold(_same(found, one_of_each), f"reports must be the same after {suffix}, they are others.")
+
+
+def devices_know_the_law(mechanism: BlockMechanism) -> None:
+    """The law is made again from its description, in JSON, and its mechanism says the classes of its laws."""
+    law: Any = mechanism.law
+    try:
+        made = made_again(type(law), json.loads(json.dumps(spelled_out(law))))
+    except (DiscreetError, TypeError, ValueError) as error:
+        raise AssertionError(f"a law's description must make it again, this one does not: {error}") from None
+    same = made.describe() == law.describe() and made.inclusions == law.inclusions
+    hold(same, "a law's description must make it again, this one makes another.")
+    known = isinstance(mechanism, LawMechanism) or type(law) in mechanism.laws
+    hold(known, f"laws of a mechanism must list the classes of its block laws, {type(law).__name__} is not there.")
 
 
 def _same(one: Reports, other: Reports) -> bool:
