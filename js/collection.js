@@ -69,7 +69,7 @@ function contents(envelope) {
     });
     return { document: unspelled(strict.document), pairs };
   } catch {
-    refuse("envelope", "an envelope must be JSON with a document and its signatures, in base64, and this is not.");
+    refuse("envelope", "an envelope must hold a document and signatures, in base64, and this does not.");
   }
 }
 
@@ -83,7 +83,7 @@ async function opened(envelope, trust) {
   if (document.length > MOST_BYTES) refuse("size", `a collection must have at most ${MOST_BYTES} bytes.`);
   const pinned = trust.map(hex), trusted = pairs.filter((/** @type {Uint8Array[]} */ [key]) => pinned.includes(hex(key)));
   if (!trusted.length) {
-    refuse("untrusted", "the collection must be signed by a trusted key, and it is not; it is another's, or the key has changed.");
+    refuse("untrusted", "a trusted key must have signed the collection, and none has.");
   }
   const head = new TextEncoder().encode(`${FORMAT}\n`), signed = new Uint8Array(head.length + document.length);
   signed.set(head);
@@ -94,7 +94,7 @@ async function opened(envelope, trust) {
       const key = await crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
       holds = await crypto.subtle.verify("Ed25519", key, signature, signed);
     } catch { /* A key that is no point of the curve signs nothing. */ }
-    if (!holds) refuse("signature", "the signature of a trusted key must be one of this document; the document was altered.");
+    if (!holds) refuse("signature", "the signature of a trusted key must be one of this document, and it is not.");
   }
   return document;
 }

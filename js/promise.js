@@ -3,27 +3,20 @@
 const RANGE = 1n << 64n;
 const LARGEST_RECORD = (1 << 20) - 60;
 
+import { refuse } from "./errors.js";
 import { recordWidth } from "./sampler.js";
 
-/** A sampler that no device may use. */
-export class PromiseError extends Error {
-  constructor(message) {
-    super(message);
-    this.name = "PromiseError";
-  }
-}
-
-function must(condition, message) {
-  if (!condition) throw new PromiseError(message);
+function must(condition) {
+  if (!condition) refuse("promise", "the sampler's integers must make a law that keeps a promise, and they do not.");
 }
 
 const isWhole = (number, least, most) => Number.isSafeInteger(number) && number >= least && number <= most;
 
 /** An integer in least..most, from decimal text as it is written in a document. */
 function decimal(text, least, most) {
-  must(typeof text === "string" && /^(0|[1-9][0-9]{0,19})$/.test(text), "Large integers must be decimal texts.");
+  must(typeof text === "string" && /^(0|[1-9][0-9]{0,19})$/.test(text)); // Large integers must be decimal texts.
   const number = BigInt(text);
-  must(number >= least && number <= most, "A large integer of the sampler is out of its range.");
+  must(number >= least && number <= most); // A large integer of the sampler is out of its range.
   return number;
 }
 
@@ -41,23 +34,23 @@ function isNextPrime(prime, least, step = 1, rest = 0) {
 
 /** How many values each group has; every one has some. */
 function groupCounts(law, groups) {
-  must(Array.isArray(law.levels) && law.levels.length === law.size, "Levels must name the group of every value.");
+  must(Array.isArray(law.levels) && law.levels.length === law.size); // Levels must name the group of every value.
   const counts = new Array(groups).fill(0);
   for (const level of law.levels) {
-    must(isWhole(level, 0, groups - 1), "A level must be the number of a group.");
+    must(isWhole(level, 0, groups - 1)); // A level must be the number of a group.
     counts[level]++;
   }
-  must(counts.every(Boolean), "Every group must have values.");
+  must(counts.every(Boolean)); // Every group must have values.
   return counts.map(BigInt);
 }
 
 function texts(list, least, most) {
-  must(Array.isArray(list) && list.length > 0, "The numbers of groups must be a list.");
+  must(Array.isArray(list) && list.length > 0); // The numbers of groups must be a list.
   return list.map((text) => decimal(text, least, most));
 }
 
 const depthOf = (law) => {
-  must(isWhole(law.depth, 1, 60), "A depth must be an integer in 1..60.");
+  must(isWhole(law.depth, 1, 60)); // A depth must be an integer in 1..60.
   return 1n << BigInt(law.depth);
 };
 
@@ -71,7 +64,7 @@ const LAWS = {
       const weights = texts(law.weights, 1n, 1n << 62n);
       const counts = groupCounts(law, weights.length);
       const total = weights.reduce((sum, weight, group) => sum + weight * counts[group], 0n);
-      must(total <= 1n << 62n, "Weights must add up to 2^62 at most.");
+      must(total <= 1n << 62n); // Weights must add up to 2^62 at most.
       return weights.map((weight) => [weight, total]);
     },
   ],
@@ -80,7 +73,7 @@ const LAWS = {
     (law) => {
       const whole = depthOf(law);
       const threshold = decimal(law.threshold, 1n, whole - 1n);
-      must(threshold & 1n, "A threshold must be odd.");
+      must(threshold & 1n); // A threshold must be odd.
       return [[threshold, whole]];
     },
   ],
@@ -96,31 +89,31 @@ const LAWS = {
   subsets: [
     ["count", "size"],
     (law) => {
-      must(isWhole(law.count, 1, Math.max(law.size - 1, 1)), "A subset must leave a value out.");
+      must(isWhole(law.count, 1, Math.max(law.size - 1, 1))); // A subset must leave a value out.
       return [[BigInt(law.count), BigInt(law.size)]];
     },
   ],
   "mixed subsets": [
     ["count", "larger", "size"],
     (law) => {
-      must(isWhole(law.count, 1, law.size - 1), "Two sizes of subsets must be at most that of all values.");
+      must(isWhole(law.count, 1, law.size - 1)); // Two sizes of subsets must be at most that of all values.
       return [[(BigInt(law.count) << 64n) + decimal(law.larger, 1n, RANGE - 1n), BigInt(law.size) << 64n]];
     },
   ],
   hashing: [
     ["buckets", "prime", "size"],
     (law) => {
-      must(isWhole(law.buckets, 2, 2 ** 32 - 5), "There must be at least two buckets.");
-      must(isNextPrime(law.prime, Math.max(law.size, law.buckets)), "The prime must be the next one.");
+      must(isWhole(law.buckets, 2, 2 ** 32 - 5)); // There must be at least two buckets.
+      must(isNextPrime(law.prime, Math.max(law.size, law.buckets))); // The prime must be the next one.
       return [[1n, BigInt(law.buckets)]];
     },
   ],
   "hash pool": [
     ["buckets", "functions", "prime", "seed", "size"],
     (law) => {
-      must(isWhole(law.buckets, 2, 2 ** 26), "There must be at least two buckets.");
-      must(isWhole(law.functions, 1, Math.floor(2 ** 26 / law.buckets)), "There must be a function, and not too many.");
-      must(law.prime === 2 ** 31 - 1, "The prime of a pool must be 2^31 - 1.");
+      must(isWhole(law.buckets, 2, 2 ** 26)); // There must be at least two buckets.
+      must(isWhole(law.functions, 1, Math.floor(2 ** 26 / law.buckets))); // There must be a function, and not too many.
+      must(law.prime === 2 ** 31 - 1); // The prime of a pool must be 2^31 - 1.
       decimal(law.seed, 0n, (1n << 63n) - 1n);
       return [[1n, BigInt(law.buckets)]];
     },
@@ -129,8 +122,8 @@ const LAWS = {
   paley: [
     ["prime", "size"],
     (law) => {
-      must(law.size <= 2 ** 20, "There must be at most 2^20 values.");
-      must(isNextPrime(law.prime, Math.max(law.size, 7), 4, 3), "The prime must be the next one of the form 4 m + 3.");
+      must(law.size <= 2 ** 20); // There must be at most 2^20 values.
+      must(isNextPrime(law.prime, Math.max(law.size, 7), 4, 3)); // The prime must be the next one of the form 4 m + 3.
       return [[BigInt(law.prime - 1), BigInt(2 * law.prime)]];
     },
   ],
@@ -144,13 +137,13 @@ const isObjectOf = (object, fields) =>
 
 /** The number of sensitive codes; ranges ascend and have gaps, so that there is one way to write them. */
 function sensitiveCount({ size, sensitive }) {
-  must(Array.isArray(sensitive) && sensitive.length > 0, "A sampler must have sensitive codes.");
+  must(Array.isArray(sensitive) && sensitive.length > 0); // A sampler must have sensitive codes.
   let last = -1;
   let count = 0;
   for (const range of sensitive) {
-    must(Array.isArray(range) && range.length === 2, "Sensitive codes must be ranges.");
+    must(Array.isArray(range) && range.length === 2); // Sensitive codes must be ranges.
     const [start, stop] = range;
-    must(isWhole(start, last + 1, size) && isWhole(stop, start + 1, size), "Ranges must ascend, with gaps.");
+    must(isWhole(start, last + 1, size) && isWhole(stop, start + 1, size)); // Ranges must ascend, with gaps.
     count += stop - start;
     last = stop;
   }
@@ -162,21 +155,21 @@ function sensitiveCount({ size, sensitive }) {
  *
  * @param {object} sampler as it stands in a collection.
  * @returns {number} right to 10^-14 of itself.
- * @throws {PromiseError} if it is no sampler, or one that a device must not use.
+ * @throws {DeviceError} (promise) if it is no sampler, or one that a device must not use.
  */
 export function realised(sampler) {
-  must(isObjectOf(sampler, ["clear_blocks", "law", "sensitive", "size", "truth"]), "A sampler has five fields.");
-  must(isWhole(sampler.size, 1, 2 ** 31 - 1), "A sampler's size must be an integer in 1..2^31 - 1.");
-  must(typeof sampler.clear_blocks === "boolean", "clear_blocks must be true or false.");
+  must(isObjectOf(sampler, ["clear_blocks", "law", "sensitive", "size", "truth"])); // A sampler has five fields.
+  must(isWhole(sampler.size, 1, 2 ** 31 - 1)); // A sampler's size must be an integer in 1..2^31 - 1.
+  must(typeof sampler.clear_blocks === "boolean"); // clear_blocks must be true or false.
   const truth = decimal(sampler.truth, 1n, RANGE - 1n);
   const law = sampler.law;
   const known = typeof law === "object" && law !== null && typeof law.law === "string" && Object.hasOwn(LAWS, law.law);
-  must(known, "The block law must be a known one.");
+  must(known); // The block law must be a known one.
   const [fields, inclusions] = LAWS[law.law];
-  must(isObjectOf(law, [...fields, "law"].sort()), "The block law must have its parts and no others.");
-  must(law.size === sensitiveCount(sampler), "The block law must be over the sensitive codes.");
-  must(!sampler.clear_blocks || INDEPENDENT.includes(law.law), "clear_blocks needs independent values.");
+  must(isObjectOf(law, [...fields, "law"].sort())); // The block law must have its parts and no others.
+  must(law.size === sensitiveCount(sampler)); // The block law must be over the sensitive codes.
+  must(!sampler.clear_blocks || INDEPENDENT.includes(law.law)); // clear_blocks needs independent values.
   const shares = inclusions(law);
-  must(recordWidth(sampler) <= LARGEST_RECORD, "A record must fit into a frame.");
+  must(recordWidth(sampler) <= LARGEST_RECORD); // A record must fit into a frame.
   return Math.max(...shares.map(([pi, whole]) => Math.log1p(Number(truth * whole) / Number((RANGE - truth) * pi))));
 }

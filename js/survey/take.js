@@ -41,7 +41,8 @@ function doing(work) {
 
 async function opened() {
   try {
-    return await BrowserMemory.open(isSimulated ? "discreet simulation" : "discreet");
+    // Simulations begin anew, with a key of their own; they must not be taken for each other.
+    return await BrowserMemory.open(isSimulated ? `discreet simulation ${trust}` : "discreet");
   } catch {
     return new RamMemory();
   }

@@ -1,5 +1,6 @@
 """The survey page in Chromium, from consent to what left: every kind of domain, without sideways scroll on a phone."""
 
+import base64
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ import pytest
 from survey_site import SurveySite, served
 
 from discreet.io.collection import rebuild
+from discreet.io.envelope import public_key
 from discreet.io.frames import Frame
 from discreet.io.records import RecordCodec
 from planted import TAGGED, VALUE, clean
@@ -222,6 +224,10 @@ def test_what_is_altered_or_too_dear_is_not_asked(browser: Any, survey: SurveySi
 def test_a_simulation_says_so(browser: Any, survey: SurveySite) -> None:
     with visit(browser, survey, "simulated") as page:
         page.get_by_text("This is a simulation: it protects nobody.").wait_for()
+        [store] = page.evaluate("indexedDB.databases()")
+    # Every demonstration has a key of its own; one may not be taken for another version of an earlier one.
+    assert store["name"] != "discreet"
+    assert store["name"].split()[-1] == base64.b64encode(public_key(survey.key)).decode()
 
 
 def test_stopping_and_erasing(browser: Any, survey: SurveySite) -> None:
