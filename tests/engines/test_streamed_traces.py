@@ -5,7 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +128,7 @@ def spread(
         writers[place % len(writers)](table.slice(start, stop - start), folder / f"{place:03}", max(cuts[0], 1))
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     tables(),
     st.lists(st.integers(0, 40), min_size=1, max_size=3),
@@ -263,6 +263,15 @@ def test_rows_that_are_grouped_are_read_once(order: list[str], passes: int, tmp_
     assert told[-1][0] == told[-1][1]
     # Where rows turn out to be mixed, this takes a batch, which counts.
     assert passes * rows <= done[-1] <= passes * rows + 50
+
+
+def test_users_who_come_again_in_a_later_batch_are_noticed(tmp_path: Path) -> None:
+    """Every order of five rows of two users, in batches of two rows."""
+    for owners in product(range(2), repeat=5):
+        table = pa.table({"who": owners, "what": range(5)})
+        as_arrow(table, tmp_path / "all", 5)
+        with tiny(2, 1):
+            same(read_traces(tmp_path, **UNTIMED), Traces.from_table(table, **UNTIMED))
 
 
 @settings(max_examples=300)

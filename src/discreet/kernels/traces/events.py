@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import frozen
 from discreet.kernels.compiling import compiled
 from discreet.kernels.parallel import map_blocks
 
@@ -45,9 +46,11 @@ def order_rows(offsets: _Ints, places: _Integers, times: NDArray[Any]) -> None:
         places: shape ``(m,)``.
         times: shape ``(m,)``, by place.
     """
+    # Arrays that may be written and arrays that may not would be two kernels.
+    whens = frozen(times)
 
     def order(start: int, stop: int) -> None:
-        _order(offsets, places, times, start, stop)
+        _order(offsets, places, whens, start, stop)
 
     rows = offsets.size - 1
     map_blocks(order, rows, block=rows_per_task(rows))
@@ -139,7 +142,9 @@ def _order(offsets: _Ints, places: _Integers, times: NDArray[Any], start: int, s
                 ordered = False
                 break
         if not ordered:
-            part[:] = part[np.argsort(times[part], kind="mergesort")]
+            unsorted, order = part.copy(), np.argsort(times[part], kind="mergesort")
+            for i in range(order.size):
+                part[i] = unsorted[order[i]]
 
 
 @compiled()
@@ -147,8 +152,9 @@ def _order_events(offsets: _Ints, events: _Integers, times: NDArray[Any], start:
     for row in range(start, stop):
         when, what = times[offsets[row] : offsets[row + 1]], events[offsets[row] : offsets[row + 1]]
         if when.size > SHORT_ROW:
-            order = np.argsort(when, kind="mergesort")
-            when[:], what[:] = when[order], what[order]
+            early, before, order = when.copy(), what.copy(), np.argsort(when, kind="mergesort")
+            for i in range(order.size):
+                when[i], what[i] = early[order[i]], before[order[i]]
             continue
         for i in range(1, when.size):
             time, event, j = when[i], what[i], i

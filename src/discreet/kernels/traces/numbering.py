@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import frozen
 from discreet.errors import DataError
 from discreet.kernels.compiling import compiled
 from discreet.kernels.parallel import map_blocks
@@ -105,7 +106,8 @@ def number_texts(
     Returns:
         How many texts were numbered before the room was full, and how many names are known now.
     """
-    done, known = _number_texts(*texts, slots, *names, size, numbers)
+    # Arrays that may be written and arrays that may not would be several kernels.
+    done, known = _number_texts(frozen(texts[0]), frozen(texts[1]), slots, *names, size, numbers)
     return int(done), int(known)
 
 
@@ -203,7 +205,8 @@ def _number_texts(
             stop = starts[size] + text.size
             if size == starts.size - 1 or stop > letters.size:
                 return i, size
-            letters[starts[size] : stop] = text
+            for k in range(text.size):
+                letters[starts[size] + k] = text[k]
             slots[slot] = np.int64(tag << np.uint64(32)) | size
             size += 1
             starts[size] = stop
