@@ -326,6 +326,13 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
         _SENDING,
     ),
     (
+        "connections live through a fork",
+        "client/memory.py",
+        "before=_before_fork, after_in_parent",
+        "before=lambda: None, after_in_parent",
+        _KILLS,
+    ),
+    (
         "a report is sent before it is charged",
         "client/answers.py",
         '    charge(database, state["version"], collection, epoch, drawn.epsilon)\n    put(',

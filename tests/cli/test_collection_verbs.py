@@ -188,6 +188,13 @@ def test_what_cannot_be_read(words: str) -> None:
     assert words.split(maxsplit=1)[0] in result.stderr
 
 
+def test_a_document_does_not_steer_the_terminal() -> None:
+    done(*SIGN, "-o", "x.json", "--title", "\x1b[2J\x1b]0;quiet\x07 \u202e", "--force")
+    shown = done("collection", "show", "x.json")
+    assert not any(ord(one) < 32 and one != "\n" for one in shown)
+    assert "\u202e" not in shown
+
+
 def test_a_damaged_file_is_refused() -> None:
     said = json.loads(Path("habits.json").read_text())
     said["signatures"][0]["signature"] = said["signatures"][0]["key"]

@@ -1,7 +1,8 @@
 """Devices that are killed at any moment, and what is left of them: a program, because it forks.
 
-python killed.py FOLDER KILLS        ends with 1 if a promise was broken; prints what was found as JSON
+python killed.py FOLDER KILLS         ends with 1 if a promise was broken; prints what was found as JSON
 python killed.py FOLDER --together 3  three processes answer at once instead
+python killed.py FOLDER --open 3      the same, while the process that forks them has the device open
 """
 
 import json
@@ -118,9 +119,13 @@ def main() -> int:
     """Run, examine and print."""
     folder, wire = Path(sys.argv[1]) / "device", Path(sys.argv[1]) / "wire"
     wire.touch()
-    if sys.argv[2] == "--together":
+    if sys.argv[2].startswith("--"):
+        mine = Device(folder, [PUBLIC], Limits(2, 1e9, 1e9)) if sys.argv[2] == "--open" else None
         children = [forked(folder, wire, 0, rounds=25) for _ in range(int(sys.argv[3]))]
         ended = [os.waitstatus_to_exitcode(os.waitpid(one, 0)[1]) for one in children]
+        if mine is not None:
+            assert mine.budget().spent > 0
+            mine.close()
         said = " ".join((folder.parent / f"outcomes-{one}").read_text() for one in children).split()
         recorded = Counter(epoch for epoch, outcome in zip(said[::2], said[1::2], strict=True) if outcome == "recorded")
         found = {**examine(folder, wire), "ended badly": sum(map(bool, ended)), "recorded": len(recorded)}

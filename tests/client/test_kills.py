@@ -28,6 +28,11 @@ def test_killed_devices(tmp_path: Path) -> None:
     assert found["frames"]
 
 
+def test_a_device_that_is_open_when_a_process_forks(tmp_path: Path) -> None:
+    found = _run(tmp_path, "--open", "3")
+    assert found["recorded"] == found["charged"] >= 25
+
+
 def test_processes_share_a_device(tmp_path: Path) -> None:
     found = _run(tmp_path, "--together", "3")
     assert found["recorded"] == found["charged"] >= 25

@@ -58,9 +58,12 @@ def show_facts(facts: Any, lines: Sequence[str], *, as_json: bool) -> None:
 
 
 def print_lines(lines: Sequence[str]) -> None:
-    """Print sentences, a line each; what is longer than the terminal is left to it, so that it can be copied whole."""
+    """Print sentences, a line each; what is longer than the terminal is left to it, so that it can be copied whole.
+
+    They may quote a document that nobody has checked, so that what would steer the terminal is shown as a mark.
+    """
     for line in lines:
-        console().print(line, soft_wrap=True)
+        console().print("".join(one if one.isprintable() else "\ufffd" for one in line), soft_wrap=True)
 
 
 def show_table(title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], *, left: int = 1) -> None:

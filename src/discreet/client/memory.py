@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from discreet.errors import DiscreetError, ParameterError
 
@@ -70,8 +71,8 @@ class Memory:
     def __init__(self, folder: str | Path) -> None:
         self._folder = Path(folder)
         self._lock = threading.RLock()
-        self._process = 0
         self._database: sqlite3.Connection | None = None
+        _OPEN.add(self)
         with self._lock:
             _make_folder(self._folder)
             _ = self._connection
@@ -79,15 +80,14 @@ class Memory:
     def close(self) -> None:
         """Close the database."""
         with self._lock:
-            if self._database is not None and self._process == os.getpid():
+            if self._database is not None:
                 self._database.close()
             self._database = None
 
     @property
     def _connection(self) -> sqlite3.Connection:
-        # A connection of the parent must not be used, nor closed, in a child.
-        if self._database is None or self._process != os.getpid():
-            self._database, self._process = _opened(self._folder / _FILE), os.getpid()
+        if self._database is None:
+            self._database = _opened(self._folder / _FILE)
         return self._database
 
     @contextmanager
@@ -116,6 +116,28 @@ class Memory:
         """
         with self._lock, _refusing():
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+# SQLite's locks belong to a process: a connection that lives through a fork loses them, in the child and for every
+# other connection there. So none does: all are closed before, and opened again when they are used.
+_OPEN: WeakSet[Memory] = WeakSet()
+_HELD: list[Memory] = []
+
+
+def _before_fork() -> None:
+    for memory in list(_OPEN):
+        memory._lock.acquire()
+        _HELD.append(memory)
+        memory.close()
+
+
+def _after_fork() -> None:
+    while _HELD:
+        _HELD.pop()._lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 @contextmanager
