@@ -30,7 +30,7 @@ from discreet.io.signing import Terms, sign
 from programs import program
 
 JS = Path(__file__).resolve().parents[2] / "js"
-KILLS = int(os.environ.get("DISCREET_KILLS", "12"))
+KILLS = int(os.environ.get("DISCREET_KILLS", "10"))
 START, MINUTE = 1_800_000_000, 60
 PER_FOLDER = 25
 """Kills after which a device begins anew: what it keeps grows with every answer."""
@@ -173,7 +173,8 @@ def test_node_is_ended_at_any_time(tmp_path: Path) -> None:
                 # Most are ended while they answer and send, some before.
                 if chance.random() < 0.9:
                     process.stdout.readline()
-                time.sleep(chance.uniform(0, 0.3))
+                collector.wait(collector.count + chance.randrange(3))
+                time.sleep(chance.uniform(0, 0.05))
                 _end(process)
                 ended += 1
             last = started(0)

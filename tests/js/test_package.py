@@ -17,7 +17,7 @@ from programs import program
 JS = Path(__file__).resolve().parents[2] / "js"
 SCRIPTS = sorted(path for path in JS.glob("*.js"))
 IN_BROWSERS = [path for path in SCRIPTS if path.name != "file_memory.js"]
-MOST_BYTES, MOST_PACKED = 50_000, 15_500
+MOST_BYTES, MOST_PACKED = 52_000, 16_000
 """Of all scripts for browsers without comments and indentation; a minifier makes two thirds of it."""
 
 
