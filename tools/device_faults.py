@@ -145,7 +145,7 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
         "what is erased is not overwritten",
         "client/memory.py",
         '"secure_delete=ON", ',
-        "",
+        '"secure_delete=OFF", ',
         _DEVICE,
     ),
     (
@@ -200,8 +200,8 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     (
         "nobody is asked",
         "client/answers.py",
-        'if state["declined"] or not state["agreed"]:',
-        'if state["declined"]:',
+        'if not state["agreed"]:',
+        "if False:",
         _EVENTS,
     ),
     (

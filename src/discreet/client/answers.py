@@ -93,7 +93,7 @@ def answer(database: sqlite3.Connection, collection: Collection, value: Any, mom
     """
     state = one_row(
         database,
-        "SELECT versions.key AS version, agreed, declined, tagged, names.id = versions.id AS current FROM versions "
+        "SELECT versions.key AS version, agreed, tagged, names.id = versions.id AS current FROM versions "
         "JOIN names USING (name) WHERE versions.id = ? AND envelope IS NOT NULL",
         collection.id,
     )
@@ -101,7 +101,7 @@ def answer(database: sqlite3.Connection, collection: Collection, value: Any, mom
         raise ParameterError("this collection was not accepted; call accept first.")
     if not state["current"] or collection.state != OPEN:
         return Outcome.CLOSED
-    if state["declined"] or not state["agreed"]:
+    if not state["agreed"]:
         return Outcome.DECLINED
     epoch = _running(collection, moment)
     if epoch is None:
