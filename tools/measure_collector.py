@@ -4,15 +4,21 @@
     python tools/measure_collector.py kills [--kills 1000]
     python tools/measure_collector.py sealing [--reports 10000000]
     python tools/measure_collector.py slow [--sockets 1000]
-    python tools/measure_collector.py hostile [--requests 10000000]
+    python tools/measure_collector.py hostile [--frames 10000000] [--requests 100000]
 
 Everything happens on loopback and in temporary folders, and ends by itself.
 """
 
 import argparse
+import json
+import random
+import socket
 import statistics
+import subprocess
 import sys
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,12 +62,105 @@ def throughput(options: argparse.Namespace) -> None:
         )
 
 
+def kills(options: argparse.Namespace) -> None:
+    """Print what is left after kills under load."""
+    from kills import killed
+
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        print(killed(Path(name), options.kills, clients=options.clients, seconds=options.most_seconds))
+
+
+def sealing(options: argparse.Namespace) -> None:
+    """Print seconds and memory of sealing single reports; and the memory of a collector that has them in its inbox."""
+    plan = {"epsilon": 1.0, "domain": {"range": [0, 1000], "sensitive": list(range(100))}, "mechanism": {"name": "rr"}}
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder = Path(name)
+        entry = collectors.added(folder, plan)
+        collectors.filled(folder, entry, options.reports)
+        port = loads.free_port()
+        with loads.process(
+            loads.collector_command(folder, port), port, env=loads.environment(sealing="manual")
+        ) as ours:
+            loads.rate(port, [collectors.frame(entry)], 3.0, options.clients)
+            print(f"{loads.rss_bytes(ours.pid, 'VmHWM') / 1e6:,.0f} MB with {options.reports:,} reports in the inbox")
+        job = {"folder": name, "collection": entry.key, "epoch": 1, "actor": "measure"}
+        command = [sys.executable, "-c", _SEAL, json.dumps(job)]
+        said = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+        print(
+            f"sealed {said['n']:,} in {said['wall']:.1f} s ({said['cpu']:.1f} s of the processor), {said['mb']:,.0f} MB"
+        )
+
+
+_SEAL = """
+import json, sys, time
+from discreet.collector.working import seal
+given = json.loads(sys.argv[1])
+wall, cpu = time.perf_counter(), time.process_time()
+found = seal(given)
+most = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+found |= {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "mb": int(most.split()[1]) / 1000}
+print(json.dumps(found))
+"""
+
+
+def slow(options: argparse.Namespace) -> None:
+    """Print the 99% quantile of good clients without and with slow sockets, and when these were all ended."""
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder = Path(name)
+        entry = collectors.added(folder)
+        sent, port = [collectors.frame(entry)], loads.free_port()
+        with loads.process(loads.collector_command(folder, port), port, env=loads.environment()):
+            _, alone = loads.rate(port, sent, 4.0, 8)
+            began = time.monotonic()
+            held = [socket.create_connection(("127.0.0.1", port)) for _ in range(options.sockets)]
+            for connection in held:
+                connection.sendall(b"POST /v1/reports HTTP/1.1\r\n")
+            _, beside = loads.rate(port, sent, 4.0, 8)
+            for connection in held:
+                connection.settimeout(30)
+                with suppress(ConnectionResetError):
+                    assert connection.recv(10) == b""
+                connection.close()
+            print(f"p99 {1000 * alone:.1f} ms alone, {1000 * beside:.1f} ms beside {options.sockets} slow sockets")
+            print(f"all ended {time.monotonic() - began:.1f} s after the first was opened")
+
+
+def hostile(options: argparse.Namespace) -> None:
+    """Print what the collector and the reference say of mutated frames, and the statuses of hostile requests."""
+    from hostile import answers_of_requests, judged_by_reference, mutated
+
+    from discreet.collector.judging import judged
+    from discreet.collector.settings import Limits
+
+    chance, done, good, different = random.Random(1), 0, 0, 0
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder = Path(name)
+        entry = collectors.added(folder, "unary-clear-bits")
+        end = time.monotonic() + options.most_seconds
+        templates = [collectors.frame(entry, n, seed=n) for n in (1, 1, 2, 5)]
+        while done < options.frames and time.monotonic() < end:
+            frames = [mutated(chance.choice(templates), chance) for _ in range(400)]
+            submitted = [one for one in (collectors.submission(entry, data) for data in frames) if one is not None]
+            wanted = [judged_by_reference(entry, one.data) for one in submitted]
+            different += sum((a is None) != b for a, b in zip(judged(entry, submitted), wanted, strict=True))
+            done, good = done + len(submitted), good + sum(wanted)
+        print(f"{done:,} frames, {good:,} of them good: {different} judged otherwise than by the reference")
+        with collectors.serving(folder, limits=Limits(rate=0, burst=1, seconds=0.5)) as served:
+            print(dict(answers_of_requests(served.client.port, entry, options.requests, seed=1)))
+
+
 def _parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["throughput"])
+    parser.add_argument("what", choices=["throughput", "kills", "sealing", "slow", "hostile"])
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--clients", type=int, default=32)
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--reports", type=int, default=10_000_000)
+    parser.add_argument("--sockets", type=int, default=1000)
+    parser.add_argument("--frames", type=int, default=10_000_000)
+    parser.add_argument("--requests", type=int, default=100_000)
+    parser.add_argument("--most-seconds", type=float, default=1e9, help="for kills and frames")
     parser.add_argument("--folder", type=Path)
     return parser.parse_args()
 

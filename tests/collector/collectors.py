@@ -17,12 +17,15 @@ from discreet.collector.adding import add
 from discreet.collector.app import Application
 from discreet.collector.catalogue import Entry
 from discreet.collector.folder import DataFolder
+from discreet.collector.judging import Submission
 from discreet.collector.serving import server
 from discreet.collector.settings import Limits, Settings
 from discreet.collector.sqlite import SqliteStore
+from discreet.collector.store import FrameRow
 from discreet.core.random import SeededRandom
+from discreet.errors import DataError
 from discreet.io.collection import Epochs
-from discreet.io.frames import MEDIA_TYPE, Frame
+from discreet.io.frames import MEDIA_TYPE, Frame, head
 from signed import PLAIN, PUBLIC, envelope
 
 EPOCH = 3600
@@ -80,6 +83,28 @@ def ids(n: int) -> np.ndarray:
 def frame(entry: Entry, n: int = 1, *, epoch: int = 1, seed: int = 1) -> bytes:
     """Return a frame of n reports."""
     return Frame(entry.row.id, epoch, ids(n), records(entry, n, seed)).pack()
+
+
+def filled(folder: Path, entry: Entry, n: int, *, epoch: int = 1) -> None:
+    """Put so many single reports into the inbox, without the checks of the way in."""
+    templates, chance, done = records(entry, 100_000), np.random.default_rng(1), 0
+    with stored(folder) as store:
+        while done < n:
+            most = min(100_000, n - done)
+            names = chance.integers(0, 256, (most, 16), dtype=np.uint8)
+            rows = np.hstack([names, templates[chance.integers(0, len(templates), most)]])
+            with store.transaction():
+                store.insert([FrameRow(row[:16].tobytes(), entry.key, epoch, 1, row.tobytes()) for row in rows])
+            done += most
+
+
+def submission(entry: Entry, data: bytes) -> Submission | None:
+    """Return a frame as the intake hands it on; None for what has another length."""
+    try:
+        _, epoch, n = head(data)
+    except DataError:
+        return None
+    return Submission(entry, epoch, n, data, 44) if len(data) == 44 + n * entry.width else None
 
 
 @dataclass
@@ -161,4 +186,9 @@ def wait_until(holds: Any, seconds: float = 20.0) -> None:
 def kept(folder: Path) -> Sequence[tuple[int, int, int, bytes]]:
     """Return (collection, epoch, n, reports) of every frame in a folder."""
     with stored(folder) as store:
-        return store._rows("SELECT collection, epoch, n, reports FROM inbox ORDER BY seq")
+        epochs = store.pending()
+        return [
+            (key, epoch, n, reports)
+            for key, epoch in epochs
+            for _, n, reports in store.frames(key, epoch, after=-1, most=10**9)
+        ]

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from collectors import EPOCH, added, current, frame
+import numpy as np
+from collectors import EPOCH, added, current, frame, ids, records, stored
 from loads import Load, free_port
+
+from discreet.collector.store import FrameRow
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,13 @@ def _answers(port: int) -> bool:
     return True
 
 
-async def _killed(folder: Path, kills: int, load: Load, port: int) -> None:
+async def _killed(folder: Path, kills: int, load: Load, port: int, seconds: float) -> int:
+    """Kill a collector so many times, but not after so many seconds, and return how often."""
     context, chance = _forked(), random.Random(7)
+    end, done = time.monotonic() + seconds, 0
     running = asyncio.create_task(load.run(10.0**9))
     try:
-        for _ in range(kills):
+        while done < kills and time.monotonic() < end:
             process = context.Process(target=_serve, args=(str(folder), port))
             process.start()
             while not _answers(port):
@@ -75,26 +80,73 @@ async def _killed(folder: Path, kills: int, load: Load, port: int) -> None:
                 await asyncio.sleep(0.002)
             process.join()
             assert process.exitcode == -signal.SIGKILL
+            done += 1
     finally:
         load.running = False
         running.cancel()
+    return done
 
 
-def killed(folder: Path, kills: int, *, clients: int = 32, again: float = 0.05) -> Left:
-    """Kill a collector so many times while clients send, some frames again; then count."""
+def killed(
+    folder: Path, kills: int, *, clients: int = 32, again: float = 0.05, seconds: float = 1e9, spoil: bool = False
+) -> Left:
+    """Kill a collector so many times while clients send, some frames again; then count.
+
+    Args:
+        folder: of the collector.
+        kills: how often.
+        clients: connections at once.
+        again: share of requests that send an acknowledged frame again.
+        seconds: after which no more kills follow.
+        spoil: whether a frame is deleted before the count, which then must find it.
+    """
     entry = added(folder, epochs=current(seconds=100 * EPOCH, start=int(time.time()) - 100))
     port = free_port()
     templates = [frame(entry, n, epoch=0, seed=n) for n in (1, 1, 1, 7, 100)]
     load = Load(port, templates, clients=clients, again=again, keep=True)
-    asyncio.run(_killed(folder, kills, load, port))
+    done = asyncio.run(_killed(folder, kills, load, port, seconds))
     sent = {hashlib.sha256(one).digest()[:16] for one in load.seen.acknowledged}
     connection = sqlite3.connect(folder / "collector.db")
     try:
-        rows = connection.execute("SELECT digest, reports FROM inbox").fetchall()
+        if spoil:
+            connection.execute(f"DELETE FROM inbox_{entry.key}_0 WHERE seq % 2")
+        rows = connection.execute(f"SELECT digest, reports FROM inbox_{entry.key}_0").fetchall()
         ((integrity,),) = connection.execute("PRAGMA integrity_check").fetchall()
     finally:
         connection.close()
     there = Counter(hashlib.sha256(reports).digest() for _, reports in rows)
     lost = len(sent - {digest for digest, _ in rows})
     twice = sum(count > 1 for count in there.values())
-    return Left(kills, len(sent), load.seen.statuses.get(202, 0), lost, twice, integrity)
+    return Left(done, len(sent), load.seen.statuses.get(202, 0), lost, twice, integrity)
+
+
+def _seal(folder: str, collection: int) -> None:
+    from discreet.collector.working import seal
+
+    seal({"folder": folder, "collection": collection, "epoch": 1, "actor": "test"})
+
+
+def killed_sealing(folder: Path, kills: int) -> tuple[int, int]:
+    """Kill a sealing so many times, then let one end; return how many reports there were, and how many are sealed."""
+    from discreet.collector.backup import check
+    from discreet.collector.folder import DataFolder
+
+    entry, n = added(folder), 3000
+    with stored(folder) as store, store.transaction():
+        rows = np.hstack([ids(n), records(entry, n)])
+        store.insert([FrameRow(row[:16].tobytes(), entry.key, 1, 1, row.tobytes()) for row in rows])
+    context, chance, seconds = _forked(), random.Random(3), 0.5
+    for _ in range(kills):
+        process = context.Process(target=_seal, args=(str(folder), entry.key))
+        process.start()
+        process.join(chance.uniform(0, seconds))
+        process.kill()
+        process.join()
+        with stored(folder) as store:
+            waiting, sealed = store.waiting(), store.seals()
+        # Either the inbox or the seal, and either whole.
+        assert (waiting, [row.n for row in sealed]) in (({(entry.key, 1): n}, []), ({}, [n]))
+        assert check(DataFolder(folder)) == []
+    _seal(str(folder), entry.key)
+    with stored(folder) as store:
+        return n, sum(row.n for row in store.seals())

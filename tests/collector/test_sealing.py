@@ -116,7 +116,6 @@ def test_duplicates_are_found_wherever_they_are(tmp_path: Path, memory: int, mon
 
     monkeypatch.setattr(row_sort, "_LEAST_ROWS", 7)
     monkeypatch.setattr(sealing, "_SLICE", 11)
-    monkeypatch.setattr(sealing, "_DROPPED", 13)
     entry = added(tmp_path)
     rng = np.random.default_rng(5)
     # Few ids, and in them few different bytes, so that halves of ids agree too.
@@ -203,8 +202,6 @@ def test_nothing_is_sealed_twice_and_nothing_comes_afterwards(tmp_path: Path) ->
     assert first is not None
     path = DataFolder(tmp_path).sealed / first.file
     before = path.read_bytes()
-    # Rows that a crash left behind the seal are deleted, and counted nowhere.
-    put(tmp_path, entry, [(ids(7), records(entry, 7))])
     assert seal(tmp_path, entry) is None
     assert (path.read_bytes(), kept(tmp_path)) == (before, [])
     with serving(tmp_path) as served:
@@ -229,7 +226,9 @@ def test_a_failure_leaves_the_inbox(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def failing(*_: Any, **__: Any) -> Any:
         raise StoreError("the disk is full")
 
-    for place, name in ((sealing, "write_reports"), (sealing, "write_tally"), (SqliteStore, "record_seal")):
+    steps = [(sealing, "write_reports"), (sealing, "write_tally")]
+    steps += [(SqliteStore, name) for name in ("record_seal", "drop_frames", "note")]
+    for place, name in steps:
         with monkeypatch.context() as patched:
             patched.setattr(place, name, failing)
             with pytest.raises(StoreError):

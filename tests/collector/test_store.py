@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collectors import added, frame, kept, stored
+from collectors import added, stored
 
 from discreet.collector.folder import DataFolder
 from discreet.collector.migrations import MIGRATIONS
@@ -107,7 +107,7 @@ def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
         assert store.waiting() == {(1, 0): 7}
 
 
-def test_pending_epochs_are_found_by_the_index(tmp_path: Path) -> None:
+def test_pending_epochs(tmp_path: Path) -> None:
     with stored(tmp_path) as store:
         assert store.pending() == []
         with store.transaction():
@@ -123,25 +123,8 @@ def test_messages_hold_nothing_of_what_was_to_be_written(tmp_path: Path) -> None
         def fail() -> None:
             with store.transaction():
                 store.insert([bad])
-                store._write("INSERT INTO inbox (digest) VALUES (?)", b"the secret")
+                store._write("INSERT INTO tokens (name) VALUES (?)", "the secret")
 
         with pytest.raises(StoreError) as refused:
             fail()
         assert "secret" not in str(refused.value)
-
-
-def test_deleted_reports_are_overwritten(tmp_path: Path) -> None:
-    """What is deleted is not left on the pages that it was on."""
-    entry = added(tmp_path)
-    with stored(tmp_path) as store:
-        sent = frame(entry, 1)
-        with store.transaction():
-            store.insert([FrameRow(sent[:16], entry.key, 1, 1, b"a needle in the hay" + sent[44:])])
-            store.insert([row() for _ in range(5)])
-        store.checkpoint()
-        assert b"a needle in the hay" in (tmp_path / "collector.db").read_bytes()
-        with store.transaction():
-            store.drop_frames(entry.key, 1, most=10)
-        store.checkpoint()
-        assert b"a needle in the hay" not in (tmp_path / "collector.db").read_bytes()
-    assert len(kept(tmp_path)) == 5

@@ -13,8 +13,6 @@ from discreet.errors import ParameterError
 from discreet.io.collection import open_envelope
 from discreet.io.collection_errors import EquivocationError, RollbackError
 
-_SLICE = 20_000
-
 
 def trusted(keys: Sequence[str]) -> tuple[bytes, ...]:
     """Return public keys from base64.
@@ -88,25 +86,13 @@ def purge(store: Store, folder: DataFolder, name: str, *, actor: str) -> dict[st
         raise ParameterError(f"no collection is called {name!r}.")
     keys = {row.key for row in rows}
     with folder.sealing():
-        waiting = {at: n for at, n in store.waiting().items() if at[0] in keys}
+        waiting = sum(n for (key, _), n in store.waiting().items() if key in keys)
         seals = [seal for seal in store.seals() if seal.collection in keys]
-        gone = {"versions": len(rows), "reports": sum(waiting.values()), "sealed": sum(seal.n for seal in seals)}
+        gone = {"versions": len(rows), "reports": waiting, "sealed": sum(seal.n for seal in seals)}
         with store.transaction():
             detail = ", ".join(f"{count} {what}" for what, count in gone.items())
             store.note(int(time.time()), actor, "purged", f"{name}: {detail}")
-            for key, epoch in waiting:
-                store.close_epoch(key, epoch)
-        for key, epoch in waiting:
-            _drop(store, key, epoch)
-        with store.transaction():
             for key in keys:
                 store.remove_collection(key)
         shutil.rmtree(folder.sealed / name, ignore_errors=True)
     return gone
-
-
-def _drop(store: Store, key: int, epoch: int) -> None:
-    dropped = _SLICE
-    while dropped == _SLICE:
-        with store.transaction():
-            dropped = store.drop_frames(key, epoch, most=_SLICE)

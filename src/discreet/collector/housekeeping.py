@@ -83,13 +83,12 @@ class Housekeeper(threading.Thread):
         self._forget()
 
     def _due(self) -> list[tuple[int, int]]:
-        """Return the epochs with frames that take no more of them, the oldest first; sealed ones too."""
+        """Return the epochs with frames that take no more of them, the oldest first."""
         now = self._clock()
-        sealed = {(seal.collection, seal.epoch) for seal in self._store.seals()}
         due: list[tuple[float, tuple[int, int]]] = []
         for key, epoch in self._store.pending():
             entry = self._catalogue.by_key(key)
-            if entry is not None and ((key, epoch) in sealed or entry.when(epoch, now) == LATE):
+            if entry is not None and entry.when(epoch, now) == LATE:
                 due.append((entry.collection.window(epoch)[2], (key, epoch)))
         due.sort()
         self.oldest_unsealed = max(0.0, now - due[0][0]) if due else 0.0
@@ -108,8 +107,6 @@ class Housekeeper(threading.Thread):
                 log("sealing_failed", level="error", collection=key, epoch=epoch, reason=str(error))
             return
         self._failed.pop((key, epoch), None)
-        if not found:
-            return
         self._measures.sealed += 1
         log("sealed", collection=key, epoch=epoch, seconds=round(time.monotonic() - began, 3), **found)
 

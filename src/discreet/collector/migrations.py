@@ -15,15 +15,11 @@ CREATE TABLE collections (
     added INTEGER NOT NULL,
     UNIQUE (name, version)
 ) STRICT;
-CREATE TABLE inbox (
-    seq INTEGER PRIMARY KEY,
-    digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 16),
+CREATE TABLE inboxes (
     collection INTEGER NOT NULL,
     epoch INTEGER NOT NULL CHECK (epoch >= 0),
-    n INTEGER NOT NULL CHECK (n >= 1),
-    reports BLOB NOT NULL
-) STRICT;
-CREATE INDEX inbox_epochs ON inbox (collection, epoch);
+    PRIMARY KEY (collection, epoch)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE closed (
     collection INTEGER NOT NULL,
     epoch INTEGER NOT NULL,

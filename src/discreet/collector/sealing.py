@@ -25,7 +25,6 @@ from discreet.io.sealing import MEMORY, CanonicalOrder
 _ARRIVAL = 8
 _SLICE = 1 << 16
 _SLICE_BYTES = 1 << 25
-_DROPPED = 20_000
 
 
 class Sealing:
@@ -45,10 +44,9 @@ class Sealing:
         self._duplicates = self._conflicts = 0
 
     def run(self, actor: str) -> SealRow | None:
-        """Close the epoch, write its file and its tally, record the seal, and delete the rows; None if it was sealed.
+        """Close the epoch, write its file and its tally, record the seal and delete the rows; None if it was sealed.
 
-        A crash leaves either the inbox or the seal: a file without a seal is written anew, and rows that a seal left
-        behind are deleted the next time.
+        A crash leaves either the inbox or the seal: a file without a seal is written anew.
 
         Raises:
             ParameterError: if no reports wait.
@@ -57,9 +55,8 @@ class Sealing:
         key, epoch = self._entry.key, self._epoch
         with self._folder.sealing():
             if any((seal.collection, seal.epoch) == (key, epoch) for seal in self._store.seals()):
-                self._drop()
                 return None
-            if not self._store.waiting().get((key, epoch)):
+            if (key, epoch) not in self._store.pending():
                 raise ParameterError(
                     f"epoch {epoch} of {self._entry.row.name} has no reports; there is nothing to seal."
                 )
@@ -70,16 +67,9 @@ class Sealing:
             detail = f"{self._entry.row.name} version {self._entry.row.version} epoch {epoch}: {row.n} reports"
             with self._store.transaction():
                 self._store.record_seal(row)
+                self._store.drop_frames(key, epoch)
                 self._store.note(row.at, actor, "sealed", detail)
-            self._drop()
         return row
-
-    def _drop(self) -> None:
-        """Delete the rows, in slices, so that reports of other epochs need not wait."""
-        dropped = _DROPPED
-        while dropped == _DROPPED:
-            with self._store.transaction():
-                dropped = self._store.drop_frames(self._entry.key, self._epoch, most=_DROPPED)
 
     def _written(self) -> SealRow:
         place = sealed_folder(self._folder, self._entry)

@@ -112,11 +112,31 @@ class SqliteStore:
 
     def insert(self, frames: Iterable[FrameRow]) -> int:
         """Keep frames, within a transaction; those that are there already are passed over."""
-        rows = [(frame.digest, frame.collection, frame.epoch, frame.n, frame.reports) for frame in frames]
-        with _told("written to"):
-            return self._connection.executemany(
-                "INSERT OR IGNORE INTO inbox (digest, collection, epoch, n, reports) VALUES (?, ?, ?, ?, ?)", rows
-            ).rowcount
+        by_epoch: dict[tuple[int, int], list[tuple[bytes, int, bytes]]] = {}
+        for frame in frames:
+            rows = by_epoch.setdefault((frame.collection, frame.epoch), [])
+            rows.append((frame.digest, frame.n, frame.reports))
+        fresh = 0
+        for (key, epoch), rows in by_epoch.items():
+            table = self._inbox(key, epoch)
+            with _told("written to"):
+                text = f"INSERT OR IGNORE INTO {table} (digest, n, reports) VALUES (?, ?, ?)"
+                fresh += self._connection.executemany(text, rows).rowcount
+        return fresh
+
+    def _inbox(self, key: int, epoch: int) -> str:
+        """Return the name of an epoch's table, which is there afterwards.
+
+        Each epoch has a table, because it can be deleted at once: row by row that would write the index of random
+        digests anew a thousand times.
+        """
+        table = _table(key, epoch)
+        self._write(
+            f"CREATE TABLE IF NOT EXISTS {table} (seq INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE "
+            "CHECK (length(digest) = 16), n INTEGER NOT NULL CHECK (n >= 1), reports BLOB NOT NULL) STRICT"
+        )
+        self._write("INSERT OR IGNORE INTO inboxes VALUES (?, ?)", key, epoch)
+        return table
 
     def count_refusals(self, refusals: Mapping[tuple[int | None, int, str], int]) -> None:
         """Add to the counts of refusals, within a transaction."""
@@ -153,36 +173,24 @@ class SqliteStore:
         return {(key, epoch) for key, epoch in self._rows("SELECT collection, epoch FROM closed")}
 
     def pending(self) -> list[tuple[int, int]]:
-        """Return the epochs of which frames are here: from one to the next by the index, not by reading it all."""
-        step = "(SELECT {} FROM inbox WHERE (collection, epoch) > (a, b) ORDER BY collection, epoch LIMIT 1)"
-        first = "SELECT * FROM (SELECT collection, epoch FROM inbox ORDER BY collection, epoch LIMIT 1)"
-        after = f"SELECT {step.format('collection')}, {step.format('epoch')} FROM found WHERE a IS NOT NULL"
-        rows = self._rows(
-            f"WITH RECURSIVE found (a, b) AS ({first} UNION ALL {after}) SELECT a, b FROM found WHERE a IS NOT NULL"
-        )
-        return [(key, epoch) for key, epoch in rows]
+        """Return the epochs of which frames are here."""
+        return [(key, epoch) for key, epoch in self._rows("SELECT collection, epoch FROM inboxes")]
 
     def waiting(self) -> dict[tuple[int, int], int]:
         """Return how many reports wait to be sealed, by collection and epoch."""
-        rows = self._rows(
-            "SELECT collection, epoch, sum(n) FROM inbox WHERE NOT EXISTS (SELECT 1 FROM seals "
-            "WHERE seals.collection = inbox.collection AND seals.epoch = inbox.epoch) GROUP BY collection, epoch"
-        )
-        return {(key, epoch): n for key, epoch, n in rows}
+        return {at: self._rows(f"SELECT ifnull(sum(n), 0) FROM {_table(*at)}")[0][0] for at in self.pending()}
 
     def frames(self, collection: int, epoch: int, *, after: int, most: int) -> list[tuple[int, int, bytes]]:
         """Return (place, n, reports) of at most so many frames behind a place, in order."""
-        return self._rows(
-            "SELECT seq, n, reports FROM inbox WHERE collection = ? AND epoch = ? AND seq > ? ORDER BY seq LIMIT ?",
-            *(collection, epoch, after, most),
-        )
+        if (collection, epoch) not in self.pending():
+            return []
+        text = f"SELECT seq, n, reports FROM {_table(collection, epoch)} WHERE seq > ? ORDER BY seq LIMIT ?"
+        return self._rows(text, after, most)
 
-    def drop_frames(self, collection: int, epoch: int, *, most: int) -> int:
-        """Delete at most so many frames of an epoch, within a transaction."""
-        return self._write(
-            "DELETE FROM inbox WHERE seq IN (SELECT seq FROM inbox WHERE collection = ? AND epoch = ? LIMIT ?)",
-            *(collection, epoch, most),
-        )
+    def drop_frames(self, collection: int, epoch: int) -> None:
+        """Delete the frames of an epoch, within a transaction."""
+        self._write(f"DROP TABLE IF EXISTS {_table(collection, epoch)}")
+        self._write("DELETE FROM inboxes WHERE collection = ? AND epoch = ?", collection, epoch)
 
     def record_seal(self, row: SealRow) -> None:
         """Keep the seal of an epoch, within a transaction."""
@@ -195,7 +203,10 @@ class SqliteStore:
 
     def remove_collection(self, key: int) -> None:
         """Delete a collection with all of its rows, within a transaction."""
-        for table in ("inbox", "closed", "seals", "refusals"):
+        for owner, epoch in self.pending():
+            if owner == key:
+                self.drop_frames(owner, epoch)
+        for table in ("closed", "seals", "refusals"):
             self._write(f"DELETE FROM {table} WHERE collection = ?", key)
         self._write("DELETE FROM collections WHERE key = ?", key)
 
@@ -236,12 +247,16 @@ class SqliteStore:
         """Return a sentence for each invariant that does not hold."""
         ((found,),) = self._rows("SELECT group_concat(integrity_check, '; ') FROM pragma_integrity_check(20)")
         asked = {
-            "frames belong to no collection": "inbox WHERE collection NOT IN (SELECT key FROM collections)",
+            "frames belong to no collection": "inboxes WHERE collection NOT IN (SELECT key FROM collections)",
+            "sealed epochs still have frames": "inboxes JOIN seals USING (collection, epoch)",
             "seals belong to no collection": "seals WHERE collection NOT IN (SELECT key FROM collections)",
             "sealed epochs are not closed": "seals WHERE (collection, epoch) NOT IN (SELECT * FROM closed)",
-            "frames have another length than their number of reports": "inbox WHERE length(reports) % n <> 0",
         }
         counts = {what: self._rows(f"SELECT count(*) FROM {rows}")[0][0] for what, rows in asked.items()}
+        uneven = [f"{_table(*at)} WHERE length(reports) % n <> 0" for at in self.pending()]
+        counts["frames have another length than their number of reports"] = sum(
+            self._rows(f"SELECT count(*) FROM {rows}")[0][0] for rows in uneven
+        )
         ((triggers, gaps),) = self._rows(
             "SELECT (SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'), "
             "(SELECT ifnull(max(seq), 0) - count(*) FROM audit)"
@@ -249,6 +264,10 @@ class SqliteStore:
         counts |= {"triggers that keep the audit are missing": 2 - triggers, "lines of the audit are missing": gaps}
         broken = [] if found == "ok" else ["the database is damaged (integrity_check)"]
         return broken + [f"{count} {what}" for what, count in counts.items() if count]
+
+
+def _table(key: int, epoch: int) -> str:
+    return f"inbox_{int(key)}_{int(epoch)}"
 
 
 def _keys(joined: bytes) -> tuple[bytes, ...]:

@@ -171,7 +171,7 @@ class Store(Protocol):
         ...
 
     def pending(self) -> list[tuple[int, int]]:
-        """Return the epochs of which frames are here, by key of the collection and number; quick, however many."""
+        """Return the epochs of which frames are here, by key of the collection and number."""
         ...
 
     def waiting(self) -> dict[tuple[int, int], int]:
@@ -182,8 +182,8 @@ class Store(Protocol):
         """Return (place, n, reports) of at most so many frames behind a place, in order."""
         ...
 
-    def drop_frames(self, collection: int, epoch: int, *, most: int) -> int:
-        """Delete at most so many frames of an epoch, within a transaction, and return how many there were."""
+    def drop_frames(self, collection: int, epoch: int) -> None:
+        """Delete the frames of an epoch, within a transaction."""
         ...
 
     def record_seal(self, row: SealRow) -> None:

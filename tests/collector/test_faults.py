@@ -1,0 +1,179 @@
+"""Faults of the machine and of who sends: kills, full and failing disks, slow and hostile clients; small numbers here.
+
+The same code runs with large ones by `tools/measure_collector.py`.
+"""
+
+import random
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from collectors import added, frame, kept, serving, stored, submission
+from hostile import answers_of_requests, judged_by_reference, mutated
+from kills import killed, killed_sealing
+from loads import collector_command, environment, free_port, process
+
+from discreet.collector.judging import judged
+from discreet.collector.settings import Limits
+
+
+def test_kills_under_load_lose_nothing_and_keep_nothing_twice(tmp_path: Path) -> None:
+    left = killed(tmp_path, 8, clients=32)
+    assert (left.lost, left.twice, left.integrity) == (0, 0, "ok")
+    assert left.acknowledged > 100
+    assert left.answers > left.acknowledged
+
+
+def test_a_count_that_misses_lost_frames_would_be_found(tmp_path: Path) -> None:
+    """The check of the check: what is deleted behind its back is counted as lost."""
+    left = killed(tmp_path, 1, clients=4, spoil=True)
+    assert left.lost > 0
+
+
+def test_kills_while_sealing_leave_the_inbox_or_the_seal(tmp_path: Path) -> None:
+    found = killed_sealing(tmp_path, 4)
+    assert found == (3000, 3000)
+
+
+def full_disk(folder: Path) -> bool:
+    """Mount a small file system, if this user may."""
+    return subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)], check=False).returncode == 0
+
+
+@pytest.mark.skipif(shutil.which("mount") is None, reason="there is no mount")
+def test_a_full_disk_is_answered_with_503_and_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if not full_disk(disk):
+        pytest.skip("only root may mount a small disk")
+    try:
+        entry = added(disk)
+        with serving(disk) as served:
+            statuses = []
+            sent: list[bytes] = []
+            while 503 not in statuses and len(statuses) < 400:
+                sent.append(frame(entry, 1000, seed=len(statuses) % 5))
+                statuses.append(served.client.post(sent[-1]).status)
+            assert set(statuses) == {202, 503}
+            assert served.client.get("/health/ready").status == 503
+            good = [one for one, status in zip(sent, statuses, strict=True) if status == 202]
+            assert [row[3] for row in kept_of(served.app.folder.path)] == [one[44:] for one in good]
+            # There is room again: nothing is started anew.
+            assert subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=False).returncode == 0
+            assert served.client.post(sent[-1]).status == 202
+            assert served.client.get("/health/ready").json["store"]
+        assert [row[3] for row in kept(disk)] == [one[44:] for one in [*good, sent[-1]]]
+    finally:
+        subprocess.run(["umount", str(disk)], check=False)
+
+
+def kept_of(folder: Path) -> Any:
+    """What a reader sees while the collector runs."""
+    import sqlite3
+
+    connection = sqlite3.connect(f"file:{folder / 'collector.db'}?mode=ro", uri=True)
+    try:
+        return [(0, 0, 0, reports) for (reports,) in connection.execute("SELECT reports FROM inbox_1_1 ORDER BY seq")]
+    finally:
+        connection.close()
+
+
+_SHIM = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int failing(void) { const char *flag = getenv("FAILING_SYNC"); return flag && access(flag, F_OK) == 0; }
+int fsync(int fd) {
+    static int (*real)(int);
+    if (!real) real = dlsym(RTLD_NEXT, "fsync");
+    if (failing()) { errno = EIO; return -1; }
+    return real(fd);
+}
+int fdatasync(int fd) {
+    static int (*real)(int);
+    if (!real) real = dlsym(RTLD_NEXT, "fdatasync");
+    if (failing()) { errno = EIO; return -1; }
+    return real(fd);
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler of C for the shim")
+def test_a_disk_that_cannot_synchronize_is_answered_with_503(tmp_path: Path) -> None:
+    from collectors import Client
+
+    (tmp_path / "shim.c").write_text(_SHIM)
+    shim, flag, folder = tmp_path / "shim.so", tmp_path / "failing", tmp_path / "data"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, tmp_path / "shim.c", "-ldl"], check=True)
+    entry, port = added(folder), free_port()
+    given = {**environment(), "LD_PRELOAD": str(shim), "FAILING_SYNC": str(flag)}
+    acknowledged = []
+    with process(collector_command(folder, port), port, env=given) as running:
+        client = Client(port)
+        for failing in (False, True, False, True, False):
+            flag.touch() if failing else flag.unlink(missing_ok=True)
+            for _ in range(3):
+                sent = frame(entry, 5)
+                status = client.post(sent).status
+                assert status == (503 if failing else 202)
+                acknowledged += [sent[44:]] if status == 202 else []
+        assert client.get("/health/ready").status == 200
+        running.kill()
+    assert [row[3] for row in kept(folder)] == acknowledged
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_to_be_so(tmp_path: Path) -> None:
+    from discreet.collector.sqlite import SqliteStore
+    from discreet.collector.store import StoreError
+
+    added(tmp_path)
+    with stored(tmp_path) as store:
+        store._connection.execute("PRAGMA query_only = ON")
+        with pytest.raises(StoreError, match="see to the disk and its rights"), store.transaction():
+            store.note(1, "a", "b", "c")
+    with pytest.raises(StoreError, match="could not be opened"):
+        SqliteStore(tmp_path / "missing" / "collector.db")
+
+
+@pytest.mark.parametrize("plan", ["rr", "unary-clear-bits", "subset", "hashing"])
+def test_mutated_frames_are_judged_as_the_reference_judges_them(tmp_path: Path, plan: str) -> None:
+    """In groups, as they come; the reference checks each report by itself."""
+    entry, chance = added(tmp_path, plan), random.Random(5)
+    frames = [mutated(frame(entry, chance.choice((1, 2, 5)), seed=place % 50), chance) for place in range(600)]
+    submitted = [one for one in (submission(entry, data) for data in frames) if one is not None]
+    outcomes = judged(entry, submitted)
+    wanted = [judged_by_reference(entry, one.data) for one in submitted]
+    assert [outcome is None for outcome in outcomes] == wanted
+    assert 50 < sum(wanted) < len(wanted) - 50
+
+
+def test_hostile_requests_get_an_answer_or_none_but_never_500(tmp_path: Path) -> None:
+    entry = added(tmp_path)
+    with serving(tmp_path, limits=Limits(rate=0, burst=1, seconds=0.5)) as served:
+        counts = answers_of_requests(served.client.port, entry, 1000, seed=3)
+        assert not {status for status in counts if status >= 500 and status != 503}, counts
+        assert counts[202] > 50
+        assert counts[400] > 50
+        assert served.client.post(frame(entry)).status == 202
+        assert served.app.intake.writer.is_alive()
+
+
+def test_slow_sockets_are_ended_and_others_served(tmp_path: Path) -> None:
+    """Idle connections, and such that send a byte now and then: all ended by the deadline, others served meanwhile."""
+    entry = added(tmp_path)
+    with serving(tmp_path, limits=Limits(rate=0, burst=1, seconds=1.0)) as served:
+        slow = [socket.create_connection(("127.0.0.1", served.client.port)) for _ in range(150)]
+        began = time.monotonic()
+        while time.monotonic() < began + 0.8:
+            assert served.client.post(frame(entry)).status == 202
+        while served.app.measures.connections_ended < len(slow) and time.monotonic() < began + 5:
+            time.sleep(0.02)
+        assert served.app.measures.connections_ended == len(slow)
+        for connection in slow:
+            connection.close()
