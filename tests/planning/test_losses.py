@@ -13,7 +13,7 @@ from scipy.stats import binom
 from discreet.accuracy.optimum import optimal_design
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection, UnaryEncoding
+from discreet.mechanisms import BlockDesign, BlockMechanism, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.law_mechanism import LawMechanism
 from discreet.planning.deviation import mean_absolute_deviation
@@ -339,6 +339,15 @@ def check_worst_variance(case: Case, n: int) -> None:
         assert found <= worst * (1 + 1e-9)
         most = max(most, found)
     assert most == pytest.approx(worst, rel=0.01)
+
+
+def test_worst_variance_of_the_only_value_in_clear_beside_a_sensitive_one() -> None:
+    """A design for rare sensitive values: elsewhere this variance is never above those of sensitive values."""
+    mechanism = BlockDesign(Domain(range(81), sensitive=range(80)), 11.0, sensitive_mass=5e-4)
+    two = [np.eye(81)[[0, 80]].T @ [share, 1 - share] for share in np.linspace(0, 1, 1001)]
+    sensitive, clear = np.max([mechanism.decoder.standard_errors(1, p)[[0, 80]] ** 2 for p in two], axis=0)
+    assert clear > 1.03 * sensitive
+    assert worst_variance(mechanism) == pytest.approx(clear, rel=1e-5)
 
 
 @every
