@@ -25,6 +25,7 @@ GIVEN: dict[str, dict[str, str]] = {
         "--epoch": "--epoch 0.5",
         "--lifetime": "--lifetime 0.5",
         "--agree": "--agree",
+        "--simulated": "--simulated",
         "--store": "--store elsewhere",
         "--json": "--json",
     },
@@ -201,6 +202,18 @@ def test_places(double: Double) -> None:
     device("join", "asked.json", "--trust", public(), "--agree")
     assert device("tag", "map", "0.5,-0.5")["places"] == 1
     assert device("answer", "map", "0.5", "-0.5")["outcome"] == "recorded"
+
+
+def test_devices_of_simulations(double: Double) -> None:
+    """They answer simulated collections alone, and no folder is both."""
+    signed_for(double, PLAN, "--simulated")
+    assert device("join", "asked.json", "--trust", public(), "--agree", "--simulated")["agreed"]
+    assert device("answer", "habits", "never")["outcome"] == "recorded"
+    message = refusal("device", "join", "habits.json", "--trust", public(), "--agree", "--store", "mine")
+    assert "--store" in message
+    assert "simulat" in refusal(
+        "device", "join", "habits.json", "--trust", public(), "--agree", "--simulated", "--store", "third"
+    )
 
 
 def test_somebody_must_agree() -> None:

@@ -1,13 +1,21 @@
 """Sending over the network: the same bytes until they are taken, to origins of the document alone, nothing followed."""
 
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from collector_double import Double, collector
 from discreet.client import Device, Limits, Outcome, Sent, sending
@@ -185,11 +193,60 @@ def test_a_collector_that_never_ends_its_answer(monkeypatch: pytest.MonkeyPatch)
     assert time.monotonic() - started < 4
 
 
-def test_a_certificate_that_nobody_has_signed(tmp_path: Path) -> None:
-    """TLS without a certificate that the system trusts is no answer, and the report stays."""
-    listening, origin = _serve(b"HTTP/1.1 202 OK\r\n\r\n")
-    with listening:
-        assert post(origin.replace("http:", "https:"), b"x") == Answer(0)
+def _certificate(folder: Path) -> Path:
+    """Write a key and a certificate for 127.0.0.1 that it has signed itself."""
+    key, name = generate_private_key(SECP256R1()), x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "here")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, SHA256())
+    )
+    path = folder / "both.pem"
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    path.write_bytes(private + made.public_bytes(Encoding.PEM))
+    return path
+
+
+def test_a_certificate_that_nobody_has_signed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no answer, and nothing of the report leaves; trusted by the system, the same certificate will do."""
+    path, received = _certificate(tmp_path), []
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def run() -> None:
+            for _ in range(2):
+                connection, _ = listening.accept()
+                with suppress(OSError), context.wrap_socket(connection, server_side=True) as safe:
+                    received.append(safe.recv(65536))
+                    safe.sendall(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        origin = f"https://127.0.0.1:{listening.getsockname()[1]}"
+        assert post(origin, b"report") == Answer(0)
+        assert received == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(path))
+        assert post(origin, b"report") == Answer(202)
+        thread.join(10)
+    assert len(received) == 1
+
+
+def test_two_processes_do_not_send_one_report_at_once(tmp_path: Path, double: Double) -> None:
+    one = Sender(tmp_path / "device", double.origin)
+    with Device(tmp_path / "device", TRUST, Limits(2, 40, 40), clock=lambda: one.now) as other:
+
+        def meanwhile(origin: str, frame: bytes) -> Answer:
+            assert other.send() == Sent(0, 0, 1)
+            return post(origin, frame)
+
+        one.device._post = meanwhile
+        assert one.device.send() == Sent(1, 0, 0)
+        assert other.send() == Sent(0, 0, 0)
+    assert len(double.frames) == 1
 
 
 def test_fetching(double: Double) -> None:

@@ -44,6 +44,7 @@ def device() -> None:
 @click.option("--epoch", type=float, default=4.0, show_default=True, help="Most nats of reports whose epochs overlap.")
 @click.option("--lifetime", type=float, default=20.0, show_default=True, help="Most nats of all reports ever.")
 @click.option("--agree", is_flag=True, help="Agree without being asked.")
+@click.option("--simulated", is_flag=True, help="For simulated collections alone, such as those of a demonstration.")
 @_STORE
 @_JSON
 def join(
@@ -54,6 +55,7 @@ def join(
     epoch: float,
     lifetime: float,
     agree: bool,
+    simulated: bool,
     store: Path | None,
     as_json: bool,
 ) -> None:
@@ -68,7 +70,9 @@ def join(
     settings = {
         "trust": [spelled_key(key) for key in trust],
         "limits": {"report": report, "epoch": epoch, "lifetime": lifetime},
+        "simulated": simulated,
     }
+    _refuse_another_kind(folder, simulated)
     with _opened(folder, settings) as opened:
         found = opened.accept(_envelope(address), rebuild=True)
         _keep_settings(folder, settings)
@@ -302,7 +306,7 @@ def _opened(folder: Path, settings: dict[str, Any] | None = None) -> "Device":
         limits = Limits(**said["limits"])
     except (KeyError, TypeError, click.BadParameter):
         raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.") from None
-    return Device(folder, trust, limits)
+    return Device(folder, trust, limits, simulated=said.get("simulated") is True)
 
 
 def _kept_settings(folder: Path) -> dict[str, Any]:
@@ -315,6 +319,13 @@ def _kept_settings(folder: Path) -> dict[str, Any]:
     if not isinstance(said, dict):
         raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.")
     return said
+
+
+def _refuse_another_kind(folder: Path, simulated: bool) -> None:
+    """Refuse to make a person's device one of a simulation, or the other way round: budgets would mix."""
+    if (folder / _SETTINGS).exists() and (_kept_settings(folder).get("simulated") is True) != simulated:
+        kind = "people" if simulated else "a simulation"
+        raise ParameterError(f"the device in {folder} is one of {kind}; name another folder with --store.")
 
 
 def _keep_settings(folder: Path, settings: dict[str, Any]) -> None:
