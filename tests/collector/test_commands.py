@@ -21,6 +21,7 @@ from discreet.cli import main
 from discreet.cli.collector import collector
 from discreet.cli.moments import spelled_key
 from discreet.cli.serve import serve
+from discreet.collector.settings import Tls
 from discreet.io.signing import withdraw
 from signed import PUBLIC, TRUST, envelope, key
 
@@ -330,3 +331,32 @@ def test_a_demonstration(tmp_path: Path) -> None:
     assert f"http://127.0.0.1:{port}/take/demo" in printed
     assert running.returncode == 0
     assert not list(tmp_path.iterdir())
+
+
+def test_tls(tmp_path: Path) -> None:
+    """With a certificate of its own; what is not TLS gets nothing."""
+    import datetime
+    import ssl
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    added(tmp_path)
+    private = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(private.public_key())
+    made = made.serial_number(1).not_valid_before(now).not_valid_after(now + datetime.timedelta(days=1))
+    made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+    pem = serialization.Encoding.PEM
+    (tmp_path / "cert.pem").write_bytes(made.sign(private, hashes.SHA256()).public_bytes(pem))
+    plain = serialization.NoEncryption()
+    (tmp_path / "key.pem").write_bytes(private.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
+    tls = Tls(certificate=str(tmp_path / "cert.pem"), key=str(tmp_path / "key.pem"))
+    with serving(tmp_path, tls=tls) as served:
+        context = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+        with urllib.request.urlopen(f"https://localhost:{served.client.port}/health/live", context=context) as answer:
+            assert json.load(answer) == {"live": True}
+        with pytest.raises(OSError, match=r"."):
+            served.client.get("/health/live")

@@ -223,6 +223,11 @@ def test_an_open_epoch_is_estimated_again_only_after_enough_further_reports(tmp_
         second = served.client.get(path).json
         assert second["n"] == 110
         assert served.client.get(f"{path}&method=projected").json["n"] == 110
+        send(1)
+    # Also after a restart, which forgets what was made.
+    with serving(tmp_path, demo=True) as served:
+        again = served.client.get(path)
+        assert (again.status, again.json["error"]) == (409, "least")
     with stored(tmp_path) as store:
         seen = [line.detail for line in store.audit() if line.action == "saw estimate"]
     assert len(seen) == 4

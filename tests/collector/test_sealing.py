@@ -63,6 +63,9 @@ def test_what_was_stored_is_sealed(tmp_path: Path, plan: str) -> None:
     assert sorted(map(bytes, entry.codec.encode(found))) == sorted(map(bytes, rows))
     assert kept(tmp_path) == []
     assert (place / "_collection.json").read_bytes() == entry.row.envelope
+    folders = [path for path in tmp_path.rglob("*") if path.is_dir()]
+    assert {path.stat().st_mode & 0o777 for path in folders} == {0o700}
+    assert (tmp_path / "collector.db").stat().st_mode & 0o777 == 0o600
 
 
 def test_the_folder_is_read_as_it_is(tmp_path: Path) -> None:

@@ -30,6 +30,9 @@ FROM_REPORTS = ("mle", "em")
 _SIGNIFICANCE = 0.05
 _MOST_EPOCHS = 100_000
 _SLICE = 4096
+_MOST_CACHED = 1000
+_SEEN = "saw estimate"
+_LINES = 100_000
 _KNOWN = ("epochs", "method", "level", "version")
 
 
@@ -176,10 +179,9 @@ class Releases:
         """
         with self._lock:
             release = self._released(entry, asked)
-            epochs = _spelled_epochs(release.epochs)
-            detail = f"{entry.row.name} version {entry.row.version} epochs {epochs} {asked.method} n={release.found.n}"
+            detail = f"{_about(entry, release.epochs)} {asked.method} n={release.found.n}"
             with self._store.transaction():
-                self._store.note(int(time.time()), who, "saw estimate", detail)
+                self._store.note(int(time.time()), who, _SEEN, detail)
         return release
 
     def _released(self, entry: Entry, asked: Asked) -> Release:
@@ -204,19 +206,27 @@ class Releases:
             # Also when an epoch was sealed meanwhile, and lost its duplicates: the same few reports in two estimates
             # would show what they say.
             return before
-        self._check_again(entry, epochs, n, least)
+        if opened:
+            self._check_again(entry, epochs, n, least)
         made = self._made(entry, asked, epochs, whole, provisional=bool(opened))
         self._cache[entry.key, epochs, asked.method] = made
+        if len(self._cache) > _MOST_CACHED:
+            del self._cache[next(iter(self._cache))]
         return made
 
     def _check_again(self, entry: Entry, epochs: tuple[int, ...], n: int, least: int) -> None:
-        """Refuse another estimate of epochs that differs from one of another method in too few reports."""
-        for (key, others, _), release in self._cache.items():
-            if key == entry.key and others == epochs and release.provisional and 0 < n - release.found.n < least:
-                more = least - (n - release.found.n)
-                raise EarlyError(
-                    f"these epochs were estimated already; {more} further reports are needed.", n=n, least=least
-                )
+        """Refuse an estimate of open epochs that differs from one that somebody saw in too few reports.
+
+        The audit knows them all, whatever the method, and also those of before a restart.
+        """
+        about = f"{_about(entry, epochs)} "
+        for line in self._store.audit(most=_LINES):
+            if line.action == _SEEN and line.detail.startswith(about):
+                more = least - (n - int(line.detail.rpartition("n=")[2]))
+                if 0 < more < least:
+                    raise EarlyError(
+                        f"these epochs were estimated already; {more} further reports are needed.", n=n, least=least
+                    )
 
     def _made(self, entry: Entry, asked: Asked, epochs: tuple[int, ...], whole: Tally, *, provisional: bool) -> Release:
         start = LinearStart.of(entry.mechanism, whole)
@@ -287,6 +297,11 @@ class Releases:
             if key == entry.key:
                 found.refusals[reason] = found.refusals.get(reason, 0) + count
         return found
+
+
+def _about(entry: Entry, epochs: Sequence[int]) -> str:
+    """Return what a line of the audit says of the epochs that were estimated."""
+    return f"{entry.row.name} version {entry.row.version} epochs {_spelled_epochs(epochs)}"
 
 
 def _spelled_epochs(epochs: Sequence[int]) -> str:

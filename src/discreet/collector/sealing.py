@@ -165,7 +165,10 @@ def sealed_folder(folder: DataFolder, entry: Entry) -> Path:
 
 def describe(place: Path, entry: Entry) -> None:
     """Write the envelope and the plan of a collection beside its sealed files."""
-    (place / "_tallies").mkdir(mode=0o700, parents=True, exist_ok=True)
+    tallies = place / "_tallies"
+    # Parents take no mode of their own: from the top, one by one.
+    for made in (place.parents[1], place.parent, place, tallies):
+        made.mkdir(mode=0o700, exist_ok=True)
     for name, data in (
         ("_collection.json", entry.row.envelope),
         ("_plan.json", msgspec.json.format(msgspec.json.encode(entry.collection.plan), indent=2)),

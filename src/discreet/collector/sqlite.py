@@ -1,5 +1,6 @@
 """The store in one file of SQLite, with a log that is written ahead and synchronized at every commit."""
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -58,6 +59,8 @@ class SqliteStore:
         self._path, self._data_version = path, -1
         if read_only and not path.is_file():
             raise StoreError(f"there is no database {path.name} in this folder; name the folder of a collector.")
+        if not read_only:
+            _make(path)
         with _told("opened"):
             mode = "ro" if read_only else "rwc"
             self._connection = sqlite3.connect(
@@ -264,6 +267,16 @@ class SqliteStore:
         counts |= {"triggers that keep the audit are missing": 2 - triggers, "lines of the audit are missing": gaps}
         broken = [] if found == "ok" else ["the database is damaged (integrity_check)"]
         return broken + [f"{count} {what}" for what, count in counts.items() if count]
+
+
+def _make(path: Path) -> None:
+    """Make the file for its owner alone; the log beside it takes the same rights."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise StoreError(
+            f"the database could not be opened ({error.strerror}); see to the disk and its rights."
+        ) from None
 
 
 def _table(key: int, epoch: int) -> str:
