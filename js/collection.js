@@ -111,7 +111,8 @@ const fitting = (pattern) => (said) => typeof said === "string" && pattern.test(
 const flag = (said) => typeof said === "boolean";
 /** @type {Check} */
 const nats = (said) => typeof said === "number" && said > 0 && said <= Number.MAX_SAFE_INTEGER;
-const text = fitting(/\S/), count = whole(1), delay = whole(0);
+// What no language takes for a space.
+const text = fitting(/[^\s\x1c-\x1f\x85]|\ufeff/), count = whole(1), delay = whole(0);
 
 /** @type {Check} */
 function isEpochs(said) {

@@ -108,7 +108,7 @@ export function spaceOf(strict, loose) {
 export function botsOf(plan, space, isSensitive) {
   const { tags = null, cells = null, others = true } = plan;
   if (tags === null && cells === null) return null;
-  must(tags === null || cells === null);
+  must((tags === null || cells === null) && typeof others === "boolean");
   if (cells === null) {
     must(Array.isArray(tags));
     const all = others && !tags.includes("others") ? [...tags, "others"] : tags;
@@ -116,6 +116,7 @@ export function botsOf(plan, space, isSensitive) {
     return { tags: all, count: all.length, of: (_, tag) => all.indexOf(tag) };
   }
   const { rows, cols } = cells;
+  must(Object.keys(cells).length === 2);
   must(space.kind === "grid" && isInteger(rows) && isInteger(cols) && rows > 0 && cols > 0 && rows <= space.rows && cols <= space.cols);
   /** @param {number} code */
   const cell = (code) => Math.floor((Math.floor(code / space.cols) * rows) / space.rows) * cols + Math.floor(((code % space.cols) * cols) / space.cols);

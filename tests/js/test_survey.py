@@ -56,7 +56,7 @@ def visit(browser: Any, survey: SurveySite, name: str, script: str = "", **more:
         "addEventListener('securitypolicyviolation', (event) => console.error(event.violatedDirective));" + script
     )
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(20_000)
     page.on("console", lambda message: problems.append(message.text))
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(f"{survey.origin}/take/{name}")
