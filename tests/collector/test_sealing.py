@@ -281,3 +281,17 @@ def test_reports_are_deleted_when_their_time_has_come_and_tallies_stay(tmp_path:
     with stored(tmp_path) as store:
         assert [line.action for line in store.audit()].count("expired") == 1
         assert not forget_reports(store, DataFolder(tmp_path), row, "test")
+
+
+def test_a_sealing_that_is_ended_with_the_collector_has_not_failed(
+    tmp_path: Path, capfd: pytest.CaptureFixture
+) -> None:
+    from discreet.collector.logs import write_logs
+
+    entry = added(tmp_path)
+    put(tmp_path, entry, [(ids(60), records(entry, 60))], 0)
+    write_logs("debug")
+    with serving(tmp_path, sealing="auto") as served:
+        wait_until(lambda: served.app.workers._running)
+    assert "sealing_failed" not in capfd.readouterr().err
+    assert len(kept(tmp_path)) == 1

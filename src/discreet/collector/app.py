@@ -118,6 +118,7 @@ class Application:
         if self._closed:
             return
         self._closed = True
+        self.housekeeper.end()
         self.workers.stop()
         for thread in (self.intake.writer, self.housekeeper):
             if thread.is_alive():

@@ -53,9 +53,13 @@ class Housekeeper(threading.Thread):
         self.free_bytes = folder.free_bytes
         self.oldest_unsealed = 0.0
 
+    def end(self) -> None:
+        """Begin nothing more; what is ended from now on has not failed."""
+        self._ended.set()
+
     def stop(self) -> None:
         """End."""
-        self._ended.set()
+        self.end()
         self.join()
 
     def run(self) -> None:
