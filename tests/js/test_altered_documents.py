@@ -1,0 +1,128 @@
+"""Signed documents, altered at random: the device in JavaScript says of each what the one in Python says.
+
+DISCREET_DOCUMENTS says how many; 24,000 take three minutes.
+"""
+
+import base64
+import copy
+import json
+import os
+import random
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from survey_site import SurveySite
+
+from discreet.io.collection import open_envelope
+from discreet.io.collection_errors import CollectionError
+from discreet.io.envelope import public_key, signed
+from programs import program
+
+JS = Path(__file__).resolve().parents[2] / "js"
+DOCUMENTS = int(os.environ.get("DISCREET_DOCUMENTS", "300"))
+KEY = Ed25519PrivateKey.generate()
+TRUST = public_key(KEY)
+
+ODD: list[Any] = [
+    0,
+    1,
+    -1,
+    2,
+    5,
+    59,
+    60,
+    1.0,
+    1.5,
+    -0.0,
+    1e2,
+    1e300,
+    2**31,
+    2**53 - 1,
+    2**53,
+    2**64,
+    "",
+    "a",
+    "1",
+    "01",
+]
+ODD += [" ", "\x85", "\ufeff", "\u2028", False, None, [], {}, [1], [[0, 1]], {"a": 1}, "open", "once", "1e3", "+1"]
+ODD += [
+    "https://a.b",
+    "http://localhost:1",
+    "https://[::1]",
+    "https://A.b",
+    "https://a.b:443",
+    "http://a.b",
+    str(2**64),
+]
+NAMES = ["x", "__proto__", "constructor", "levels", "1"]
+TYPOS = ['"', "\\", "\\u", "\\ud800", "\\udc00\\ud800", "\\ud83d\\ude00", "\t", "\0", "[", "}", ",", "E5", ".0", "NaN"]
+
+
+def places(said: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in a document but its top."""
+    inside = said.items() if isinstance(said, dict) else enumerate(said) if isinstance(said, list) else ()
+    for name, one in inside:
+        yield (*at, name)
+        yield from places(one, (*at, name))
+
+
+def altered(said: Any, chance: random.Random) -> Any:
+    said = copy.deepcopy(said)
+    *way, name = chance.choice(list(places(said)))
+    holder = said
+    for step in way:
+        holder = holder[step]
+    one, kind = holder[name], chance.random()
+    is_number = isinstance(one, int | float) and not isinstance(one, bool)
+    if kind < 0.15:
+        del holder[name]
+    elif kind < 0.35 and is_number:
+        holder[name] = one + chance.choice([1, -1, 0.5, 1e-12, 2**32])
+    elif kind < 0.45 and isinstance(one, str) and one.isdecimal():
+        holder[name] = str(max(0, int(one) + chance.choice([1, -1, 2**40, -(2**40)])))
+    elif kind < 0.55 and isinstance(holder, dict):
+        holder[chance.choice(NAMES)] = chance.choice(ODD)
+    elif kind < 0.65 and is_number:
+        holder[name] = float(one)
+    elif (*way, name) != ("plan", "others"):
+        holder[name] = copy.deepcopy(chance.choice(ODD))
+    return said
+
+
+def written(said: Any, chance: random.Random) -> bytes:
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=chance.random() < 0.5)
+    kind, at = chance.random(), chance.randrange(len(text))
+    if kind < 0.05:
+        text = text[:at] + chance.choice(TYPOS) + text[at:]
+    elif kind < 0.08:
+        text = text[:at] + text[at + 1 :]
+    elif kind < 0.1:
+        text = text.replace('"late":', '"late":1,"late":', 1)
+    elif kind < 0.13:
+        text = text.replace('":1', '":1.0', chance.randrange(1, 4))
+    return text.encode()
+
+
+def test_both_devices_say_the_same(tmp_path: Path) -> None:
+    chance, site, counts = random.Random(12), SurveySite(origin="https://collect.example.org"), Counter[str]()
+    site.make()
+    documents = [json.loads(base64.b64decode(json.loads(one)["document"])) for one in site.envelopes.values()]
+    lines = []
+    for _ in range(DOCUMENTS):
+        envelope = signed(written(altered(chance.choice(documents), chance), chance), [KEY])
+        try:
+            expected = {"id": open_envelope(envelope, [TRUST]).id.hex()}
+        except CollectionError as error:
+            expected = {"error": error.code}
+        counts[expected.get("error", "good")] += 1
+        lines.append(json.dumps({"envelope": envelope.decode(), "trusted": [TRUST.hex()], **expected}))
+    (tmp_path / "envelopes.jsonl").write_text("\n".join(lines))
+    command = [program("node"), "--no-warnings", "tests/envelopes.js", str(tmp_path / "envelopes.jsonl")]
+    done = subprocess.run(command, cwd=JS, capture_output=True, text=True, check=True, timeout=600)
+    assert json.loads(done.stdout) == {"count": DOCUMENTS, "wrong": []}
+    assert min(counts[code] for code in ("good", "format", "field", "promise", "plan")) >= DOCUMENTS // 100
