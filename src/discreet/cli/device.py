@@ -79,11 +79,8 @@ def join(
         lines = list(notice(found))
         if not as_json:
             print_lines(lines)
-        if found.state == "open" and (agree or (not as_json and _asked())):
+        if agreed := found.state == "open" and (agree or (not as_json and _asked())):
             opened.agree(found)
-            agreed = True
-        else:
-            agreed = False
     facts = {"name": found.name, "version": found.version, "id": found.id.hex(), "agreed": agreed, "notice": lines}
     show_facts(
         facts, [f"{'Agreed to' if agreed else 'Not agreed to'} {found.name}, version {found.version}."], as_json=as_json

@@ -114,7 +114,7 @@ def answer(database: sqlite3.Connection, collection: Collection, value: Any, mom
     if drawn is None:
         return Outcome.EXHAUSTED
     charge(database, state["version"], collection, epoch, drawn.epsilon)
-    put(database, state["version"], collection, epoch, drawn.record, moment.now, person.keys)
+    put(database, state["version"], collection, epoch, record=drawn.record, now=moment.now, keys=person.keys)
     return Outcome.RECORDED
 
 

@@ -70,6 +70,7 @@ def put(
     version: int,
     collection: Collection,
     epoch: int,
+    *,
     record: bytes,
     now: float,
     keys: Keys,
