@@ -7,7 +7,9 @@ import { hex, unhex } from "./bytes.js";
 import { checkPromise, checkedPlan, readDocument } from "./collection.js";
 import { must, refuse } from "./errors.js";
 import { frame } from "./frames.js";
+import { logOf, named, settle, spentByName, total, within } from "./ledger.js";
 import { keyOf, keyOfPerson, printOf, withWords } from "./permanent.js";
+import { placesOf, replaced, valuesOf } from "./places.js";
 import { freshWords, randomBytes, share } from "./randomness.js";
 import { draw } from "./sampler.js";
 import { pause, post } from "./sending.js";
@@ -16,8 +18,6 @@ import { pause, post } from "./sending.js";
 /** @typedef {import("./index.js").Kept} Kept */
 /** @typedef {import("./index.js").Answered} Answered */
 
-// What sums of doubles may add.
-const MARGIN = 1 + 1e-9;
 // In which no other process sends the same report, in seconds.
 const LEASE = 90;
 // The base point of the curve: a key that every implementation of Ed25519 knows.
@@ -38,13 +38,6 @@ async function checkPlatform() {
   })();
   must(await known, "A device needs BigInt and Ed25519 in WebCrypto over a secure connection (https), and they are not here.", "platform");
 }
-
-/** @param {number} sum @param {number} limit */
-const within = (sum, limit) => sum <= limit * MARGIN;
-/** @template {{name: string}} T @param {T[]} list @param {string} name */
-const named = (list, name) => list.find((one) => one.name === name);
-/** @param {number[]} numbers */
-const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 
 /** One person's device. */
 export class Device {
@@ -194,7 +187,7 @@ export class Device {
       if (epoch === null) return "closed";
       const isAnswered = state.answers.some((one) => one.version === place && (found.answers === "once" || one.epoch === epoch));
       if (isAnswered) return "already";
-      const code = replaced(kept, found, found.space.code(value), values);
+      const code = replaced(named(kept.secret, found.name), found, found.space.code(value), values);
       const drawn = await this.#drawn(kept, found, code, epoch);
       if (!drawn) return "exhausted";
       const stop = found.epochs.start + (epoch + 1) * found.epochs.seconds;
@@ -337,31 +330,6 @@ function refuseOld(state, { name, version }, id) {
   }
 }
 
-// Answers, from when they are charged until what was sent is all that is left
-
-/** Keep of an answer its charge, and what is said of its report. @param {Answered} answer @param {Partial<Answered>} rest */
-function settle(answer, rest) {
-  for (const name of /** @type {const} */ (["record", "id", "due", "tries", "status", "at"])) delete answer[name];
-  Object.assign(answer, rest);
-}
-
-/** @param {Kept["state"]} state */
-function logOf({ versions, answers }) {
-  const shown = answers.filter((one) => one.record).sort((left, right) => left.version - right.version || left.epoch - right.epoch);
-  return shown.map(({ version: place, epoch, record = "", status = null, at = null }) => {
-    const { name, version } = versions[place], outcome = status === "202" ? "sent" : "dropped";
-    return { name, version, epoch, record, state: status === null ? "waiting" : outcome, at, status };
-  });
-}
-
-/** @param {Kept["state"]} state @returns {Record<string, number>} */
-function spentByName({ versions, answers }) {
-  const names = [...new Set(answers.map((one) => versions[one.version].name))];
-  return Object.fromEntries(names.map((name) => [
-    name, total(answers.filter((one) => versions[one.version].name === name).map((one) => one.charge)),
-  ]));
-}
-
 // Secrets: keys, prints, places
 
 /** @param {Kept["secret"]} secret @param {string} name */
@@ -383,45 +351,4 @@ function eraseEnded({ state, secret }, now) {
     const ends = state.versions.filter(({ name }) => name === one.name).map(({ epochs }) => epochs.start + epochs.seconds * epochs.count);
     if (now >= Math.max(...ends)) for (const name of /** @type {const} */ (["key", "prints", "last"])) delete one[name];
   }
-}
-
-/** Which values secret places are places of. @param {Collection} collection */
-async function valuesOf({ plan, bots }) {
-  if (!bots) return "";
-  const { sensitive: _, ...values } = /** @type {any} */ (plan.domain), said = JSON.stringify([values, plan.tags, plan.others, plan.cells]);
-  return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(said))));
-}
-
-const OUTSIDE = "the value must be one of the collection's values, and it is not; offer people its labels.";
-
-/** The bots of secret values; those that are sensitive for everybody stay themselves. @param {Collection} collection @param {any} tagged */
-function placesOf(collection, tagged) {
-  const { bots, space } = collection;
-  must(bots, "the plan of this collection has no tags and no cells; leave secret places out.");
-  must(bots.tags ? typeof tagged === "object" && tagged && !Array.isArray(tagged) : Array.isArray(tagged),
-    "secret values must be given by tag, {tag: values}; where bots stand for cells, as a list of values.");
-  const pairs = bots.tags ? Object.entries(tagged) : [["", tagged]];
-  must(!bots.tags || pairs.every(([tag]) => bots.tags?.includes(tag)), "secret values must be given by tags of the plan.");
-  /** @type {[number, number][]} */
-  const places = [];
-  for (const [tag, values] of pairs) {
-    for (const value of values) {
-      const code = space.code(value);
-      must(code >= 0, OUTSIDE, "value");
-      const bot = space.size + bots.of(code, tag);
-      must(places.every(([other, one]) => other !== code || one === bot), "every secret value must carry one tag, and some carry two.", "value");
-      if (!collection.isSensitive(code)) places.push([code, bot]);
-    }
-  }
-  return places;
-}
-
-/** A code, or its bot if it is a secret place. @param {Kept} kept @param {Collection} collection @param {number} code @param {string} values */
-function replaced({ secret }, { name, bots }, code, values) {
-  must(code >= 0, OUTSIDE, "value");
-  if (!bots) return code;
-  const found = named(secret, name);
-  must(found?.places && found.values === values,
-    "a personalized plan needs the person's secret places, for these values; call tag first, with none if there are none.");
-  return found.places.find(([place]) => place === code)?.[1] ?? code;
 }

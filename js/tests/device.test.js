@@ -190,6 +190,16 @@ test("secret places of other values are none", async () => {
   assert.equal(await two.answer(after, "never"), "recorded");
 });
 
+test("secret places are refused under a plan that protects other values", async () => {
+  const memory = kept(), [one, before] = await joined(memory, "tagged");
+  // Sensitive for everybody, so no place of hers; the next plan protects another value in its stead.
+  await one.tag(before, { home: ["daily"] });
+  const [other, key] = await resigned("tagged", ({ sampler, version }) => ({ version: version + 1, sampler: { ...sampler, sensitive: [[0, 1], [2, 3], [4, 6]] } }));
+  const two = device(memory, { trust: [key] }), after = await two.accept(other);
+  await two.agree(after);
+  await assert.rejects(two.answer(after, "daily"), { code: "argument" });
+});
+
 test("a report of another mechanism is not repeated", async () => {
   let now = NOW;
   const [one, before] = await joined(kept(), "permanent", { clock: () => now });
