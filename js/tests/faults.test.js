@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
-import { checkSampler, linesOf } from "./vectors.js";
+import { checkRefused, checkSampler, linesOf } from "./vectors.js";
 
 const read = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
 const files = readdirSync(new URL("../vectors/", import.meta.url)).filter((name) => name.startsWith("sampler-"));
@@ -65,6 +65,17 @@ const FAULTS = [
   ["paley", "member - root * root", "member + root * root"],
   ["paley", "((number % prime) + prime) % prime", "number % prime"],
 ];
+
+test("every check of a promise is needed", async () => {
+  const lines = linesOf(read("../vectors/refused.jsonl"));
+  const whole = read("../promise.js").replaceAll('"./', `"${new URL("../", import.meta.url)}`).split("\n");
+  const checks = [...whole.keys()].filter((place) => /^\s*must\(/.test(whole[place]));
+  assert.ok(checks.length > 20);
+  for (const check of checks) {
+    const { realised } = await planted(whole.filter((_, place) => place !== check).join("\n"));
+    assert.ok(checkRefused(lines, realised).wrong.length, `no vector saw that this is missing: ${whole[check]}`);
+  }
+});
 
 const source = read("../sampler.js");
 const planted = (text) => import(`data:text/javascript,${encodeURIComponent(text)}`);

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from discreet.mechanisms.primes import next_prime
+
 _BITS = {"law": "bits", "size": 4, "threshold": "3", "depth": 3}
 _GOOD = {"size": 20, "sensitive": [[2, 5], [9, 10]], "truth": str(1 << 62), "clear_blocks": False, "law": _BITS}
 _POOL = {"law": "hash pool", "size": 4, "buckets": 2, "functions": 3, "seed": "1", "prime": (1 << 31) - 1}
@@ -101,6 +103,9 @@ def files() -> dict[str, list[dict[str, Any]]]:
     size = 8 * (1 << 20)
     wide = {"size": size, "sensitive": [[0, size]], "law": {**_BITS, "size": size}}
     lines.append({"sampler": {**_GOOD, **wide}, "why": "width"})
+    many = (1 << 20) + 1
+    paley = {"law": "paley", "size": many, "prime": next_prime(many, step=4, rest=3)}
+    lines.append({"sampler": {**_GOOD, "size": many, "sensitive": [[0, many]], "law": paley}, "why": "law"})
     vast = {"size": (1 << 31) - 1, "sensitive": [[0, (1 << 31) - 1]], "law": {**_BITS, "size": (1 << 31) - 1}}
     lines.append({"sampler": {**_GOOD, **vast}, "why": "width"})
     return {"refused.jsonl": lines}
