@@ -46,8 +46,8 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     (
         "a rebuilt mechanism may have another fingerprint",
         "io/collection.py",
-        "if Sampler.of(mechanism) != collection.sampler or mechanism.fingerprint != collection.fingerprint:",
-        "if Sampler.of(mechanism) != collection.sampler:",
+        "if sampler != collection.sampler or mechanism.fingerprint != collection.fingerprint:",
+        "if sampler != collection.sampler:",
         _COLLECTIONS,
     ),
     (

@@ -438,6 +438,7 @@ def test_bots_that_the_coin_does_not_look_at() -> None:
         {"fingerprint": "0" * 32},
         {"sampler": {**_sampler(), "sensitive": [[0, 2]]}},
         {"plan": {**PLAIN, "domain": {**PLAIN["domain"], "sensitive": ["never", "daily"]}}},
+        {"plan": {**PLAIN, "domain": {**PLAIN["domain"], "sensitive": []}}},
     ],
     ids=str,
 )

@@ -259,7 +259,11 @@ def rebuild(collection: Collection) -> BlockMechanism:
         RebuiltError: if it describes another one.
     """
     mechanism = mechanism_of(collection.plan)
-    if Sampler.of(mechanism) != collection.sampler or mechanism.fingerprint != collection.fingerprint:
+    try:
+        sampler = Sampler.of(mechanism)
+    except SamplerError:
+        sampler = None
+    if sampler != collection.sampler or mechanism.fingerprint != collection.fingerprint:
         raise RebuiltError("the plan must describe the mechanism of the sampler and the fingerprint, and it does not.")
     return mechanism
 
