@@ -122,6 +122,7 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     } == examples | scripts | {
         "discreet/py.typed",
         "discreet/engines/spark/log4j2.properties",
+        "discreet/collector/pages/survey.html",
     }
     assert "Requires-Python: >=3.11\n" in metadata
     assert "License-File: LICENSE" in metadata
