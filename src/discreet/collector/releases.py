@@ -272,13 +272,14 @@ class Releases:
         """Return the tally of an epoch that is not sealed, from where it was left the last time."""
         found = self._open.setdefault((entry.key, epoch), _Open())
         tally = entry.mechanism.empty_tally() if found.tally is None else found.tally
-        while rows := self._store.frames(entry.key, epoch, after=found.after, most=_SLICE):
-            data = b"".join(reports for _, _, reports in rows)
-            records = np.frombuffer(data, dtype=np.uint8).reshape(-1, entry.width)[:, ID_BYTES:]
+        while True:
+            place, rows = self._store.frames(entry.key, epoch, after=found.after, most=_SLICE)
+            if not rows:
+                return tally
+            records = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, entry.width)[:, ID_BYTES:]
             reports = entry.codec.reports(entry.mechanism, records, simulated=entry.collection.simulated)
-            found.after, found.tally = rows[-1][0], tally + entry.mechanism.tally(reports)
-            tally = found.tally
-        return tally
+            tally = tally + entry.mechanism.tally(reports)
+            found.after, found.tally = place, tally
 
     def counts(self, entry: Entry) -> Counts:
         """Return how many reports of a collection there are, and how many were refused."""

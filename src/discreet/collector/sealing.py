@@ -122,11 +122,10 @@ class Sealing:
         entry, after = self._entry, -1
         most = _SLICE
         while True:
-            found = self._store.frames(entry.key, self._epoch, after=after, most=most)
+            after, found = self._store.frames(entry.key, self._epoch, after=after, most=most)
             if not found:
                 return
-            after = found[-1][0]
-            data = b"".join(reports for _, _, reports in found)
+            data = b"".join(found)
             # Frames of a thousand reports are a thousand times as long.
             most = min(max(_SLICE_BYTES * len(found) // max(len(data), 1), 1), _SLICE)
             rows = np.frombuffer(data, dtype=np.uint8).reshape(-1, entry.width)

@@ -183,12 +183,22 @@ class SqliteStore:
         """Return how many reports wait to be sealed, by collection and epoch."""
         return {at: self._rows(f"SELECT ifnull(sum(n), 0) FROM {_table(*at)}")[0][0] for at in self.pending()}
 
-    def frames(self, collection: int, epoch: int, *, after: int, most: int) -> list[tuple[int, int, bytes]]:
-        """Return (place, n, reports) of at most so many frames behind a place, in order."""
+    def frames(self, collection: int, epoch: int, *, after: int, most: int) -> tuple[int, list[bytes]]:
+        """Return the reports of at most so many frames behind a place, in order, and the place of the last one."""
         if (collection, epoch) not in self.pending():
-            return []
-        text = f"SELECT seq, n, reports FROM {_table(collection, epoch)} WHERE seq > ? ORDER BY seq LIMIT ?"
-        return self._rows(text, after, most)
+            return after, []
+        table = _table(collection, epoch)
+        ((last,),) = self._rows(
+            f"SELECT max(seq) FROM (SELECT seq FROM {table} WHERE seq > ? ORDER BY seq LIMIT ?)", after, most
+        )
+        if last is None:
+            return after, []
+        with _told("read"):
+            # One column: with three, reading ten million frames took half as long again.
+            rows = self._connection.execute(
+                f"SELECT reports FROM {table} WHERE seq > ? AND seq <= ? ORDER BY seq", (after, last)
+            )
+            return last, [reports for (reports,) in rows]
 
     def drop_frames(self, collection: int, epoch: int) -> None:
         """Delete the frames of an epoch, within a transaction."""

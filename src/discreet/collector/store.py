@@ -178,8 +178,8 @@ class Store(Protocol):
         """Return how many reports wait to be sealed, by key of the collection and epoch."""
         ...
 
-    def frames(self, collection: int, epoch: int, *, after: int, most: int) -> list[tuple[int, int, bytes]]:
-        """Return (place, n, reports) of at most so many frames behind a place, in order."""
+    def frames(self, collection: int, epoch: int, *, after: int, most: int) -> tuple[int, list[bytes]]:
+        """Return the reports of at most so many frames behind a place, in order, and the place of the last one."""
         ...
 
     def drop_frames(self, collection: int, epoch: int) -> None:
