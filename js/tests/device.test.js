@@ -172,7 +172,7 @@ async function resigned(label, change) {
 }
 
 test("a bot that the coin does not look at is refused", async () => {
-  const [bad, key] = await resigned("tagged", ({ sampler }) => ({ sampler: { ...sampler, sensitive: [[0, 4]] } }));
+  const [bad, key] = await resigned("tagged", ({ sampler }) => ({ sampler: { ...sampler, sensitive: [[0, 3], [4, 5]] } }));
   await assert.rejects(device(kept(), { trust: [key] }).accept(bad), { code: "plan" });
 });
 

@@ -186,7 +186,7 @@ def test_node_is_ended_at_any_time(tmp_path: Path) -> None:
 
 
 def test_chromium_is_ended_at_any_time(tmp_path: Path) -> None:
-    chance, kills = random.Random(5), max(2, KILLS // 50)
+    chance, kills = random.Random(5), max(1, KILLS // 50)
     command = [program("chromium"), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
     command += [f"--user-data-dir={tmp_path / 'profile'}", "--disable-background-networking"]
     with _collecting() as (collector, _, origin):
