@@ -149,16 +149,12 @@ def _serve(answer: bytes, pieces: int = 1, pause_between: float = 0.0) -> tuple[
     listening = socket.create_server(("127.0.0.1", 0))
 
     def run() -> None:
-        connection, _ = listening.accept()
-        with connection:
+        with suppress(OSError), listening.accept()[0] as connection:
             connection.recv(65536)
             step = max(len(answer) // pieces, 1)
-            try:
-                for start in range(0, len(answer), step):
-                    connection.sendall(answer[start : start + step])
-                    time.sleep(pause_between)
-            except OSError:
-                return
+            for start in range(0, len(answer), step):
+                connection.sendall(answer[start : start + step])
+                time.sleep(pause_between)
 
     threading.Thread(target=run, daemon=True).start()
     return listening, f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -219,8 +215,11 @@ def test_a_certificate_that_nobody_has_signed(tmp_path: Path, monkeypatch: pytes
 
         def run() -> None:
             for _ in range(2):
-                connection, _ = listening.accept()
-                with suppress(OSError), context.wrap_socket(connection, server_side=True) as safe:
+                with (
+                    suppress(OSError),
+                    listening.accept()[0] as connection,
+                    context.wrap_socket(connection, server_side=True) as safe,
+                ):
                     received.append(safe.recv(65536))
                     safe.sendall(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
 
