@@ -334,6 +334,17 @@ def test_places_of_another_domain_are_refused(fixture: Fixture) -> None:
     assert fixture.device.answer(newer, planted.TAGGED) is Outcome.RECORDED
 
 
+def test_a_secret_that_a_version_protects_no_longer_does_not_go_in_clear(fixture: Fixture) -> None:
+    """What is sensitive for everybody is kept as no place, and so must be said anew when it is not."""
+    found = fixture.join(envelope(TAGS, answers="fresh"))
+    fixture.device.tag(found, {"home": ["often"]})
+    less = {**TAGS, "domain": {"labels": TAGS["domain"]["labels"], "sensitive": [LABELS[0]]}}
+    newer = fixture.join(envelope(less, answers="fresh", version=2))
+    refused(ParameterError, lambda: fixture.device.answer(newer, "often"))
+    fixture.device.tag(newer, {"home": ["often"]})
+    assert fixture.device.answer(newer, "often") is Outcome.RECORDED
+
+
 # Randomness
 
 

@@ -418,6 +418,8 @@ def test_an_understated_epsilon(name: str) -> None:
         {"tags": "home"},
         {"cells": {"rows": 1, "cols": 1}},
         {"mechanism": "rr"},
+        {"epsilon": True},
+        {"others": 1},
     ],
     ids=str,
 )

@@ -1,5 +1,7 @@
 """A person's secret places: which bot stands for which of her values. They are in one table, and in nothing else."""
 
+import hashlib
+import json
 import sqlite3
 from collections.abc import Mapping
 from typing import Any
@@ -69,5 +71,11 @@ def replaced(database: sqlite3.Connection, collection: Collection, code: int, ta
 
 
 def _domain(collection: Collection) -> str:
+    """Return a digest of the values and bots, and of what is sensitive for everybody.
+
+    Such a value is kept as no place, and would go in clear under a version that protects it no longer.
+    """
     bots = collection.bots
-    return collection.domain.with_bots(() if bots is None else bots.tags).fingerprint
+    domain = collection.domain.with_bots(() if bots is None else bots.tags)
+    said = json.dumps([domain.fingerprint, collection.sampler.sensitive])
+    return hashlib.sha256(said.encode()).hexdigest()

@@ -46,7 +46,8 @@ def check_fields(plan: Mapping[str, Any]) -> None:
     Raises:
         PlanError: if it has.
     """
-    if not _FIELDS <= set(plan) <= _FIELDS | _OPTIONAL or not isinstance(plan["mechanism"], dict):
+    fields_fit = _FIELDS <= set(plan) <= _FIELDS | _OPTIONAL and isinstance(plan["mechanism"], dict)
+    if not fields_fit or isinstance(plan["epsilon"], bool) or not isinstance(plan.get("others", True), bool):
         raise PlanError(_UNFIT)
 
 
