@@ -167,7 +167,7 @@ class LinearDecoder:
         return self._summed(self.worth[2] ** 2)
 
     def _beside_clear(self, share: float) -> tuple[float, PerValue]:
-        """Return what a share of reports in clear adds to that of noise blocks, and to the constant of a variance."""
+        """Return the addends of a share in clear: to that of noise blocks, and to the constant of a variance."""
         return 0.0, share * self.worth[2] ** 2
 
     def mse(self, n: int, sensitive: PerValue, squares: float) -> float:

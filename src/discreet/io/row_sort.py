@@ -161,7 +161,7 @@ def _merged(runs: Sequence[_Run], size: int) -> Iterator[AnyArray]:
 
 
 def _up_to(block: AnyArray, row: bytes) -> int:
-    """Return how many rows of a sorted block do not exceed this one."""
+    """Return the number of rows of a sorted block that do not exceed this one."""
     if not len(block):
         return 0
     texts = np.ascontiguousarray(block).view(f"S{block.shape[1]}").ravel()
