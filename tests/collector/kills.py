@@ -74,6 +74,9 @@ async def _killed(folder: Path, kills: int, load: Load, port: int, seconds: floa
             while not _answers(port):
                 assert process.is_alive(), "the collector did not start"
                 await asyncio.sleep(0.01)
+            while not load.seen.acknowledged:
+                # However busy the machine is, there is something to be lost.
+                await asyncio.sleep(0.01)
             await asyncio.sleep(chance.uniform(0.0, 0.35))
             process.kill()
             while process.is_alive():
