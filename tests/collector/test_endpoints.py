@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from collectors import Served, added, added_envelope, current, frame, ids, records, serving, stored
+from collectors import Served, added, added_envelope, current, frame, ids, records, serving, stored, wait_until
 from test_sealing import put, seal
 
 from discreet.collector.catalogue import Entry
 from discreet.collector.folder import DataFolder
+from discreet.collector.pages import assets, survey
 from discreet.collector.releases import Asked
 from discreet.collector.sealing import sealed_folder
 from discreet.collector.store import StoreError
@@ -172,6 +173,22 @@ def test_an_estimate_is_that_of_the_sealed_folder(tmp_path: Path, method: str) -
         as_parquet = served.client.get(path, Accept="application/vnd.apache.parquet")
         table = pq.read_table(io.BytesIO(as_parquet.body))
         assert table["frequency"].to_pylist() == wanted.frequencies.tolist()
+
+
+def test_the_survey_page_and_its_scripts(tmp_path: Path) -> None:
+    """The page of an open collection, with the headers that its author wants; scripts are taken for nothing else."""
+    entry = added(tmp_path)
+    with serving(tmp_path) as served:
+        page = served.client.get("/take/habits")
+        assert (page.status, page.body.decode()) == (200, survey.page(entry.collection, entry.row.trust))
+        assert survey.headers(entry.collection).items() <= page.headers.items()
+        for script in ("index.js", "survey/take.js", "survey/take.css"):
+            found = served.client.get(f"/static/{script}")
+            assert (found.status, found.headers["x-content-type-options"]) == (200, "nosniff")
+            assert found.body == (assets.scripts() / script).read_bytes()  # type: ignore[operator]
+        assert served.client.get("/take/unknown").status == 404
+        added_envelope(tmp_path, withdraw(entry.row.envelope, [key()]))
+        wait_until(lambda: served.client.get("/take/habits").status == 404)
 
 
 REFUSED = ["method=best", "method=mle&method=em", "epochs=x", "epochs=3-1", "epochs=-1", "epochs=0-99999999", "level=1"]

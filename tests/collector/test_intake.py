@@ -497,6 +497,7 @@ def test_a_full_queue_is_answered_with_503(tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setattr(served.app.intake.writer, "_most", 0)
         answer = served.client.post(frame(entry))
     assert (answer.status, answer.json["error"], answer.headers["retry-after"]) == (503, "busy", "2")
+    assert answer.headers["access-control-expose-headers"] == "retry-after, date"
 
 
 def test_frames_that_wait_are_written_before_the_end(tmp_path: Path) -> None:

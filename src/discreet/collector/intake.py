@@ -31,6 +31,8 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 ANY_ORIGIN = (b"access-control-allow-origin", b"*")
+# Scripts of other origins read nothing else of an answer.
+_READABLE = (b"access-control-expose-headers", b"retry-after, date")
 _BINARY, _JSON = MEDIA_TYPE.encode(), JSON_MEDIA_TYPE.encode()
 _STORED = {"type": "http.response.start", "status": 202, "headers": [ANY_ORIGIN, (b"content-length", b"0")]}
 _NOTHING = {"type": "http.response.body", "body": b""}
@@ -58,7 +60,7 @@ class Refused(Exception):  # noqa: N818
 
 async def refuse(send: Send, refusal: Refusal, *, close: bool = False) -> None:
     """Answer a request with a refusal; ``close``: and end the connection, because the rest of it is not read."""
-    headers = [*refusal.headers, ANY_ORIGIN, *([(b"connection", b"close")] if close else [])]
+    headers = [*refusal.headers, ANY_ORIGIN, _READABLE, *([(b"connection", b"close")] if close else [])]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": refusal.body})
 

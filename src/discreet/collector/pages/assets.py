@@ -39,4 +39,14 @@ def routes(of: "Application") -> list[Any]:
             raise DeniedError(Refusal(404, "collection", "no such collection is open here."))
         return Response(survey.page(entry.collection, entry.row.trust), headers=survey.headers(entry.collection))
 
-    return [Route("/take/{name}", take), Mount("/static", StaticFiles(directory=place))]
+    return [Route("/take/{name}", take), Mount("/static", _Scripts(directory=place))]
+
+
+class _Scripts(StaticFiles):
+    """Files that browsers take for what they are said to be."""
+
+    def file_response(self, *given: Any, **named: Any) -> Response:
+        """Return a file."""
+        response = super().file_response(*given, **named)
+        response.headers["x-content-type-options"] = "nosniff"
+        return response

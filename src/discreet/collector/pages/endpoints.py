@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.collector.app import Application
 
 COLLECTION_TYPE = "application/vnd.discreet.collection+json"
-_OPEN = {ANY_ORIGIN[0].decode(): ANY_ORIGIN[1].decode(), "access-control-expose-headers": "etag"}
+_OPEN = {ANY_ORIGIN[0].decode(): ANY_ORIGIN[1].decode(), "access-control-expose-headers": "etag, retry-after, date"}
 # Long enough for a crowd, short enough for a withdrawal to be seen soon.
 _CACHED = {"cache-control": "public, max-age=60, must-revalidate"}
 _PRIVATE = {"cache-control": "no-store"}
