@@ -82,7 +82,7 @@ def table(folder: Path, query: str) -> list[tuple[Any, ...]]:
         {"person_secret": b"short"},
         {"person_secret": "x" * 16},
     ],
-    ids=str,
+    ids=lambda named: next(iter(named)) + type(next(iter(named.values()))).__name__,
 )
 def test_arguments(tmp_path: Path, named: dict[str, Any]) -> None:
     refused(ParameterError, lambda: Fixture(tmp_path / "device", **named), "short")
@@ -360,7 +360,7 @@ def test_a_secret_that_a_version_protects_no_longer_does_not_go_in_clear(fixture
         OSError("broken"),
         NotImplementedError(),
     ],
-    ids=str,
+    ids=["nothing", "zeros", "the same", "short", "another type", "none", "broken", "not there"],
 )
 @pytest.mark.parametrize("kind", ["fresh", "permanent"])
 def test_failing_randomness(fixture: Fixture, monkeypatch: pytest.MonkeyPatch, broken: Any, kind: str) -> None:
