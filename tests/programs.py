@@ -10,6 +10,7 @@ PACKAGES = {
     "chromium": "chromium",
     "node": "nodejs",
     "make": "make",
+    "cc": "build-essential",
 }
 """Which of Debian's packages brings a program; `.ci/run` installs those that tests ask for."""
 

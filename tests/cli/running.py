@@ -36,6 +36,10 @@ VERBS = [
     "reproduce",
     "risk",
     "examples",
+    "collection",
+    "collector",
+    "device",
+    "serve",
 ]
 
 

@@ -82,7 +82,12 @@ def test_debug_is_refused_before_any_work(files: Files, defect: None, place: str
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_debug(verb: str) -> None:
-    assert "--debug" in [name for parameter in main.commands[verb].params for name in parameter.opts]
+    waiting = [main.commands[verb]]
+    while waiting:
+        command = waiting.pop()
+        waiting += getattr(command, "commands", {}).values()
+        options = [name for parameter in command.params for name in parameter.opts]
+        assert "--debug" in options or hasattr(command, "commands"), command.name
 
 
 # Signals

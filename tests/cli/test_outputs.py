@@ -59,7 +59,7 @@ def test_every_output_is_here() -> None:
     assert written == set(VERBS)
     for verb, command in main.commands.items():
         for one in command.params:
-            own = one.opts[0] in {"--debug", "--temporary"} or verb in {"manifest", "stamp", "examples"}
+            own = one.opts[0] in {"--debug", "--temporary", "--data"} or verb in {"manifest", "stamp", "examples"}
             assert own or type(one.type).__name__ != "Path", (verb, one.opts)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from collectors import EPOCH, added, current, frame, ids, records, stored
-from loads import Load, free_port
+from loads import Load, free_port, in_a_thread
 
 from discreet.collector.store import FrameRow
 
@@ -107,7 +107,7 @@ def killed(
     port = free_port()
     templates = [frame(entry, n, epoch=0, seed=n) for n in (1, 1, 1, 7, 100)]
     load = Load(port, templates, clients=clients, again=again, keep=True)
-    done = asyncio.run(_killed(folder, kills, load, port, seconds))
+    done = in_a_thread(_killed(folder, kills, load, port, seconds))
     sent = {hashlib.sha256(one).digest()[:16] for one in load.seen.acknowledged}
     connection = sqlite3.connect(folder / "collector.db")
     try:

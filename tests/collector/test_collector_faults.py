@@ -19,6 +19,7 @@ from loads import collector_command, environment, free_port, process
 
 from discreet.collector.judging import judged
 from discreet.collector.settings import Limits
+from programs import program
 
 
 def test_kills_under_load_lose_nothing_and_keep_nothing_twice(tmp_path: Path) -> None:
@@ -40,10 +41,10 @@ def test_kills_while_sealing_leave_the_inbox_or_the_seal(tmp_path: Path) -> None
 
 def full_disk(folder: Path) -> bool:
     """Mount a small file system, if this user may."""
-    return subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)], check=False).returncode == 0
+    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)]
+    return shutil.which("mount") is not None and subprocess.run(mount, check=False).returncode == 0
 
 
-@pytest.mark.skipif(shutil.which("mount") is None, reason="there is no mount")
 def test_a_full_disk_is_answered_with_503_and_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -103,13 +104,12 @@ int fdatasync(int fd) {
 """
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler of C for the shim")
 def test_a_disk_that_cannot_synchronize_is_answered_with_503(tmp_path: Path) -> None:
     from collectors import Client
 
     (tmp_path / "shim.c").write_text(_SHIM)
     shim, flag, folder = tmp_path / "shim.so", tmp_path / "failing", tmp_path / "data"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, tmp_path / "shim.c", "-ldl"], check=True)
+    subprocess.run([program("cc"), "-shared", "-fPIC", "-o", shim, tmp_path / "shim.c", "-ldl"], check=True)
     entry, port = added(folder), free_port()
     given = {**environment(), "LD_PRELOAD": str(shim), "FAILING_SYNC": str(flag)}
     acknowledged = []

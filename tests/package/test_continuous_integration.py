@@ -90,7 +90,7 @@ def test_a_bare_machine_gets_what_is_missing(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     update, install, *made = (tmp_path / "log").read_text().splitlines()
     assert update.startswith("apt-get update")
-    assert install.endswith(" make default-jre-headless chromium nodejs python3-venv")
+    assert install.endswith(" make default-jre-headless chromium nodejs build-essential python3-venv")
     assert (made[0], sorted(made[1:])) == ("make .venv/dev", ["make lint", "make test"])
 
 

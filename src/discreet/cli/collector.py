@@ -12,7 +12,6 @@ from discreet.cli.counts import Count
 from discreet.cli.lazily import VerbGroup
 from discreet.cli.moments import PublicKey
 from discreet.cli.outputs import InputFile
-from discreet.cli.terminal import console, show_json, show_table
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -64,10 +63,10 @@ def _catalogue(store: "SqliteStore") -> "Catalogue":
 
 def _show(facts: Any, sentences: Sequence[str], *, as_json: bool) -> None:
     if as_json:
-        show_json(facts)
+        _json(facts)
         return
     for sentence in sentences:
-        console().print(sentence)
+        _line(sentence)
 
 
 @click.group(cls=VerbGroup)
@@ -114,10 +113,10 @@ def list_collections(*, data: Path | None, config: Path | None, as_json: bool) -
         for row in rows
     ]
     if as_json:
-        show_json({"collections": facts})
+        _json({"collections": facts})
         return
     cells = [[row.name, str(row.version), row.state, row.id.hex()[:16]] for row in rows]
-    show_table("Collections", ["name", "version", "state", "id"], cells, left=4)
+    _table("Collections", ["name", "version", "state", "id"], cells, left=4)
 
 
 @collector.command()
@@ -137,11 +136,11 @@ def status(*, data: Path | None, config: Path | None, as_json: bool) -> None:
     for (_, _, reason), count in refused.items():
         refusals[reason] = refusals.get(reason, 0) + count
     if as_json:
-        show_json({"epochs": epochs, "refusals": refusals})
+        _json({"epochs": epochs, "refusals": refusals})
         return
     headings = ["name", "version", "epoch", "waiting", "sealed", "duplicates", "conflicts"]
-    show_table("Epochs", headings, [[str(row[name]) for name in headings] for row in epochs], left=2)
-    show_table("Refused", ["reason", "count"], [[reason, str(count)] for reason, count in sorted(refusals.items())])
+    _table("Epochs", headings, [[str(row[name]) for name in headings] for row in epochs], left=2)
+    _table("Refused", ["reason", "count"], [[reason, str(count)] for reason, count in sorted(refusals.items())])
 
 
 def _epoch(names: dict[int, tuple[str, int]], key: int, epoch: int, **counts: int) -> dict[str, Any]:
@@ -216,10 +215,10 @@ def list_tokens(*, data: Path | None, config: Path | None, as_json: bool) -> Non
     now = time.time()
     if as_json:
         said = [{"name": row.name, "role": row.role, "made": row.made, "ends": row.ends} for row in rows]
-        show_json({"tokens": [{**one, "good": row.is_good(now)} for one, row in zip(said, rows, strict=True)]})
+        _json({"tokens": [{**one, "good": row.is_good(now)} for one, row in zip(said, rows, strict=True)]})
         return
     cells = [[row.name, row.role, "yes" if row.is_good(now) else "no"] for row in rows]
-    show_table("Tokens", ["name", "role", "good"], cells, left=3)
+    _table("Tokens", ["name", "role", "good"], cells, left=3)
 
 
 @token.command("end")
@@ -290,3 +289,24 @@ def purge(name: str, *, yes: bool, data: Path | None, config: Path | None, as_js
         gone = adding.purge(store, folder, name, actor=_ACTOR)
     counts = ", ".join(f"{count:,} {what}" for what, count in gone.items())
     _show({"name": name, **gone}, [f"{name} is deleted: {counts}."], as_json=as_json)
+
+
+# Their module is dear to import, and help needs none of it.
+
+
+def _json(facts: Any) -> None:
+    from discreet.cli.terminal import show_json
+
+    show_json(facts)
+
+
+def _table(title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], *, left: int = 1) -> None:
+    from discreet.cli.terminal import show_table
+
+    show_table(title, headings, cells, left=left)
+
+
+def _line(sentence: str) -> None:
+    from discreet.cli.terminal import console
+
+    console().print(sentence)

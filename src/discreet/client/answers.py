@@ -62,8 +62,8 @@ class Person:
     secret: bytes | None
     random: RandomSource | None
 
-    def words(self) -> RandomSource:
-        """Return the words of one report."""
+    def source(self) -> RandomSource:
+        """Return the source of the words of one report."""
         return KeyedRandom(self.keys.key()) if self.random is None else self.random
 
     def key(self) -> bytes:
@@ -130,7 +130,7 @@ def _fresh(
 ) -> _Drawn | None:
     if not affordable(database, collection, epoch, person.limits):
         return None
-    return _Drawn(collection.sampler.record(code, person.words()), collection.epsilon)
+    return _Drawn(collection.sampler.record(code, person.source()), collection.epsilon)
 
 
 def _permanent(

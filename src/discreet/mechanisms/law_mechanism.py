@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from discreet.core.checks import shown
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.block_law import BlockLaw, CommonLaw
 from discreet.mechanisms.law import BlockMechanism
 
 
@@ -35,3 +35,8 @@ class LawMechanism(BlockMechanism):
         if not isinstance(self.epsilons, tuple):
             raise ParameterError(f"epsilons must be a tuple, one for each group, got {type(self.epsilons).__name__}.")
         super().__post_init__()
+
+    @property
+    def laws(self) -> tuple[type[CommonLaw], ...]:  # type: ignore[override]
+        """The class of its law."""
+        return (type(self.law),)  # type: ignore[return-value]
