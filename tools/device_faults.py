@@ -256,7 +256,7 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     (
         "fresh answers follow from the person's secret",
         "client/answers.py",
-        "_Drawn(collection.sampler.record(code, person.words()), collection.epsilon)",
+        "_Drawn(collection.sampler.record(code, person.source()), collection.epsilon)",
         "_Drawn(collection.sampler.record(code, words_of(_key_of(database, collection.name, person), collection, "
         "code)), collection.epsilon)",
         _DEVICE,

@@ -11,16 +11,19 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path
+from queue import Queue
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import device_faults
 
 ROOT = Path(__file__).resolve().parent.parent
-CONTRACT = ("tests/contract",)
-STATISTICAL = ("tests/statistical",)
-PROPERTY = ("tests/property",)
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,7 @@ FAULTS = [
         "mechanisms/decoders.py",
         'spec of the optimum, section 3]."""\n        return self.decode(refuse_unfit_tally(self.maker, tally))',
         'spec of the optimum, section 3]."""\n        return self.decode(tally)',
-        CONTRACT,
+        ("tests/contract/test_tallies.py",),
     ),
     Fault(
         "single reports of strangers are worth something",
@@ -159,7 +162,7 @@ FAULTS = [
         "mechanisms/paley.py",
         "uniform_below(self.prime - 1, len(members), random).astype(np.int64) + 1",
         "uniform_below(self.prime - 1, len(members), random).astype(np.int64)",
-        CONTRACT,
+        ("tests/contract/test_promises.py",),
     ),
     Fault(
         "the rows of an explicit channel have a floor",
@@ -236,21 +239,21 @@ FAULTS = [
         "mechanisms/packed_bits.py",
         "rows[:, -1] &= np.uint8((1 << self.size % 8) - 1)",
         "rows[:, -1] &= np.uint8((1 << (self.size % 8 - 1)) - 1)",
-        STATISTICAL,
+        ("tests/statistical/test_draws_follow_the_paper.py",),
     ),
     Fault(
         "one's own bit is never set for sure",
         "mechanisms/packed_bits.py",
         "bit = (members >= 0).astype(np.uint8) <<",
         "bit = (members > len(members) + self.size).astype(np.uint8) <<",
-        STATISTICAL,
+        ("tests/statistical/test_draws_follow_the_paper.py",),
     ),
     Fault(
         "the ladder starts at the wrong end",
         "mechanisms/bits.py",
         "if self.threshold >> digit & 1 else",
         "if self.threshold >> (self.depth - 1 - digit) & 1 else",
-        (*PROPERTY, *STATISTICAL),
+        ("tests/property/test_coins.py",),
     ),
     Fault(
         "True is a number",
@@ -271,126 +274,126 @@ FAULTS = [
         "core/exact.py",
         "value = Decimal(epsilon).exp()",
         "value = (Decimal(epsilon) * Decimal('1.1')).exp()",
-        CONTRACT,
+        ("tests/contract/test_channel.py",),
     ),
     Fault(
         "s is rounded up, beyond the promise",
         "core/exact.py",
         "return min(threshold, WORD_RANGE - 1)",
         "return min(threshold + 1, WORD_RANGE - 1)",
-        CONTRACT,
+        ("tests/contract/test_channel.py",),
     ),
     Fault(
         "truth is told 10% too often by the sampler alone",
         "mechanisms/obfuscation.py",
         "truth = toss(len(codes), mechanism.threshold, random)",
         "truth = toss(len(codes), min(mechanism.threshold * 11 // 10, 1 << 64), random)",
-        STATISTICAL,
+        ("tests/statistical/test_draws_follow_the_paper.py",),
     ),
     Fault(
         "pi is used for rho in decoding",
         "accuracy/linear_decoder.py",
         "return (support - self.conditional_inclusion * blocks - self.offset * n)",
         "return (support - self.inclusion * blocks - self.offset * n)",
-        CONTRACT,
+        ("tests/contract/test_errors.py",),
     ),
     Fault(
         "reports in clear are counted as blocks",
         "accuracy/linear_decoder.py",
         "blocks = self.block_count(n, clear_total)",
         "blocks = n",
-        CONTRACT,
+        ("tests/contract/test_errors.py",),
     ),
     Fault(
         "contrast is e^eps instead of e^eps - 1",
         "mechanisms/law.py",
         "return by_group(tuple(odds / pi for pi in self.law.inclusions), self.law.groups)",
         "return by_group(tuple(1 + odds / pi for pi in self.law.inclusions), self.law.groups)",
-        CONTRACT,
+        ("tests/contract/test_channel.py",),
     ),
     Fault(
         "the noise bucket follows from the hash function",
         "mechanisms/hashing.py",
         "noise = uniform_below(self.buckets, n, random, lane=lane)",
         "noise = alpha % buckets",
-        STATISTICAL,
+        ("tests/statistical/test_given_a_member.py",),
     ),
     Fault(
         "the noise bucket follows from the hashed value",
         "mechanisms/hashing.py",
         "noise = uniform_below(self.buckets, n, random, lane=lane)",
         "noise = z % buckets",
-        STATISTICAL,
+        ("tests/statistical/test_draws_follow_the_paper.py",),
     ),
     Fault(
         "the hash family is taken to collide with 1/g",
         "mechanisms/hashing.py",
         "return Fraction(full * (self.prime + over - self.buckets), self.prime * (self.prime - 1))",
         "return Fraction(1, self.buckets) if full * (self.prime + over) else Fraction(0)",
-        CONTRACT,
+        ("tests/contract/test_errors.py",),
     ),
     Fault(
         "a wanted member is not put into its subset",
         "mechanisms/subsets.py",
         "wanted = ((members ^ victim) & ~(members >> 63)) ^ victim",
         "wanted = victim",
-        STATISTICAL,
+        ("tests/statistical/test_draws_follow_the_paper.py",),
     ),
     Fault(
         "the last one taken gives way, not a random one",
         "mechanisms/subsets.py",
         "victim = listed[uniform_below(count, len(members), random).astype(np.int64), rows]",
         "victim = listed[np.full(len(members), count - 1), rows]",
-        STATISTICAL,
+        ("tests/statistical/test_draws_follow_the_paper.py",),
     ),
     Fault(
         "Floyd's method without its replacement",
         "mechanisms/subsets.py",
         "drawn = uniform_below(last + 1, n, random).astype(np.int64)",
         "drawn = uniform_below(last if last > 1 else last + 1, n, random).astype(np.int64)",
-        STATISTICAL,
+        ("tests/statistical/test_draws_follow_the_paper.py",),
     ),
     Fault(
         "columns that miss the member are kept",
         "mechanisms/hadamard.py",
         'out["column"][:] = drawn ^ (lowest * misses)',
         'out["column"][:] = drawn ^ (lowest * misses * np.uint64(0))',
-        STATISTICAL,
+        ("tests/statistical/test_draws_follow_the_paper.py",),
     ),
     Fault(
         "a value goes in clear with the probability of noise",
         "mechanisms/obfuscation.py",
         "told = truth & (slot < 0)",
         "told = ~truth & (slot < 0)",
-        STATISTICAL,
+        ("tests/statistical/test_draws_follow_the_paper.py",),
     ),
     Fault(
         "sensitive values go in clear",
         "mechanisms/obfuscation.py",
         "told = truth & (slot < 0)",
         "told = truth & (slot <= 0)",
-        CONTRACT,
+        ("tests/contract/test_designs.py",),
     ),
     Fault(
         "rejected words are kept",
         "core/random.py",
         "while n and drawn.max() >= bound:",
         "drawn %= lane(bound)\n    while n and drawn.max() >= bound:",
-        PROPERTY,
+        ("tests/property/test_coins.py",),
     ),
     Fault(
         "a coin is true once too often",
         "core/random.py",
         "return fresh_words(random, n) < np.uint64(threshold)",
         "return fresh_words(random, n) <= np.uint64(threshold)",
-        PROPERTY,
+        ("tests/property/test_coins.py",),
     ),
     Fault(
         "the key is not renewed after a fork",
         "core/random.py",
         "if key is None or key.process != process or",
         "if key is None or",
-        STATISTICAL,
+        ("tests/statistical/test_sources.py",),
     ),
     Fault(
         "all threads begin with one key",
@@ -399,147 +402,147 @@ FAULTS = [
         "key = self._local.key = _Key(process)\n"
         '                self._first = getattr(self, "_first", None) or os.urandom(32)\n'
         "                key.stream = _stream(self._first)",
-        STATISTICAL,
+        ("tests/statistical/test_sources.py",),
     ),
     Fault(
         "a secure key serves for ever",
         "core/random.py",
         "or key.calls == 0 or key.bytes == 0:",
         "or key.bytes < 0:",
-        STATISTICAL,
+        ("tests/statistical/test_sources.py",),
     ),
     Fault(
         "words of any type will do",
         "core/random.py",
         "words.dtype != _WORD or",
         "",
-        PROPERTY,
+        ("tests/property/test_foreign_sources.py",),
     ),
     Fault(
         "a source may begin again",
         "core/random.py",
         "            self._seen.check(words)",
         "            pass",
-        PROPERTY,
+        ("tests/property/test_foreign_sources.py",),
     ),
     Fault(
         "the builder of a common mechanism is believed",
         "mechanisms/personalized.py",
         "if common.domain != extended or common.epsilon != epsilon:",
         "if common.domain is None:",
-        CONTRACT,
+        ("tests/contract/test_personalized.py",),
     ),
     Fault(
         "a logarithm is rounded to the nearest",
         "core/exact.py",
         "return nearest if Decimal(nearest) >= exact else nextafter(nearest, inf)",
         "return nearest",
-        CONTRACT,
+        ("tests/contract/test_channel.py",),
     ),
     Fault(
         "a law speaks for the plan",
         "mechanisms/law.py",
         '"law": self.law.describe(),',
         "**self.law.describe(),",
-        CONTRACT,
+        ("tests/contract/test_golden.py",),
     ),
     Fault(
         "an explicit channel cuts its shares one word late",
         "mechanisms/channel.py",
         "np.cumsum(row[possible])[:-1] - 1",
         "np.cumsum(row[possible])[:-1]",
-        CONTRACT,
+        ("tests/contract/test_explicit_channel.py",),
     ),
     Fault(
         "strangers are let in",
         "core/reports.py",
         "if len(fingerprints) > 1:",
         "if len(fingerprints) > 99:",
-        CONTRACT,
+        ("tests/contract/test_personalized.py",),
     ),
     Fault(
         "the fingerprint forgets epsilon and s",
         "mechanisms/law.py",
         '            "epsilon": self.epsilon.hex(),\n            "truth": self.threshold,\n',
         "",
-        CONTRACT,
+        ("tests/contract/test_golden.py",),
     ),
     Fault(
         "the last value in clear is not counted",
         "mechanisms/consistency.py",
         "return np.bincount(~slots[codes], minlength=domain.clear_count).astype(np.int64, copy=False)",
         "return np.append(np.bincount(~slots[codes], minlength=domain.clear_count)[:-1], 0)",
-        CONTRACT,
+        ("tests/contract/test_channel.py",),
     ),
     Fault(
         "the loss of a clear value forgets what its silence is worth",
         "accuracy/linear_decoder.py",
         "return self._summed(self.worth[2] ** 2)",
         "return 0.0",
-        CONTRACT,
+        ("tests/contract/test_designs.py",),
     ),
     Fault(
         "an odd part takes its neighbour's blocks",
         "core/reports.py",
         "slice(start - before, stop - before - inside)",
         "slice(start - before, stop - before)",
-        CONTRACT,
+        ("tests/contract/test_promises.py",),
     ),
     Fault(
         "a refusal quotes the value",
         "core/domain.py",
         "columns.outside_message(len(outside), len(codes), int(outside[0]))",
         'f"{len(outside)} values are not in the domain: {list(values)}."',
-        PROPERTY,
+        ("tests/property/test_hostile.py",),
     ),
     Fault(
         "a user's secret value goes in clear",
         "mechanisms/secret_tags.py",
         "return np.where(keys[place] == wanted, bots[place], codes)",
         "return np.where(keys[place] == wanted, codes, codes)",
-        CONTRACT,
+        ("tests/contract/test_personalized.py",),
     ),
     Fault(
         "bots are no sensitive values",
         "core/domain.py",
         "np.append(self._mask, np.ones(len(space.tags), dtype=np.bool_))",
         "np.append(self._mask, np.zeros(len(space.tags), dtype=np.bool_))",
-        CONTRACT,
+        ("tests/contract/test_golden.py",),
     ),
     Fault(
         "one user's secrets are everybody's",
         "mechanisms/secret_tags.py",
         "return self._replace(owners * personalized.domain.size + checked, checked)",
         "return self._replace(np.maximum(owners, 0) * personalized.domain.size + checked, checked)",
-        CONTRACT,
+        ("tests/contract/test_personalized.py",),
     ),
     Fault(
         "two sizes with a member are drawn as noise draws them",
         "mechanisms/designs.py",
         "shrinks = ~((truth & among_truth) | (~truth & among_noise))",
         "shrinks = ~among_noise",
-        (*CONTRACT, *STATISTICAL),
+        ("tests/contract/test_designs.py",),
     ),
     Fault(
         "a member may lose its place",
         "mechanisms/designs.py",
         "loser = ((beside ^ anywhere) & ~(members >> 63)) ^ anywhere",
         "loser = anywhere",
-        (*CONTRACT, *STATISTICAL),
+        ("tests/contract/test_designs.py",),
     ),
     Fault(
         "secret tags can be copied",
         "mechanisms/secret_tags.py",
         "__reduce__ = __getstate__ = __copy__ = __deepcopy__ = __setattr__",
         "__setattr__",
-        PROPERTY,
+        ("tests/property/test_secret_tags.py",),
     ),
     Fault(
         "bots are shared with what is sensitive for everybody",
         "mechanisms/personalized.py",
         "return (self.domain.clear_codes,) * len(self.tags)",
         "return (np.arange(self.domain.size),) * len(self.tags)",
-        ("tests/estimators",),
+        ("tests/estimators/test_tags.py",),
     ),
     Fault(
         "what a report weighs is ignored",
@@ -574,7 +577,7 @@ FAULTS = [
         "estimators/tags.py",
         "return 2 * float(sum(abs(mass)",
         "return float(sum(abs(mass)",
-        ("tests/estimators",),
+        ("tests/estimators/test_tags.py",),
     ),
     Fault(
         "the truth is told as the mean of the values' promises allows",
@@ -582,84 +585,84 @@ FAULTS = [
         "return min(truth_threshold(epsilon, pi) for epsilon, pi in zip(promises, law.inclusions, strict=True))",
         "each = [truth_threshold(epsilon, pi) for epsilon, pi in zip(promises, law.inclusions, strict=True)]\n"
         "    return sum(each) // len(each)",
-        CONTRACT,
+        ("tests/contract/test_channel.py",),
     ),
     Fault(
         "the digits of every bit's own threshold are inverted",
         "mechanisms/weighted_bits.py",
         "& np.uint64(1)).astype(np.bool_)",
         "& np.uint64(1)) == 0",
-        STATISTICAL,
+        ("tests/statistical/test_given_a_member.py",),
     ),
     Fault(
         "values are promised what their neighbours are",
         "core/epsilons.py",
         "return cls(tuple(different), sealed(groups))",
         "return cls(tuple(different), sealed(np.roll(groups, 1)))",
-        CONTRACT,
+        ("tests/contract/test_golden.py",),
     ),
     Fault(
         "a level's symbols are drawn as if all weights were the same",
         "mechanisms/weighted_singletons.py",
         "stretches = [n * weight for n, weight in zip(counts, self.weights, strict=True)]",
         "stretches = [n * (self.total // self.size) for n in counts]",
-        STATISTICAL,
+        ("tests/statistical/test_given_a_member.py",),
     ),
     Fault(
         "the likelihood takes the largest contrast for every value",
         "mechanisms/evidence.py",
         "own / largest if isinstance(own, np.ndarray) else None,",
         "None,",
-        CONTRACT,
+        ("tests/contract/test_golden.py",),
     ),
     Fault(
         "ties find the right user for sure",
         "risk/rates.py",
         "np.clip((k - greater) / ties, 0.0, 1.0)",
         "np.clip(k - greater, 0.0, 1.0)",
-        ("tests/risk",),
+        ("tests/risk/test_assessment.py",),
     ),
     Fault(
         "users who share nothing with a probe are not counted as ties",
         "kernels/traces/scoring.py",
         "ties[probe] = equal + rest * (floor == own)",
         "ties[probe] = equal",
-        ("tests/risk",),
+        ("tests/risk/test_assessment.py",),
     ),
     Fault(
         "the best of several attacks is judged as if it were the only one",
         "risk/strongest.py",
         "return 1 - (1 - checked_level(level)) / attempts",
         "return checked_level(level)",
-        ("tests/risk/test_assessment.py", "tests/risk/test_strongest.py"),
+        ("tests/risk/test_assessment.py",),
     ),
     Fault(
         "data are compared with matchers by an estimate, not by its lower limit",
         "risk/assessment.py",
         "if here.low >= success]",
         "if here.value >= success]",
-        ("tests/risk/test_assessment.py", "tests/risk/test_strongest.py"),
+        ("tests/risk/test_assessment.py",),
     ),
     Fault(
         "the alarm asks what was measured, not its upper limit",
         "risk/assessment.py",
         "return self.success.high if self.bounds is None",
         "return self.success.value if self.bounds is None",
-        ("tests/risk/test_assessment.py", "tests/risk/test_strongest.py"),
+        ("tests/risk/test_assessment.py",),
     ),
     Fault(
         "ranks are judged by the law that was fitted to them",
         "risk/ranks.py",
         "spread[~held].sum(axis=0)",
         "spread.sum(axis=0) + 1000 * spread[held].sum(axis=0)",
-        ("tests/risk",),
+        ("tests/risk/test_ranks.py",),
     ),
     Fault(
         "a probe's spread is taken for what it would be alone",
         "risk/variational.py",
         "spread = max(_variance(logs - levels / (users * mean), own), _variance(logs, own))",
         "spread = _variance(logs - levels / (users * mean), own)",
-        ("tests/risk",),
+        ("tests/risk/test_second_look.py",),
     ),
     Fault(
         "a narrow block wraps where a count passes its type",
@@ -783,8 +786,8 @@ FAULTS = [
     Fault(
         "a law is made of a description that is not its own",
         "mechanisms/registry.py",
-        "        if not is_own:\n",
-        "        if not made:\n",
+        "    if not is_own:\n",
+        "    if not made:\n",
         ("tests/frames",),
     ),
     Fault(
@@ -889,63 +892,76 @@ FAULTS = [
 ]
 
 
-def snapshot(folder: Path) -> Path:
-    """Copy the package, with its compiled kernels, and its tests: all faults meet the same ones, whoever edits them."""
-    for name in ("src", "tests", "js"):
-        shutil.copytree(ROOT / name, folder / name)
-    shutil.copy(ROOT / "pyproject.toml", folder)
-    return folder
+class Copy:
+    """The package and its tests in a folder of their own: faults meet the same ones, whoever edits the sources."""
 
+    def __init__(self, folder: Path) -> None:
+        for name in ("src", "tests", "js", "tools"):
+            shutil.copytree(ROOT / name, folder / name, symlinks=True)
+        shutil.copy(ROOT / "pyproject.toml", folder)
+        self._folder = folder
+        self._variables = {**os.environ, "PYTHONPATH": str(folder / "src")}
+        self._variables.pop("PYTHONDONTWRITEBYTECODE", None)
+        where = [sys.executable, "-c", "import discreet.core.random as module; print(module.__file__)"]
+        given: dict[str, Any] = {"env": self._variables, "cwd": folder, "capture_output": True, "text": True}
+        imported = subprocess.run(where, check=True, **given).stdout.strip()
+        if not Path(imported).resolve().is_relative_to(folder.resolve()):
+            raise SystemExit(f"the copy is not what gets imported: {imported}")
+        self._given = given
 
-def environment(project: Path) -> dict[str, str]:
-    """Return an environment in which ``import discreet`` finds the copy; refuse to go on if it does not."""
-    found = {**os.environ, "PYTHONPATH": str(project / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    where = [sys.executable, "-c", "import discreet.core.random as module; print(module.__file__)"]
-    imported = subprocess.run(where, env=found, cwd=project, capture_output=True, text=True, check=True).stdout.strip()
-    if not Path(imported).resolve().is_relative_to(project.resolve()):
-        raise SystemExit(f"the copy is not what gets imported: {imported}")
-    return found
+    def run(self, tests: Sequence[str]) -> tuple[int, str]:
+        """Run tests until the first failure; return pytest's exit code and the failing test."""
+        options = ["--no-header", "-p", "no:randomly", "--maxfail=1", "-rfE", "--tb=no", "-n", "0"]
+        done = subprocess.run([sys.executable, "-m", "pytest", *options, *tests], check=False, **self._given)
+        failed = re.findall(r"^FAILED (.+?)(?: - |$)", done.stdout, flags=re.MULTILINE)
+        return done.returncode, failed[0] if failed else ""
 
+    def caught(self, fault: Fault) -> tuple[bool, str]:
+        """Plant one fault, run its tests, take it out again; return whether they saw it, and which one did."""
+        path = self._folder / "src" / "discreet" / fault.file
+        text = path.read_text()
+        if text.count(fault.right) != 1:
+            return False, "DOES NOT FIT THE SOURCES"
+        self._write(path, text.replace(fault.right, fault.wrong))
+        try:
+            code, test = self.run(fault.suites)
+        finally:
+            self._write(path, text)
+        # 1 is "tests failed", 2 is "stopped at the first failure"; what cannot be imported fails no test.
+        seen = code in {1, 2} and "::" in test
+        return seen, test if seen else f"NOT CAUGHT (pytest ended with {code})"
 
-def run_tests(suites: tuple[str, ...], project: Path) -> tuple[int, str]:
-    """Run suites until the first failure; return pytest's exit code and the failing test."""
-    options = ["--no-header", "-p", "no:randomly", "--maxfail=1", "-rfE", "--tb=no", "-n", "2"]
-    command = [sys.executable, "-m", "pytest", *options, *suites]
-    variables = environment(project)
-    done = subprocess.run(command, env=variables, cwd=project, capture_output=True, text=True, check=False)
-    failed = re.findall(r"^FAILED (.+?)(?: - |$)", done.stdout, flags=re.MULTILINE)
-    return done.returncode, failed[0] if failed else ""
-
-
-def caught(fault: Fault, project: Path) -> tuple[bool, str]:
-    """Plant one fault, run the tests, take it out again; return whether they saw it, and which one did."""
-    path = project / "src" / "discreet" / fault.file
-    text = path.read_text()
-    if text.count(fault.right) != 1:
-        return False, "DOES NOT FIT THE SOURCES"
-    path.write_text(text.replace(fault.right, fault.wrong))
-    code, test = run_tests(fault.suites, project)
-    path.write_text(text)
-    # 1 is "tests failed", 2 is "stopped at the first failure"; what cannot be imported fails no test.
-    seen = code in {1, 2} and "::" in test
-    return seen, test if seen else f"NOT CAUGHT (pytest ended with {code})"
+    @staticmethod
+    def _write(path: Path, text: str) -> None:
+        """Write a source, and drop what was compiled of it: that is recognized by whole seconds and by its size."""
+        path.write_text(text)
+        Path(cache_from_source(str(path))).unlink(missing_ok=True)
 
 
 def main(wanted: list[str]) -> int:
-    """Plant every fault whose name contains all of ``wanted``, after a run without any."""
+    """Plant every fault whose name contains all of ``wanted``; then see that what caught them passes without any."""
     chosen = [fault for fault in FAULTS if all(word in fault.name for word in wanted)]
-    with tempfile.TemporaryDirectory() as folder:
-        project = snapshot(Path(folder))
-        code, test = run_tests((*CONTRACT, *PROPERTY, *STATISTICAL), project)
-        print(f"{'ok ' if code == 0 else 'BAD'} | {'(no fault)':<60} | {test or 'all pass'}", flush=True)
-        if code:
-            return 1
-        good = bool(chosen)
-        for fault in chosen:
-            seen, said = caught(fault, project)
-            good &= seen
-            print(f"{'ok ' if seen else 'BAD'} | {fault.name:<60} | {said}", flush=True)
-    return 0 if good else 1
+    with ExitStack() as folders:
+        copies: Queue[Copy] = Queue()
+        for _ in range(min(len(chosen), os.cpu_count() or 1)):
+            copies.put(Copy(Path(folders.enter_context(TemporaryDirectory()))))
+
+        def tried(fault: Fault) -> tuple[bool, str]:
+            copy = copies.get()
+            try:
+                return copy.caught(fault)
+            finally:
+                copies.put(copy)
+
+        good, caught_by = bool(chosen), []
+        with ThreadPoolExecutor(max(1, copies.qsize())) as pool:
+            for fault, (seen, said) in zip(chosen, pool.map(tried, chosen), strict=True):
+                good &= seen
+                caught_by += [said] if seen else []
+                print(f"{'ok ' if seen else 'BAD'} | {fault.name:<60} | {said}", flush=True)
+        code, test = copies.get().run(caught_by) if caught_by else (0, "")
+        print(f"{'BAD' if code else 'ok '} | {'(no fault)':<60} | {test or 'all of these tests pass'}", flush=True)
+    return 0 if good and code == 0 else 1
 
 
 if __name__ == "__main__":

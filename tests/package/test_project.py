@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -69,3 +70,18 @@ def test_what_is_locked_covers_what_is_needed() -> None:
         extras = [need for name in names for need in PROJECT["optional-dependencies"][name]]
         wanted = {re.match(r"[\w-]+", need)[0] for need in (*PROJECT["dependencies"], *extras)} - {"discreet"}
         assert not wanted - pinned[group]
+
+
+def test_every_fault_that_is_planted_fits_the_sources_and_names_tests_that_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Planting them takes half an hour; that a rewritten line leaves one behind is seen at once."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    known = runpy.run_path(str(ROOT / "tools" / "plant_faults.py"))["FAULTS"]
+    assert len(known) > 100
+    assert len({fault.name for fault in known}) == len(known)
+    for fault in known:
+        text = (ROOT / "src" / "discreet" / fault.file).read_text(encoding="utf-8")
+        assert text.count(fault.right) == 1, f"{fault.name}: its text must be in {fault.file} once"
+        assert fault.right != fault.wrong
+        assert all((ROOT / tests).exists() for tests in fault.suites), fault.name
