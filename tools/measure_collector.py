@@ -1,10 +1,11 @@
 """Measures a collector on this machine: throughput beside a bare application, kills, memory, sealing, slow clients.
 
     python tools/measure_collector.py throughput [--seconds 5] [--rounds 5] [--clients 32]
-    python tools/measure_collector.py kills [--kills 1000]
+    python tools/measure_collector.py kills [--kills 1000] [--work load | sealing | migration | backup | checkpoint]
     python tools/measure_collector.py sealing [--reports 10000000]
     python tools/measure_collector.py slow [--sockets 1000]
     python tools/measure_collector.py hostile [--frames 10000000] [--requests 100000]
+    python tools/measure_collector.py soak [--seconds 600] [--clients 32]
 
 Everything happens on loopback and in temporary folders, and ends by itself.
 """
@@ -63,10 +64,14 @@ def throughput(options: argparse.Namespace) -> None:
 
 
 def kills(options: argparse.Namespace) -> None:
-    """Print what is left after kills under load."""
+    """Print what is left after kills, under load or of other work; other work that does not hold fails here."""
+    from killed_work import WORK
     from kills import killed
 
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        if options.work != "load":
+            print(f"{options.kills} kills, every one held: {dict(WORK[options.work](Path(name), options.kills))}")
+            return
         print(killed(Path(name), options.kills, clients=options.clients, seconds=options.most_seconds))
 
 
@@ -149,13 +154,30 @@ def hostile(options: argparse.Namespace) -> None:
             print(dict(answers_of_requests(served.client.port, entry, options.requests, seed=1)))
 
 
+def soak(options: argparse.Namespace) -> None:
+    """Print the memory of a collector under steady load, ten times from beginning to end."""
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder = Path(name)
+        entry = collectors.added(folder)
+        port, sent = loads.free_port(), [collectors.frame(entry, n, seed=n) for n in (1, 1, 7, 100)]
+        with loads.process(loads.collector_command(folder, port), port, env=loads.environment()) as ours:
+            for part in range(10):
+                found, tail = loads.rate(port, sent, options.seconds / 10, options.clients)
+                print(
+                    f"{(part + 1) * options.seconds / 10:.0f} s: {loads.rss_bytes(ours.pid) / 1e6:.1f} MB, "
+                    f"{found:,.0f} requests/s, p99 {1000 * tail:.1f} ms",
+                    flush=True,
+                )
+
+
 def _parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["throughput", "kills", "sealing", "slow", "hostile"])
+    parser.add_argument("what", choices=["throughput", "kills", "sealing", "slow", "hostile", "soak"])
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--work", choices=["load", "sealing", "migration", "backup", "checkpoint"], default="load")
     parser.add_argument("--reports", type=int, default=10_000_000)
     parser.add_argument("--sockets", type=int, default=1000)
     parser.add_argument("--frames", type=int, default=10_000_000)

@@ -13,11 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from collectors import EPOCH, added, current, frame, ids, records, stored
+from collectors import EPOCH, added, current, frame
 from loads import Load, free_port, in_a_thread
-
-from discreet.collector.store import FrameRow
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ def _serve(folder: str, port: int) -> None:
     serve(Settings(data=folder, listen=f"127.0.0.1:{port}", limits=Limits(rate=0, burst=1), log="error"))
 
 
-def _forked() -> Any:
+def forked() -> Any:
     """Return a way to start processes that have imported everything already."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["discreet.collector.serving", "discreet.collector.sealing", "collectors"])
@@ -64,7 +61,7 @@ def _answers(port: int) -> bool:
 
 async def _killed(folder: Path, kills: int, load: Load, port: int, seconds: float) -> int:
     """Kill a collector so many times, but not after so many seconds, and return how often."""
-    context, chance = _forked(), random.Random(7)
+    context, chance = forked(), random.Random(7)
     end, done = time.monotonic() + seconds, 0
     running = asyncio.create_task(load.run(10.0**9))
     try:
@@ -121,35 +118,3 @@ def killed(
     lost = len(sent - {digest for digest, _ in rows})
     twice = sum(count > 1 for count in there.values())
     return Left(done, len(sent), load.seen.statuses.get(202, 0), lost, twice, integrity)
-
-
-def _seal(folder: str, collection: int) -> None:
-    from discreet.collector.working import seal
-
-    seal({"folder": folder, "collection": collection, "epoch": 1, "actor": "test"})
-
-
-def killed_sealing(folder: Path, kills: int) -> tuple[int, int]:
-    """Kill a sealing so many times, then let one end; return how many reports there were, and how many are sealed."""
-    from discreet.collector.backup import check
-    from discreet.collector.folder import DataFolder
-
-    entry, n = added(folder), 3000
-    with stored(folder) as store, store.transaction():
-        rows = np.hstack([ids(n), records(entry, n)])
-        store.insert([FrameRow(row[:16].tobytes(), entry.key, 1, 1, row.tobytes()) for row in rows])
-    context, chance, seconds = _forked(), random.Random(3), 0.5
-    for _ in range(kills):
-        process = context.Process(target=_seal, args=(str(folder), entry.key))
-        process.start()
-        process.join(chance.uniform(0, seconds))
-        process.kill()
-        process.join()
-        with stored(folder) as store:
-            waiting, sealed = store.waiting(), store.seals()
-        # Either the inbox or the seal, and either whole.
-        assert (waiting, [row.n for row in sealed]) in (({(entry.key, 1): n}, []), ({}, [n]))
-        assert check(DataFolder(folder)) == []
-    _seal(str(folder), entry.key)
-    with stored(folder) as store:
-        return n, sum(row.n for row in store.seals())

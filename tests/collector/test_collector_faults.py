@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from collectors import added, frame, kept, serving, stored, submission
 from hostile import answers_of_requests, judged_by_reference, mutated
-from kills import killed, killed_sealing
+from killed_work import WORK
+from kills import killed
 from loads import collector_command, environment, free_port, process
 
 from discreet.collector.judging import judged
@@ -34,9 +35,9 @@ def test_a_count_that_misses_lost_frames_would_be_found(tmp_path: Path) -> None:
     assert left.lost > 0
 
 
-def test_kills_while_sealing_leave_the_inbox_or_the_seal(tmp_path: Path) -> None:
-    found = killed_sealing(tmp_path, 4)
-    assert found == (3000, 3000)
+@pytest.mark.parametrize("work", sorted(WORK))
+def test_kills_of_work_leave_the_old_state_or_the_new(tmp_path: Path, work: str) -> None:
+    assert WORK[work](tmp_path, 4).total() == 4
 
 
 def full_disk(folder: Path) -> bool:

@@ -111,14 +111,15 @@ def test_the_first_report_of_an_id_wins(tmp_path: Path) -> None:
     assert entry.codec.encode(found).tolist() == [[1, 0]] * 3 + [[2, 1]]
 
 
-@pytest.mark.parametrize("memory", [1, 1 << 27])
+@pytest.mark.parametrize("memory", [1, 1 << 6, 1 << 27])
 def test_duplicates_are_found_wherever_they_are(tmp_path: Path, memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against a plain loop; with so little memory that runs and batches cut through the reports of one id."""
-    from discreet.collector import sealing
+    from discreet.collector import first_reports, sealing
     from discreet.io import row_sort
 
     monkeypatch.setattr(row_sort, "_LEAST_ROWS", 7)
     monkeypatch.setattr(sealing, "_SLICE", 11)
+    monkeypatch.setattr(first_reports, "_ROWS", 13)
     entry = added(tmp_path)
     rng = np.random.default_rng(5)
     # Few ids, and in them few different bytes, so that halves of ids agree too.

@@ -2,6 +2,8 @@
 
 import os
 import sqlite3
+import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +50,57 @@ def test_a_migration_keeps_everything_and_a_copy_of_before(tmp_path: Path) -> No
     assert newer._rows("PRAGMA user_version") == [(2,)]
     assert len(newer.collections()) == 1
     newer.close()
-    copies = list(tmp_path.glob("collector.db.version1.*"))
-    assert copies
-    assert all(copy.stat().st_mode & 0o777 == 0o600 for copy in copies)
-    copy = sqlite3.connect(copies[0])
-    assert copy.execute("SELECT count(*) FROM collections").fetchall() == [(1,)]
-    copy.close()
+    path_of_copy = tmp_path / "collector.db.version1"
+    assert path_of_copy.stat().st_mode & 0o777 == 0o600
+    with closing(sqlite3.connect(path_of_copy)) as copy:
+        assert copy.execute("SELECT count(*) FROM collections").fetchall() == [(1,)]
+        assert copy.execute("PRAGMA user_version").fetchall() == [(1,)]
+    assert list(tmp_path.glob(".*part*")) == []
     with pytest.raises(ParameterError, match="use the newer discreet"):
         SqliteStore(path)
+
+
+def test_a_copy_of_before_that_cannot_be_made_stops_a_migration(tmp_path: Path) -> None:
+    added(tmp_path)
+    (tmp_path / "collector.db.version1").mkdir()
+    with pytest.raises(StoreError, match="could not be copied"):
+        SqliteStore(DataFolder(tmp_path).database, migrations=(*MIGRATIONS, _second))
+    with stored(tmp_path) as store:
+        assert store._rows("PRAGMA user_version") == [(1,)]
+
+
+def test_a_copy_ends_however_busily_others_write(tmp_path: Path) -> None:
+    """Of a database that takes a while to copy, beside commits that never pause."""
+    added(tmp_path)
+    with stored(tmp_path) as store, store.transaction():
+        store.insert([FrameRow(os.urandom(16), 1, 0, 1, bytes(1 << 20)) for _ in range(40)])
+    ended, committed = threading.Event(), 0
+
+    def write() -> None:
+        nonlocal committed
+        with stored(tmp_path) as other:
+            while not ended.is_set():
+                with other.transaction():
+                    other.insert([row()])
+                committed += 1
+
+    def copy() -> None:
+        with stored(tmp_path) as other:
+            other.backup(tmp_path / "copy.db")
+
+    writing, copying = threading.Thread(target=write, daemon=True), threading.Thread(target=copy, daemon=True)
+    writing.start()
+    copying.start()
+    try:
+        copying.join(20)
+        assert not copying.is_alive()
+    finally:
+        ended.set()
+        writing.join()
+    assert committed
+    with closing(sqlite3.connect(tmp_path / "copy.db")) as found:
+        assert found.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert found.execute("SELECT count(*) FROM inbox_1_0").fetchone()[0] >= 40
 
 
 def test_reading_alone_changes_nothing(tmp_path: Path) -> None:

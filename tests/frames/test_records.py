@@ -45,6 +45,30 @@ def test_reports_come_back(case: Case) -> None:
     assert codec.reports(case.mechanism, records[:0], simulated=True).n == 0
 
 
+TURNED = [
+    RandomizedResponse(WIDE, 1.0),
+    RandomizedResponse(Domain(range(1000)), 1.0),
+    UnaryEncoding(FEW, 1.0),
+    UnaryEncoding(FEW, 1.0, clear_bits=True),
+    SubsetSelection(Domain(range(900), sensitive=range(700)), 1.0),
+    LocalHashing(WIDE, 1.0),
+    HadamardResponse(WIDE, 1.0),
+]
+
+
+@pytest.mark.parametrize("mechanism", TURNED, ids=lambda one: one.name)
+def test_turned_records_are_those_of_the_other_order(mechanism: RandomizedResponse) -> None:
+    codec = RecordCodec.of(mechanism)
+    codes = np.arange(600) % mechanism.domain.size
+    reports = mechanism.obfuscate_codes(codes, random=SeededRandom(1))
+    records, other = codec.encode(reports), RecordCodec(codec.columns, codec.clear_blocks, order=">")
+    before = records.copy()
+    assert np.array_equal(codec.turned(records), other.encode(reports))
+    assert np.array_equal(other.turned(codec.turned(records)), records)
+    assert np.array_equal(records, before)
+    assert codec.turned(records[:0]).shape == (0, codec.width)
+
+
 def test_a_personalized_mechanism_has_the_records_of_its_extended_domain() -> None:
     mechanism = Personalized(Domain(range(255), sensitive=[3]), 1.0, tags=["home", "work"])
     reports = mechanism.common.obfuscate_codes(np.arange(258), random=SeededRandom(1))

@@ -12,6 +12,7 @@ from discreet.cli.lazily import VerbGroup
 from discreet.cli.moments import Length, Moment, PublicKey, spelled_key
 from discreet.cli.outputs import InputFile, OutputFile
 from discreet.cli.plans import allow_outside, load_plan
+from discreet.cli.terminal import show_facts
 from discreet.errors import ParameterError
 from discreet.io.suffixes import COLLECTIONS
 
@@ -96,7 +97,6 @@ def key(action: str, file: Path, as_json: bool) -> None:
 
     Applications pin the public key; whoever holds the private one may ask their users.
     """
-    from discreet.cli.terminal import show_facts
     from discreet.io.envelope import public_key
     from discreet.io.signing import new_key, read_key
 
@@ -272,7 +272,6 @@ def _write(envelope: bytes, keys: Sequence[Path], output: Path, *, force: bool, 
 
 
 def _show_collection(found: "Collection", *, as_json: bool, trusted: bool, output: Path | None = None) -> None:
-    from discreet.cli.terminal import show_facts
     from discreet.io.envelope import signers
     from discreet.io.notice import notice
 

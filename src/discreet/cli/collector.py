@@ -12,6 +12,7 @@ from discreet.cli.counts import Count
 from discreet.cli.lazily import VerbGroup
 from discreet.cli.moments import PublicKey
 from discreet.cli.outputs import InputFile
+from discreet.cli.terminal import show_facts, show_json, show_table
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -61,14 +62,6 @@ def _catalogue(store: "SqliteStore") -> "Catalogue":
     return found
 
 
-def _show(facts: Any, sentences: Sequence[str], *, as_json: bool) -> None:
-    if as_json:
-        _json(facts)
-        return
-    for sentence in sentences:
-        _line(sentence)
-
-
 @click.group(cls=VerbGroup)
 def collector() -> None:
     """Operate a collector: add collections, seal epochs, make tokens, back up, check. It may run meanwhile."""
@@ -98,7 +91,7 @@ def add(collection: Path, *, trust: tuple[bytes, ...], data: Path | None, config
     what = "withdrawn" if row.state == "withdrawn" else "open"
     facts = {"name": row.name, "version": row.version, "id": row.id.hex(), "state": row.state, "new": fresh}
     sentence = f"{row.name} version {row.version} is {what}" + ("." if fresh else "; it was here already.")
-    _show(facts, [sentence], as_json=as_json)
+    show_facts(facts, [sentence], as_json=as_json)
 
 
 @collector.command("list")
@@ -113,10 +106,10 @@ def list_collections(*, data: Path | None, config: Path | None, as_json: bool) -
         for row in rows
     ]
     if as_json:
-        _json({"collections": facts})
+        show_json({"collections": facts})
         return
     cells = [[row.name, str(row.version), row.state, row.id.hex()[:16]] for row in rows]
-    _table("Collections", ["name", "version", "state", "id"], cells, left=4)
+    show_table("Collections", ["name", "version", "state", "id"], cells, left=4)
 
 
 @collector.command()
@@ -136,11 +129,11 @@ def status(*, data: Path | None, config: Path | None, as_json: bool) -> None:
     for (_, _, reason), count in refused.items():
         refusals[reason] = refusals.get(reason, 0) + count
     if as_json:
-        _json({"epochs": epochs, "refusals": refusals})
+        show_json({"epochs": epochs, "refusals": refusals})
         return
     headings = ["name", "version", "epoch", "waiting", "sealed", "duplicates", "conflicts"]
-    _table("Epochs", headings, [[str(row[name]) for name in headings] for row in epochs], left=2)
-    _table("Refused", ["reason", "count"], [[reason, str(count)] for reason, count in sorted(refusals.items())])
+    show_table("Epochs", headings, [[str(row[name]) for name in headings] for row in epochs], left=2)
+    show_table("Refused", ["reason", "count"], [[reason, str(count)] for reason, count in sorted(refusals.items())])
 
 
 def _epoch(names: dict[int, tuple[str, int]], key: int, epoch: int, **counts: int) -> dict[str, Any]:
@@ -182,7 +175,7 @@ def seal(
         f"{one['conflicts']:,} conflicts left out)."
         for one in facts
     ]
-    _show({"sealed": facts}, sentences or ["Nothing is to be sealed."], as_json=as_json)
+    show_facts({"sealed": facts}, sentences or ["Nothing is to be sealed."], as_json=as_json)
 
 
 @collector.group()
@@ -202,7 +195,7 @@ def add_token(name: str, *, role: str, days: int | None, data: Path | None, conf
 
     with _opened(_folder(data, config, make=True)) as store:
         made = new_token(store, name, role, days=days, actor=_ACTOR)
-    _show({"name": name, "role": role, "token": made}, [made], as_json=as_json)
+    show_facts({"name": name, "role": role, "token": made}, [made], as_json=as_json)
 
 
 @token.command("list")
@@ -215,10 +208,10 @@ def list_tokens(*, data: Path | None, config: Path | None, as_json: bool) -> Non
     now = time.time()
     if as_json:
         said = [{"name": row.name, "role": row.role, "made": row.made, "ends": row.ends} for row in rows]
-        _json({"tokens": [{**one, "good": row.is_good(now)} for one, row in zip(said, rows, strict=True)]})
+        show_json({"tokens": [{**one, "good": row.is_good(now)} for one, row in zip(said, rows, strict=True)]})
         return
     cells = [[row.name, row.role, "yes" if row.is_good(now) else "no"] for row in rows]
-    _table("Tokens", ["name", "role", "good"], cells, left=3)
+    show_table("Tokens", ["name", "role", "good"], cells, left=3)
 
 
 @token.command("end")
@@ -231,7 +224,7 @@ def end_token(name: str, *, data: Path | None, config: Path | None, as_json: boo
 
     with _opened(_folder(data, config)) as store:
         tokens.end_token(store, name, actor=_ACTOR)
-    _show({"name": name, "ended": True}, [f"The token of {name} is ended."], as_json=as_json)
+    show_facts({"name": name, "ended": True}, [f"The token of {name} is ended."], as_json=as_json)
 
 
 @collector.command()
@@ -243,7 +236,7 @@ def backup(target: Path, *, data: Path | None, config: Path | None, as_json: boo
     from discreet.collector import backup as backups
 
     files = backups.backup(_folder(data, config), target)
-    _show({"target": str(target), "files": files}, [f"{files} files are in {target}."], as_json=as_json)
+    show_facts({"target": str(target), "files": files}, [f"{files} files are in {target}."], as_json=as_json)
 
 
 @collector.command()
@@ -268,7 +261,7 @@ def check(*, data: Path | None, config: Path | None, as_json: bool) -> None:
 
 
 def _judged(flaws: Sequence[str], *, as_json: bool) -> None:
-    _show({"holds": not flaws, "flaws": list(flaws)}, flaws or ["Everything holds."], as_json=as_json)
+    show_facts({"holds": not flaws, "flaws": list(flaws)}, flaws or ["Everything holds."], as_json=as_json)
     if flaws:
         raise click.exceptions.Exit(1)
 
@@ -288,25 +281,4 @@ def purge(name: str, *, yes: bool, data: Path | None, config: Path | None, as_js
     with _opened(folder) as store:
         gone = adding.purge(store, folder, name, actor=_ACTOR)
     counts = ", ".join(f"{count:,} {what}" for what, count in gone.items())
-    _show({"name": name, **gone}, [f"{name} is deleted: {counts}."], as_json=as_json)
-
-
-# Their module is dear to import, and help needs none of it.
-
-
-def _json(facts: Any) -> None:
-    from discreet.cli.terminal import show_json
-
-    show_json(facts)
-
-
-def _table(title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], *, left: int = 1) -> None:
-    from discreet.cli.terminal import show_table
-
-    show_table(title, headings, cells, left=left)
-
-
-def _line(sentence: str) -> None:
-    from discreet.cli.terminal import console
-
-    console().print(sentence)
+    show_facts({"name": name, **gone}, [f"{name} is deleted: {counts}."], as_json=as_json)

@@ -15,6 +15,7 @@ from discreet.cli.counts import Count
 from discreet.cli.lazily import VerbGroup
 from discreet.cli.moments import PublicKey, spelled_key
 from discreet.cli.outputs import InputFile, OutputFolder
+from discreet.cli.terminal import print_lines, show_facts
 from discreet.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -63,7 +64,6 @@ def join(
 
     Keys and limits are kept in the device's folder for the other verbs; those of an earlier join are replaced.
     """
-    from discreet.cli.terminal import print_lines, show_facts
     from discreet.io.notice import notice
 
     folder = _folder(store)
@@ -104,8 +104,6 @@ def answer(name: str, value: tuple[str, ...], *, store: Path | None, as_json: bo
     VALUE is a label, or a label of each attribute as age=30s marital=single, or a latitude and a longitude, or - to
     read it from standard input, so that it stands in no list of commands.
     """
-    from discreet.cli.terminal import show_facts
-
     with _opened(_folder(store)) as opened:
         found = opened.collection(name)
         outcome = opened.answer(found, _value(found, value))
@@ -129,8 +127,6 @@ def tag(name: str, places: tuple[str, ...], *, store: Path | None, as_json: bool
 
     Without any there are none. They stay on this device, and are fixed by the first answer.
     """
-    from discreet.cli.terminal import show_facts
-
     with _opened(_folder(store)) as opened:
         found = opened.collection(name)
         opened.tag(found, _tagged(found, places))
@@ -142,8 +138,6 @@ def tag(name: str, places: tuple[str, ...], *, store: Path | None, as_json: bool
 @_JSON
 def send(*, store: Path | None, as_json: bool) -> None:
     """Send what is due; safe to call at any time."""
-    from discreet.cli.terminal import show_facts
-
     with _opened(_folder(store)) as opened:
         found = opened.send()
     facts = {"sent": found.sent, "dropped": found.dropped, "waiting": found.waiting}
@@ -155,8 +149,6 @@ def send(*, store: Path | None, as_json: bool) -> None:
 @_JSON
 def status(*, store: Path | None, as_json: bool) -> None:
     """Show the collections that were joined, and what was spent."""
-    from discreet.cli.terminal import show_facts
-
     with _opened(_folder(store)) as opened:
         budget, held = opened.budget(), opened.export()["collections"]
     facts = {"spent": budget.spent, "left": budget.left, "names": dict(budget.names), "collections": held}
@@ -174,8 +166,6 @@ def status(*, store: Path | None, as_json: bool) -> None:
 @_JSON
 def log(*, store: Path | None, as_json: bool) -> None:
     """Show the reports that wait, were sent or were dropped: the very bytes."""
-    from discreet.cli.terminal import show_facts
-
     with _opened(_folder(store)) as opened:
         entries = opened.log()
     lines = [
@@ -192,8 +182,6 @@ def log(*, store: Path | None, as_json: bool) -> None:
 @_JSON
 def decline(name: str, *, store: Path | None, as_json: bool) -> None:
     """Answer the collection NAME no more; what was not sent is erased."""
-    from discreet.cli.terminal import show_facts
-
     with _opened(_folder(store)) as opened:
         opened.decline(name)
     show_facts({"name": name, "declined": True}, [f"Declined {name}; what was not sent is erased."], as_json=as_json)
@@ -204,8 +192,6 @@ def decline(name: str, *, store: Path | None, as_json: bool) -> None:
 @_JSON
 def forget(*, store: Path | None, as_json: bool) -> None:
     """Erase everything but the versions seen and what was spent, so that no budget begins anew."""
-    from discreet.cli.terminal import show_facts
-
     with _opened(_folder(store)) as opened:
         opened.forget()
     show_facts({"forgotten": True}, ["Everything but the versions seen and what was spent is erased."], as_json=as_json)
@@ -241,7 +227,6 @@ def simulate(
     """
     from discreet.cli.collection import opened_file
     from discreet.cli.personalizing import codes_of
-    from discreet.cli.terminal import show_facts
     from discreet.core.random import SeededRandom
     from discreet.experiments.devices import chosen, frames
     from discreet.io.signing import plan_of

@@ -11,6 +11,7 @@ import click
 from discreet.cli.counts import Count
 from discreet.cli.lazily import Verb
 from discreet.cli.outputs import InputFile
+from discreet.cli.terminal import show_table
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -116,6 +117,4 @@ class _Terminal:
 
     def table(self, title: str, headings: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
         """Show a table, whose first two columns are text."""
-        from discreet.cli.terminal import show_table
-
         show_table(title, headings, cells, left=2)

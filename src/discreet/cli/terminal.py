@@ -5,29 +5,36 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.cells import cell_len
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from discreet.errors import RewrittenFileWarning
 from discreet.io.json_text import json_text
+
+# What draws is dear to import, and help needs none of it.
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _MOST_COLUMNS = 200
 # Beside each column of a table; and how narrow text may be folded.
 _BORDERS, _FOLDED = 3, 12
 
 
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        """Raise the error for the verb to handle; exit code 1, which rich would give, means a broken promise."""
-        raise BrokenPipeError
+@cache
+def _console() -> "type[Console]":
+    from rich.console import Console
+
+    class PlainConsole(Console):
+        def on_broken_pipe(self) -> None:
+            """Raise the error for the verb to handle; exit code 1, which rich would give, means a broken promise."""
+            raise BrokenPipeError
+
+    return PlainConsole
 
 
-def console() -> Console:
+def console() -> "Console":
     """Return the console of tables; of a width that suffices where neither a terminal nor COLUMNS gives one.
 
     That is the error stream where standard output takes a file (``-o -``).
@@ -36,7 +43,7 @@ def console() -> Console:
     # No markup, no emoji: labels and file names are shown as they are.
     plain: dict[str, Any] = {"file": out, "highlight": False, "markup": False, "emoji": False}
     looked_at = out.isatty() or os.environ.get("COLUMNS", "").isdecimal()
-    return _Console(**plain) if looked_at else _Console(**plain, width=_MOST_COLUMNS)
+    return _console()(**plain) if looked_at else _console()(**plain, width=_MOST_COLUMNS)
 
 
 def _output_is_piped() -> bool:
@@ -72,6 +79,8 @@ def show_table(title: str, headings: Sequence[str], cells: Sequence[Sequence[str
     Where the terminal is narrow, text is folded; a number never is. Numbers that find no room go into further tables;
     if not one does, the table is a list: a row's text, and below it a line for each number.
     """
+    from rich.table import Table
+
     out, least = console(), _least_widths(headings, cells, left)
     text, columns = range(left), list(range(left, len(headings)))
     parts: list[list[int]] = [[]]
@@ -99,6 +108,8 @@ def _across(widths: Sequence[int], shown: Sequence[int]) -> int:
 
 def _least_widths(headings: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> list[int]:
     """Return the least width of each column: of its widest number, or of text as it may be folded."""
+    from rich.cells import cell_len
+
     widths = []
     for place, heading in enumerate(headings):
         words = max(cell_len(word) for word in heading.split() or [""])
@@ -111,6 +122,8 @@ def _widths(
     least: Sequence[int], shown: Sequence[int], headings: Sequence[str], cells: Sequence[Sequence[str]], most: int
 ) -> list[int]:
     """Return the width of each column: in turn they take the room that is left, up to their widest."""
+    from rich.cells import cell_len
+
     widths, room = [], most - _across(least, shown)
     for place in shown:
         widest = max(cell_len(headings[place]), *(cell_len(row[place]) for row in cells), 0)
@@ -120,7 +133,7 @@ def _widths(
     return widths
 
 
-def _show_list(out: Console, title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> None:
+def _show_list(out: "Console", title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> None:
     out.print(title, style="bold")
     for row in cells:
         # Longer than the terminal, a line is left to it: it can be copied whole.
@@ -154,6 +167,9 @@ def progress_bar(text: str) -> Iterator[Any]:
     Yields:
         a function of (text, steps done, steps in all or None).
     """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()
     shown = Console(file=sys.stderr)
     with Progress(*columns, console=shown, transient=True, disable=not sys.stderr.isatty()) as bar:

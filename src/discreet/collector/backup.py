@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from discreet.collector.catalogue import Entry
-from discreet.collector.folder import DataFolder
+from discreet.collector.folder import DataFolder, synchronize
 from discreet.collector.sealing import sealed_folder, sha256_of
 from discreet.collector.sqlite import SqliteStore
 from discreet.collector.store import SealRow, Store
@@ -16,39 +16,62 @@ from discreet.io.files import iterate_reports, read_tally
 from discreet.io.sealing import is_canonical
 
 _DAY = 86_400
+_RESTORING = ".restoring"
 
 
 def backup(folder: DataFolder, target: Path) -> int:
     """Copy a database and its sealed files into a new folder, while the collector runs; return how many files.
 
+    The folder has its name when all of it is on disk, and not before.
+
     Raises:
-        OutputExistsError: if there is something already.
+        OutputExistsError: if there is something of that name.
         ParameterError: if it cannot be made.
     """
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+    # The source's number is in the name, so that what a killed backup has left is known, and nobody else's is taken.
+    mark = f"{folder.path.stat().st_ino}.part"
+    target = target.absolute()
+    # Nothing is sealed or deleted meanwhile, so that every seal of the copy has its file; reports go on coming in.
+    with folder.sealing():
+        _check_free(target)
+        for left in target.parent.glob(f".*.{mark}"):
+            shutil.rmtree(left)
+        copy = DataFolder(target.with_name(f".{target.name}.{mark}"))
+        try:
+            files = _copied(folder, copy)
+            _check_free(target)
+            copy.path.rename(target)
+        except BaseException:
+            shutil.rmtree(copy.path, ignore_errors=True)
+            raise
+        synchronize(target.parent)
+    return files
+
+
+def _check_free(target: Path) -> None:
+    if os.path.lexists(target):
         raise OutputExistsError(f"{target} exists already; name a new folder.")
-    copy, store = DataFolder(target), SqliteStore(folder.database)
+
+
+def _copied(folder: DataFolder, copy: DataFolder) -> int:
+    """Copy database and sealed files, and return how many files are on disk then."""
+    store = SqliteStore(folder.database, read_only=True)
     try:
-        # Nothing is sealed or deleted meanwhile, so that every seal of the copy has its file; reports go on coming in.
-        with folder.sealing():
-            store.backup(copy.database)
-            copy.database.chmod(0o600)
-            if folder.sealed.is_dir():
-                shutil.copytree(folder.sealed, copy.sealed, ignore=shutil.ignore_patterns(".*"))
+        store.backup(copy.database)
     finally:
         store.close()
-    files = [path for path in copy.path.rglob("*") if path.is_file()]
-    for path in (*files, *(path for path in copy.path.rglob("*") if path.is_dir()), copy.path):
-        _sync(path)
-    return len(files)
+    copy.database.chmod(0o600)
+    if folder.sealed.is_dir():
+        shutil.copytree(folder.sealed, copy.sealed, ignore=shutil.ignore_patterns(".*"))
+    return _synchronize_all(copy.path)
 
 
-def _sync(path: Path) -> None:
-    place = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(place)
-    finally:
-        os.close(place)
+def _synchronize_all(folder: Path) -> int:
+    """Put everything below a folder on disk, and return how many files that is."""
+    there = list(folder.rglob("*"))
+    for path in (*there, folder):
+        synchronize(path)
+    return sum(path.is_file() for path in there)
 
 
 def restore(source: Path, folder: DataFolder) -> list[str]:
@@ -64,15 +87,20 @@ def restore(source: Path, folder: DataFolder) -> list[str]:
     with folder.serving():
         if folder.database.exists() or folder.sealed.exists():
             raise OutputExistsError(f"{folder.path} holds a collector's data already; name another folder.")
-        # The database last: without it the folder is none of a collector's.
+        # Of a restoring that was killed.
+        shutil.rmtree(folder.path / _RESTORING, ignore_errors=True)
+        copy = DataFolder(folder.path / _RESTORING)
         if kept.sealed.is_dir():
-            shutil.copytree(kept.sealed, folder.sealed)
-        beside = folder.database.with_name(f".{folder.database.name}.part")
-        shutil.copyfile(kept.database, beside)
-        beside.chmod(0o600)
-        _sync(beside)
-        beside.replace(folder.database)
-        _sync(folder.path)
+            shutil.copytree(kept.sealed, copy.sealed)
+        shutil.copyfile(kept.database, copy.database)
+        copy.database.chmod(0o600)
+        _synchronize_all(copy.path)
+        # The database last: without it the folder is none of a collector's.
+        if copy.sealed.is_dir():
+            copy.sealed.rename(folder.sealed)
+        copy.database.rename(folder.database)
+        copy.path.rmdir()
+        synchronize(folder.path)
     return check(folder)
 
 

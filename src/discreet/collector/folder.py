@@ -80,3 +80,12 @@ class DataFolder:
         """How much room the disk has for this user."""
         found = os.statvfs(self.path)
         return found.f_bavail * found.f_frsize
+
+
+def synchronize(path: Path) -> None:
+    """Put a file, or the names in a folder, on disk before anything else is done."""
+    place = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(place)
+    finally:
+        os.close(place)

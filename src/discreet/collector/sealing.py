@@ -1,7 +1,6 @@
 """Sealing: the reports of an epoch that is over, each once, in canonical order, into a file that says nothing else."""
 
 import hashlib
-import os
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,18 +10,16 @@ import numpy as np
 
 from discreet.arrays import AnyArray
 from discreet.collector.catalogue import Entry
-from discreet.collector.folder import DataFolder
+from discreet.collector.first_reports import FirstReports
+from discreet.collector.folder import DataFolder, synchronize
 from discreet.collector.store import SealRow, Store
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.io.files import write_reports, write_tally
-from discreet.io.frames import ID_BYTES
 from discreet.io.replacing import replacing
-from discreet.io.row_sort import RowSort
 from discreet.io.sealing import MEMORY, CanonicalOrder
 
-_ARRIVAL = 8
 _SLICE = 1 << 16
 _SLICE_BYTES = 1 << 25
 
@@ -81,8 +78,7 @@ class Sealing:
         entry = self._entry
         tallies: list[Tally] = []
         with self._temporary() as order:
-            for keys in self._first_of_each_id(order):
-                order.add(keys)
+            self._fill(order)
             batches = _tallied(entry, order.batches(), tallies)
             facts = {"collection": entry.row.id.hex(), "epoch": self._epoch}
             n = write_reports(file, entry.mechanism, batches, force=True, facts=facts)
@@ -97,30 +93,18 @@ class Sealing:
         simulated = self._entry.collection.simulated
         return CanonicalOrder(self._entry.mechanism, simulated=simulated, memory=self._memory, folder=self._folder.path)
 
-    def _first_of_each_id(self, order: CanonicalOrder) -> Iterator[AnyArray]:
-        """Yield ``(m, width)`` keys of the reports that came first under their ids, and count the others."""
-        with RowSort(ID_BYTES + _ARRIVAL + order.width, memory=self._memory, folder=self._folder.path) as rows:
-            arrived = 0
-            for ids, keys in self._slices(order):
-                numbers = np.arange(arrived, arrived + len(ids), dtype=">u8").view(np.uint8).reshape(-1, _ARRIVAL)
-                arrived += len(ids)
-                rows.add(np.hstack([ids, numbers, keys]))
-            last = np.empty((0, ID_BYTES + _ARRIVAL + order.width), dtype=np.uint8)
-            for batch in rows.batches():
-                joined = np.concatenate([last, batch])
-                first, same = _compared(joined)
-                fresh = first.copy()
-                fresh[: len(last)] = False
-                self._duplicates += int(np.count_nonzero(~first & same))
-                self._conflicts += int(np.count_nonzero(~first & ~same))
-                yield joined[fresh][:, ID_BYTES + _ARRIVAL :]
-                # The first report of the last id: more of that id may follow.
-                last = joined[np.flatnonzero(first)[-1:]]
+    def _fill(self, order: CanonicalOrder) -> None:
+        """Take the first report of each id, and count the others."""
+        with FirstReports(order.width, memory=self._memory, folder=self._folder.path) as firsts:
+            for rows in self._slices():
+                firsts.add(rows)
+            for records in firsts.batches():
+                order.add_records(records)
+            self._duplicates, self._conflicts = firsts.duplicates, firsts.conflicts
 
-    def _slices(self, order: CanonicalOrder) -> Iterator[tuple[AnyArray, AnyArray]]:
-        """Yield ids and keys of the stored reports, checked, a slice at a time, in order of their arrival."""
-        entry, after = self._entry, -1
-        most = _SLICE
+    def _slices(self) -> Iterator[AnyArray]:
+        """Yield the stored reports, ids and records, ``(n, width)`` at a time, in order of their arrival."""
+        entry, after, most = self._entry, -1, _SLICE
         while True:
             after, found = self._store.frames(entry.key, self._epoch, after=after, most=most)
             if not found:
@@ -128,26 +112,7 @@ class Sealing:
             data = b"".join(found)
             # Frames of a thousand reports are a thousand times as long.
             most = min(max(_SLICE_BYTES * len(found) // max(len(data), 1), 1), _SLICE)
-            rows = np.frombuffer(data, dtype=np.uint8).reshape(-1, entry.width)
-            yield rows[:, :ID_BYTES], order.keys(self._reports(rows[:, ID_BYTES:]))
-
-    def _reports(self, records: AnyArray) -> Reports:
-        simulated = self._entry.collection.simulated
-        return self._entry.codec.reports(self._entry.mechanism, records, simulated=simulated)
-
-
-def _compared(rows: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Return which of ``(n, width)`` sorted rows is the first of its id, and which says what that first one says."""
-    halves = np.ascontiguousarray(rows[:, :ID_BYTES]).view(np.uint64)
-    first = np.ones(len(rows), dtype=np.bool_)
-    first[1:] = (halves[1:] != halves[:-1]).any(axis=1)
-    same = np.ones(len(rows), dtype=np.bool_)
-    again = np.flatnonzero(~first)
-    if len(again):
-        leader = np.maximum.accumulate(np.where(first, np.arange(len(rows)), 0))[again]
-        said = rows[:, ID_BYTES + _ARRIVAL :]
-        same[again] = (said[again] == said[leader]).all(axis=1)
-    return first, same
+            yield np.frombuffer(data, dtype=np.uint8).reshape(-1, entry.width)
 
 
 def _tallied(entry: Entry, batches: Iterable[Reports], tallies: list[Tally]) -> Iterator[Reports]:
@@ -198,13 +163,5 @@ def forget_reports(store: Store, folder: DataFolder, seal: SealRow, actor: str) 
         with store.transaction():
             store.note(int(time.time()), actor, "expired", f"{seal.file}: {seal.n} reports")
         path.unlink()
-        _sync_folder(path.parent)
+        synchronize(path.parent)
     return True
-
-
-def _sync_folder(folder: Path) -> None:
-    place = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(place)
-    finally:
-        os.close(place)

@@ -2,12 +2,12 @@
 
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from discreet.collector.folder import synchronize
 from discreet.collector.migrations import MIGRATIONS
 from discreet.collector.store import (
     AuditRow,
@@ -250,11 +250,8 @@ class SqliteStore:
         self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def backup(self, target: Path) -> None:
-        """Copy everything into a new file, a few pages at a time."""
-        with _told("copied"), closing(sqlite3.connect(target)) as copy:
-            self._connection.backup(copy, pages=1 << 12, sleep=0.01)
-            # A copy in one file: no log beside it that could be forgotten.
-            copy.execute("PRAGMA journal_mode = DELETE")
+        """Copy everything into a new file, whatever is written meanwhile."""
+        _copy(self._connection, target)
 
     def flaws(self) -> list[str]:
         """Return a sentence for each invariant that does not hold."""
@@ -326,18 +323,21 @@ def _migrate(
         return
     if read_only:
         raise StoreError(f"the database has version {version} of {len(migrations)}; start the collector once.")
-    if version:
-        _copy_before(connection, path, version)
     with _told("brought to a newer version"):
         connection.execute("BEGIN IMMEDIATE")
         try:
             # Another process may have been faster.
-            for step in range(_version_of(connection), len(migrations)):
+            version = _version_of(connection)
+            if 0 < version < len(migrations):
+                _copy_before(path, version)
+            for step in range(version, len(migrations)):
                 migrations[step](connection)
                 connection.execute(f"PRAGMA user_version = {step + 1}")
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            # A full disk may have ended the transaction already.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
 
 
@@ -346,8 +346,27 @@ def _version_of(connection: sqlite3.Connection) -> int:
         return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _copy_before(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    target = path.with_name(f"{path.name}.version{version}.{int(time.time())}")
+def _copy_before(path: Path, version: int) -> None:
+    """Keep a copy of a database beside it, whole or not at all; whoever calls keeps others from writing."""
+    target = path.with_name(f"{path.name}.version{version}")
+    beside = target.with_name(f".{target.name}.part")
+    try:
+        for left in beside.parent.glob(f"{beside.name}*"):
+            left.unlink()
+        _make(beside)
+        with closing(sqlite3.connect(path)) as source:
+            _copy(source, beside)
+        synchronize(beside)
+        beside.replace(target)
+        synchronize(target.parent)
+    except OSError as error:
+        raise StoreError(f"the database could not be copied ({error.strerror}); see to the disk.") from None
+
+
+def _copy(source: sqlite3.Connection, target: Path) -> None:
     with _told("copied"), closing(sqlite3.connect(target)) as copy:
-        connection.backup(copy)
-    target.chmod(0o600)
+        # All at once: from a reader's view of the log, which nobody who writes must wait for. A copy in steps begins
+        # anew whenever somebody writes meanwhile, and never ends beside a busy collector.
+        source.backup(copy)
+        # In one file: no log beside it that could be forgotten.
+        copy.execute("PRAGMA journal_mode = DELETE")

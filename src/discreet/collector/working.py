@@ -103,6 +103,9 @@ def _main() -> None:
     except DiscreetError as error:
         print(json.dumps({"error": str(error)}))
         sys.exit(1)
+    except OSError as error:
+        print(json.dumps({"error": f"the system refused to read or write: {error.strerror or type(error).__name__}."}))
+        sys.exit(1)
     print(json.dumps(answer))
 
 

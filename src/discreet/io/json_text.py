@@ -9,8 +9,6 @@ import math
 from collections.abc import Mapping, Set
 from typing import Any
 
-import numpy as np
-
 
 def json_text(facts: Any, *, indent: int | None = None) -> str:
     """Return facts as JSON that every parser accepts.
@@ -23,7 +21,8 @@ def json_text(facts: Any, *, indent: int | None = None) -> str:
 
 
 def _plain(fact: Any) -> Any:
-    if isinstance(fact, np.generic | np.ndarray):
+    # NumPy's numbers and arrays; NumPy itself is not imported, so that help answers at once.
+    if hasattr(fact, "tolist"):
         return _plain(fact.tolist())
     if isinstance(fact, float) and not math.isfinite(fact):
         return "NaN" if math.isnan(fact) else "Infinity" if fact > 0 else "-Infinity"

@@ -5,7 +5,7 @@ SQL. Sorting needs no randomness, and whoever has the file can check it.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -41,6 +41,7 @@ class CanonicalOrder:
     ) -> None:
         self._mechanism, self._simulated = mechanism, simulated
         # The highest byte first, so that rows of bytes compare as their numbers do.
+        self._wire = RecordCodec.of(mechanism)
         self._codec = RecordCodec(mechanism.columns, mechanism.clear_blocks, order=">")
         self._rows = RowSort(self.width, memory=memory, folder=folder)
 
@@ -68,8 +69,16 @@ class CanonicalOrder:
         """Take reports by their keys."""
         self._rows.add(keys)
 
+    def add_records(self, records: AnyArray) -> None:
+        """Take reports by their records, as devices send them; they are checked when they are handed out."""
+        self._rows.add(self._wire.turned(records))
+
     def batches(self) -> Iterator[Reports]:
-        """Yield all reports in canonical order, checked once more; to be called once."""
+        """Yield all reports in canonical order, checked; to be called once.
+
+        Raises:
+            FlawedRowsError: if no device can have sent one of them.
+        """
         for rows in _even(self._rows.batches(), _BATCH):
             yield self._codec.reports(self._mechanism, rows, simulated=self._simulated)
 
@@ -134,10 +143,12 @@ def is_canonical(mechanism: Mechanism, batches: Iterable[Reports]) -> bool:
         (False, True)
     """
     order = CanonicalOrder(mechanism, simulated=False)
-    last = b""
+    last = np.empty((0, order.width), dtype=np.uint8)
     for batch in batches:
-        texts = [row.tobytes() for row in order.keys(batch)]
-        if any(before > after for before, after in pairwise([last, *texts])):
+        keys = np.concatenate([last, order.keys(batch)])
+        # As texts of one length, which compare as their bytes do.
+        texts = keys.view(f"S{order.width}").ravel()
+        if (texts[1:] < texts[:-1]).any():
             return False
-        last = texts[-1] if texts else last
+        last = keys[-1:]
     return True
