@@ -3,25 +3,32 @@
 import doctest
 import json
 import re
+import shlex
+import time
 import tomllib
+from base64 import b64encode
 from collections.abc import Callable
 from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 
 import discreet
 from discreet.accuracy.optimum import optimal_design
+from discreet.cli import main
 from discreet.core.domain import Domain
 from discreet.estimators import METHODS
 from discreet.estimators.methods import NO_INTERVALS
+from discreet.io.collection import Epochs
 from discreet.io.plan import PlanDocument, read_document
 from discreet.io.sampler import Sampler
 from discreet.mechanisms import BlockMechanism, UnaryEncoding
 from discreet.planning.losses import excess
+from signed import PUBLIC, envelope
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -29,6 +36,25 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 
 def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The words of every command of discreet in a page's blocks."""
+    text = page.read_text(encoding="utf-8")
+    lines = "\n".join([*blocks(page, ""), *re.findall(r"^ {4}(.*\S)$", text, flags=re.MULTILINE)])
+    parts = re.split(r"\n| && | \| ", re.sub(r"\\\n *", "", lines))
+    return [shlex.split(part, comments=True) for part in parts if part.startswith("discreet ")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_in_the_documents_are_commands(page: Path) -> None:
+    """Every verb, option and argument of theirs is one, and none is lacking."""
+    key = b64encode(bytes(32)).decode()
+    for _, *words in commands(page):
+        verb: click.Command = main
+        while isinstance(verb, click.Group):
+            verb = verb.commands[words.pop(0)]
+        assert verb.make_context(verb.name, [key if word == "KEY" else word for word in words])
 
 
 def test_the_readme_starts_with_its_two_commands() -> None:
@@ -57,6 +83,20 @@ def test_the_example_of_the_personalized_mechanism_runs(capsys: pytest.CaptureFi
     shown = capsys.readouterr().out
     assert shown.startswith("SecretTags(hidden)")
     assert "park" not in shown
+
+
+def test_the_device_of_the_page_on_devices_answers(tmp_path: Path) -> None:
+    (example,) = blocks(ROOT / "docs" / "device.md", "python")
+    values = {"age": ["20s", "30s"], "marital": ["single", "widowed"]}
+    plan = {"epsilon": 1.0, "domain": {"product": values}, "mechanism": {"name": "rr"}}
+    now = Epochs(int(time.time()) - 60, 3600, 24)
+    asked = envelope(plan, epochs=now, collectors=("http://127.0.0.1:9",))
+    names: dict[str, Any] = {"public_key": PUBLIC, "envelope": asked}
+    place = example.replace("/home/me/.local/share/app", str(tmp_path / "device"))
+    assert place != example
+    exec(compile(place, "device.md", "exec"), names)
+    with names["device"] as device:
+        assert [entry.state for entry in device.log()] == ["waiting"]
 
 
 def test_the_numbers_of_the_introduction_are_what_the_software_says() -> None:
@@ -140,10 +180,12 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_glossary_is_short_and_each_term_stands_once() -> None:
-    lines = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").splitlines()
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    counts = [len(re.findall(r"^\| (?!term )", part, flags=re.MULTILINE)) for part in page.split("## The system")]
+    assert (30 <= counts[0] <= 40, 5 <= counts[1] <= 12) == (True, True)
+    lines = page.splitlines()
     rows = [re.split(r"(?<!\\)\|", line)[1:4] for line in lines if re.match(r"\| (?!term )", line)]
     terms = [term.strip() for row in rows for term in row[0].split(",")]
-    assert 30 <= len(rows) <= 40
     assert len(set(terms)) == len(terms)
     assert all(meaning.strip().endswith(".") for *_, meaning in rows)
 

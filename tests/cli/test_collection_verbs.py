@@ -173,6 +173,7 @@ def test_keys() -> None:
         (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --answers permanent", "--people"),
         (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --linkable", "permanent"),
         (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --epoch 59s", "60 seconds"),
+        (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --start 20270131", "--start"),
     ],
 )
 def test_refusals(arguments: str, words: str) -> None:
@@ -180,7 +181,9 @@ def test_refusals(arguments: str, words: str) -> None:
     assert not Path("x.json").exists()
 
 
-@pytest.mark.parametrize("words", ["--epoch 1y", "--start tomorrow", "--trust abc", "--epochs 1.5"])
+@pytest.mark.parametrize(
+    "words", ["--epoch 1y", "--start tomorrow", f"--start {'9' * 5000}", "--trust abc", "--epochs 1.5"]
+)
 def test_what_cannot_be_read(words: str) -> None:
     verb = ["collection", "show", "habits.json"] if "trust" in words else [*SIGN, "-o", "x.json"]
     result = run(*verb, *words.split())

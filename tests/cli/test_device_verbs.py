@@ -3,6 +3,8 @@
 import json
 import shutil
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -268,3 +270,62 @@ def test_simulated_devices_send_frames(double: Double) -> None:
 def test_refusals(arguments: str, words: str) -> None:
     assert words in refusal(*arguments.replace("KEY", public()).split())
     assert not Path("x").exists()
+
+
+@pytest.mark.parametrize(
+    ("domain", "sensitive", "places", "value"),
+    [
+        ("grid = { lat = [0, 1], lon = [-1, 0], rows = 3, cols = 3 }", "[[0.1, -0.9]]", "0.5,-0.5", ["0.5", "-0.5"]),
+        ('product = { sex = ["f, x", "m"], age = [1, 2] }', "[{ age = 1 }]", 'sex="f, x" age=2', ["sex=f, x", "age=2"]),
+    ],
+)
+def test_places_of_several_parts(double: Double, domain: str, sensitive: str, places: str, value: list[str]) -> None:
+    domain = f"{domain}\nsensitive = {sensitive}"
+    plan = f'epsilon = 1.0\ntitle = "T"\ntags = ["home"]\n[mechanism]\nname = "rr"\n[domain]\n{domain}\n'
+    signed_for(double, plan)
+    device("join", "asked.json", "--trust", public(), "--agree")
+    assert device("tag", "habits", f"home={places}")["places"] == 1
+    assert device("answer", "habits", *value)["outcome"] == "recorded"
+
+
+@pytest.mark.parametrize(
+    ("domain", "text", "words"),
+    [
+        ('labels = ["a b", "c"]', "c\na b\n", "got 2 lines"),
+        ('labels = ["a b", "c"]', "", "got 0 lines"),
+        ('labels = ["a b", "c"]', b"\xff\xfe\n", "UTF-8"),
+        ("range = [0, 5]", "9" * 5000, "one of the 5 values"),
+        ('[domain.product]\nsex = ["f", "m\'s"]\nage = [1, 2]', f"age=1 sex={planted.VALUE}'s\n", "quotation marks"),
+        ('[domain.product]\nsex = ["f", "m"]\nage = [1, 2]', "age=1 sex=f age=2", "twice"),
+    ],
+)
+def test_lines_that_are_no_value(double: Double, domain: str, text: str | bytes, words: str) -> None:
+    """Each is refused, none is quoted, and nothing is charged."""
+    signed_for(double, f'epsilon = 1.0\ntitle = "T"\n[mechanism]\nname = "rr"\n[domain]\n{domain}\n')
+    device("join", "asked.json", "--trust", public(), "--agree")
+    result = CliRunner().invoke(main, ["device", "answer", "habits", "-", "--store", "mine"], input=text)
+    assert result.exit_code == 2, result.output
+    assert words in result.output
+    planted.clean(result.output)
+    assert device("status")["spent"] == 0
+
+
+def test_without_standard_input(double: Double, monkeypatch: pytest.MonkeyPatch) -> None:
+    signed_for(double)
+    device("join", "asked.json", "--trust", public(), "--agree")
+    script = "import sys; sys.stdin = None; from discreet.cli import main; main()"
+    for verb, words in (
+        ("answer habits -", "standard input"),
+        (f"join asked.json --trust {public()}", "--agree"),
+    ):
+        command = [sys.executable, "-c", script, "device", *verb.split(), "--store", "mine"]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert (ended.returncode, words in ended.stderr) == (2, True), ended.stderr
+
+
+def test_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(_: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", none)
+    assert "--store" in refusal("device", "status")

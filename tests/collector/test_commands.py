@@ -157,6 +157,13 @@ def test_a_backup_is_taken_while_reports_come_in_and_can_be_restored(tmp_path: P
         assert run("collector", "restore", tmp_path / "copy", "--data", tmp_path / "back").exit_code == 2
 
 
+def test_a_backup_is_not_a_part_of_what_it_copies(tmp_path: Path) -> None:
+    _sealed(tmp_path)
+    result = run("collector", "backup", tmp_path / "sealed" / "copy", "--data", tmp_path)
+    assert (result.exit_code, "another place" in result.stderr) == (2, True)
+    assert not (tmp_path / "sealed" / "copy").exists()
+
+
 def _bend(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
@@ -242,6 +249,13 @@ def test_purging_deletes_everything_and_says_so(tmp_path: Path) -> None:
     assert told("collector", "check", *data)["holds"]
 
 
+def test_files_that_cannot_be_purged_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _sealed(tmp_path)
+    monkeypatch.setattr("discreet.collector.adding.shutil.rmtree", lambda *_, **__: None)
+    result = run("collector", "purge", "habits", "--yes", "--data", tmp_path)
+    assert (result.exit_code, str(tmp_path / "sealed" / "habits") in result.stderr) == (2, True)
+
+
 def test_a_folder_is_served_once(tmp_path: Path) -> None:
     added(tmp_path)
     with serving(tmp_path):
@@ -249,9 +263,23 @@ def test_a_folder_is_served_once(tmp_path: Path) -> None:
     assert (result.exit_code, "another collector serves" in result.stderr) == (2, True)
 
 
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    """One sentence and exit code 2, before anything is promised or made."""
+    added(tmp_path)
+    with serving(tmp_path) as served:
+        address = f"127.0.0.1:{served.client.port}"
+        for options in (["--data", tmp_path / "new"], ["--demo"]):
+            result = run("serve", "--listen", address, *options)
+            assert (result.exit_code, result.stdout) == (2, "")
+            assert f"got {address}" in result.stderr
+            assert len(result.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (["--listen", "192.0.2.1:8080", "--insecure"], "of this machine"),
         (["--listen", "0.0.0.0:80"], "there is tls or behind_proxy"),
         (["--listen", "0.0.0.0:80", "--demo"], "there is tls or behind_proxy"),
         (["--listen", "0.0.0.0:80", "--insecure", "--demo"], "on this machine only"),

@@ -266,6 +266,10 @@ def _write(envelope: bytes, keys: Sequence[Path], output: Path, *, force: bool, 
     from discreet.io.replacing import replacing
 
     found = open_envelope(envelope, _public(keys))
+    if found.state == "open" and found.epochs.end <= time.time():
+        raise ParameterError(
+            "nobody could answer: the last epoch is over already; choose another --start, or more --epochs."
+        )
     with replacing(output, force=force) as target:
         target.write_bytes(envelope)
     _show_collection(found, as_json=as_json, trusted=True, output=output)

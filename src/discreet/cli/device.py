@@ -2,10 +2,9 @@
 
 import json
 import os
-import shlex
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +87,7 @@ def join(
 
 
 def _asked() -> bool:
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise ParameterError("somebody must be there to agree; pass --agree if the person has.")
     return click.confirm("Do you agree?", default=False)
 
@@ -104,9 +103,11 @@ def answer(name: str, value: tuple[str, ...], *, store: Path | None, as_json: bo
     VALUE is a label, or a label of each attribute as age=30s marital=single, or a latitude and a longitude, or - to
     read it from standard input, so that it stands in no list of commands.
     """
+    from discreet.cli.typed_values import typed_value
+
     with _opened(_folder(store)) as opened:
         found = opened.collection(name)
-        outcome = opened.answer(found, _value(found, value))
+        outcome = opened.answer(found, typed_value(found, value))
     said = {
         "recorded": "Recorded; it leaves with `discreet device send`.",
         "already": "There was an answer already; nothing was drawn.",
@@ -123,13 +124,16 @@ def answer(name: str, value: tuple[str, ...], *, store: Path | None, as_json: bo
 @_STORE
 @_JSON
 def tag(name: str, places: tuple[str, ...], *, store: Path | None, as_json: bool) -> None:
-    """Keep secret PLACES under the personalized collection NAME: TAG=LABEL each, or LAT,LON where cells are bots.
+    """Keep secret PLACES under the personalized collection NAME: TAG=VALUE each, or VALUE where cells are bots.
 
-    Without any there are none. They stay on this device, and are fixed by the first answer.
+    VALUE is a label, LAT,LON or "age=30s sex=f". Without any place there are none. They stay on this device, and are
+    fixed by the first answer.
     """
+    from discreet.cli.typed_values import typed_places
+
     with _opened(_folder(store)) as opened:
         found = opened.collection(name)
-        opened.tag(found, _tagged(found, places))
+        opened.tag(found, typed_places(found, places))
     show_facts({"name": name, "places": len(places)}, [f"{len(places)} secret places are kept here."], as_json=as_json)
 
 
@@ -276,7 +280,12 @@ def _write_frames(folder: Path, packed: Iterable[bytes]) -> int:
 
 
 def _folder(store: Path | None) -> Path:
-    return Path(_DEFAULT).expanduser() if store is None else store
+    if store is not None:
+        return store
+    try:
+        return Path(_DEFAULT).expanduser()
+    except RuntimeError:
+        raise ParameterError("this user has no home directory; name a folder for the device with --store.") from None
 
 
 def _opened(folder: Path, settings: dict[str, Any] | None = None) -> "Device":
@@ -326,48 +335,3 @@ def _envelope(address: str) -> bytes:
     from discreet.client.sending import fetch
 
     return fetch(address)
-
-
-# Values, as they are typed
-
-
-def _value(found: "Collection", typed: Sequence[str]) -> Any:
-    """Return a value of the domain; what is typed wrongly is not quoted."""
-    from discreet.core.grids import Grid
-    from discreet.core.products import Product
-
-    space = found.domain.space
-    if list(typed) == ["-"]:
-        line = sys.stdin.readline().rstrip("\r\n")
-        typed = shlex.split(line) if isinstance(space, Grid | Product) else [line]
-    if isinstance(space, Grid):
-        return tuple(map(_number, typed))
-    if not isinstance(space, Product):
-        return _label(space, " ".join(typed))
-    parts = dict(one.partition("=")[::2] for one in typed)
-    return {name: _label(space.attributes.get(name), label) for name, label in parts.items()}
-
-
-def _label(space: Any, typed: str) -> Any:
-    from discreet.core.labels import Texts
-
-    if isinstance(space, Texts):
-        return typed
-    return int(typed) if typed.removeprefix("-").isdecimal() else typed
-
-
-def _number(typed: str) -> Any:
-    try:
-        return float(typed)
-    except ValueError:
-        return None
-
-
-def _tagged(found: "Collection", typed: Sequence[str]) -> Any:
-    if found.bots is None or found.bots.cell_of is None:
-        tagged: dict[str, list[Any]] = {}
-        for one in typed:
-            name, _, label = one.partition("=")
-            tagged.setdefault(name, []).append(_value(found, [label]))
-        return tagged
-    return [_value(found, one.split(",")) for one in typed]

@@ -18,6 +18,7 @@ else:
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _LENGTH = re.compile(r"(\d{1,12})([smhdw]?)", re.ASCII)
 _KEY_BYTES = 32
+_MOST_DIGITS = 20
 
 
 class Length(_Whole):
@@ -42,7 +43,7 @@ class Moment(_Whole):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return seconds."""
-        if isinstance(value, int) or (value.isascii() and value.isdecimal()):
+        if isinstance(value, int) or (value.isascii() and value.isdecimal() and len(value) <= _MOST_DIGITS):
             return int(value)
         try:
             moment = datetime.fromisoformat(value)

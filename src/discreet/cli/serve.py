@@ -15,6 +15,8 @@ from discreet.cli.terminal import show_table
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from discreet.collector.settings import Settings
 
 _NEEDED = ("starlette", "uvicorn", "httptools", "prometheus_client")
@@ -65,21 +67,22 @@ def serve(
 
 
 def _run(config: Path | None, flags: dict[str, str | bool | None], *, demo: bool, devices: int | None) -> None:
-    from discreet.collector.serving import serve
+    from discreet.collector.serving import bound, serve
     from discreet.collector.settings import is_loopback, load_settings
 
     settings = load_settings(config, flags=flags)
-    if not demo:
-        serve(settings)
-        return
-    if settings.behind_proxy or settings.tls or not is_loopback(settings.address[0]):
+    if demo and (settings.behind_proxy or settings.tls or not is_loopback(settings.address[0])):
         raise ParameterError(
             "--demo shows everything to everybody, so it listens on this machine only; leave the rest out."
         )
-    _demonstrate(settings, devices)
+    with bound(settings) as sockets:
+        if demo:
+            _demonstrate(settings, sockets, devices)
+        else:
+            serve(settings, sockets)
 
 
-def _demonstrate(settings: "Settings", devices: int | None) -> None:
+def _demonstrate(settings: "Settings", sockets: "Sequence[socket]", devices: int | None) -> None:
     """Make the collection of the demonstration, say where it is, and let simulated devices answer it."""
     from msgspec.structs import replace
 
@@ -103,7 +106,7 @@ def _demonstrate(settings: "Settings", devices: int | None) -> None:
     crowd = Crowd(demo.collection, demo.key, folder, _Terminal(), devices=DEVICES if devices is None else devices)
     crowd.start()
     try:
-        serve(settings, demo=True)
+        serve(settings, sockets, demo=True)
     finally:
         crowd.stop()
 

@@ -79,7 +79,7 @@ def purge(store: Store, folder: DataFolder, name: str, *, actor: str) -> dict[st
     """Delete all versions of a collection, with their reports and files; return how many of what there were.
 
     Raises:
-        ParameterError: if there is none of this name.
+        ParameterError: if there is none of this name, or its files cannot be deleted.
     """
     rows = [row for row in store.collections() if row.name == name]
     if not rows:
@@ -94,5 +94,10 @@ def purge(store: Store, folder: DataFolder, name: str, *, actor: str) -> dict[st
             store.note(int(time.time()), actor, "purged", f"{name}: {detail}")
             for key in keys:
                 store.remove_collection(key)
-        shutil.rmtree(folder.sealed / name, ignore_errors=True)
+        files = folder.sealed / name
+        shutil.rmtree(files, ignore_errors=True)
+        if files.exists():
+            raise ParameterError(
+                f"{files} must be deleted too, and could not be; mend its rights and delete it by hand."
+            )
     return gone

@@ -26,11 +26,13 @@ def backup(folder: DataFolder, target: Path) -> int:
 
     Raises:
         OutputExistsError: if there is something of that name.
-        ParameterError: if it cannot be made.
+        ParameterError: if it cannot be made, or is in the folder that is copied.
     """
     # The source's number is in the name, so that what a killed backup has left is known, and nobody else's is taken.
     mark = f"{folder.path.stat().st_ino}.part"
     target = target.absolute()
+    if target.resolve().is_relative_to(folder.path.resolve()):
+        raise ParameterError(f"{target} is in {folder.path}, which is copied; choose another place for the backup.")
     # Nothing is sealed or deleted meanwhile, so that every seal of the copy has its file; reports go on coming in.
     with folder.sealing():
         _check_free(target)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import Protocol
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, build_opener
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from discreet.collector.sealing import sha256_of
 from discreet.collector.sqlite import SqliteStore
 from discreet.core.estimate import Estimate
 from discreet.core.tally import Tally
-from discreet.errors import DiscreetError
+from discreet.errors import DataError, DiscreetError
 from discreet.estimators import estimate
 from discreet.io.collection import Collection, rebuild
 from discreet.io.files import read_tally
@@ -94,7 +94,9 @@ class Crowd(threading.Thread):
     def run(self) -> None:
         """Answer when the collector is ready, wait for the seal, and show what each party saw."""
         try:
-            if self._until(self._is_ready, _READY_SECONDS) and (answers := self._answer()) is not None:
+            if not self._until(self._is_ready, _READY_SECONDS) and not self._ended.is_set():
+                raise DataError(f"the collector must be ready within {_READY_SECONDS:g} seconds, and is not.")
+            if (answers := self._answer()) is not None:
                 self._say_answered(answers)
                 if self._until(lambda: len(self._files(answers)) == len(answers.epochs)):
                     self._tell(answers)
@@ -112,7 +114,9 @@ class Crowd(threading.Thread):
         return True
 
     def _is_ready(self) -> bool:
-        with suppress(OSError), urlopen(f"{self._collection.collectors[0]}/health/ready", timeout=1) as answer:
+        # No proxy knows this machine by that name.
+        opened, address = build_opener(ProxyHandler({})), f"{self._collection.collectors[0]}/health/ready"
+        with suppress(OSError), opened.open(address, timeout=1) as answer:
             return bool(answer.status == 200)
         return False
 

@@ -1,8 +1,9 @@
 """The server: the application on a socket, until it is told to end."""
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import uvicorn
@@ -11,14 +12,20 @@ from discreet.collector.app import Application, application
 from discreet.collector.logs import write_logs
 from discreet.collector.protocol import protocol
 from discreet.collector.settings import Settings
+from discreet.errors import ParameterError
 
 _IDLE_SECONDS = 5
 _GRACE_SECONDS = 5
 _BACKLOG = 2048
 
 
-def serve(settings: Settings, *, demo: bool = False) -> None:
+def serve(settings: Settings, sockets: Sequence[socket.socket], *, demo: bool = False) -> None:
     """Serve until SIGTERM or SIGINT; then take nothing more, write what waits, and return.
+
+    Args:
+        settings: of the collector.
+        sockets: see `bound`.
+        demo: see `Application`.
 
     Raises:
         ParameterError: if the folder is served already.
@@ -28,9 +35,37 @@ def serve(settings: Settings, *, demo: bool = False) -> None:
     app = application(settings, demo=demo)
     try:
         with _quiet_signals():
-            server(app).run()
+            server(app).run(sockets=list(sockets))
     finally:
         app.close()
+
+
+@contextmanager
+def bound(settings: Settings) -> Iterator[list[socket.socket]]:
+    """Take the address of the settings, so that nothing is made where it cannot be had.
+
+    Yields:
+        sockets, one for each kind of address that a name has.
+
+    Raises:
+        ParameterError: if it is none of this machine's, or not free.
+    """
+    host, port = settings.address
+    with ExitStack() as made:
+        sockets: list[socket.socket] = []
+        try:
+            for family, *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE):
+                sockets.append(made.enter_context(socket.socket(family, socket.SOCK_STREAM)))
+                sockets[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == socket.AF_INET6:
+                    sockets[-1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                sockets[-1].bind(address)
+        except OSError as error:
+            raise ParameterError(
+                f"listen must be an address of this machine and a port that is free, got {settings.listen} "
+                f"({error.strerror or type(error).__name__}); end what is there, or choose another with --listen."
+            ) from None
+        yield sockets
 
 
 def server(app: Application, **options: Any) -> uvicorn.Server:
