@@ -4,7 +4,8 @@ No test may print or log what was planted of a person (see planted.py).
 """
 
 import os
-from collections.abc import Generator
+import warnings
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 import planted
+from programs import program
 
 settings.register_profile(
     "fixed",
@@ -73,3 +75,29 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} printed or logged {', '.join(sorted(found))} of a person."
     return report
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A cluster of two executors with processes of their own, started once for all tests that need it."""
+    program("java")
+    from discreet.engines.spark import QUIET, session
+
+    # Compiled once and lightly: no machine code is used long enough to pay for better.
+    light = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    settings = {
+        "spark_driver_extraJavaOptions": f"{QUIET['spark_driver_extraJavaOptions']} {light}",
+        "spark_executor_extraJavaOptions": light,
+        "spark_sql_shuffle_partitions": "4",
+        "spark_default_parallelism": "4",
+        "spark_sql_warehouse_dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark_local_dir": str(tmp_path_factory.mktemp("local")),
+        # A cluster within one machine needs no name that others could find.
+        "spark_driver_host": "127.0.0.1",
+        "spark_driver_bindAddress": "127.0.0.1",
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        running = session("local-cluster[2,1,1200]", **QUIET | settings)
+    yield running
+    running.stop()

@@ -333,6 +333,20 @@ FAULTS = [
         ("tests/contract/test_errors.py",),
     ),
     Fault(
+        "the influence of blocks of the larger size is left out",
+        "accuracy/design.py",
+        "for k in self.mixture.sizes}\n        sensitive = [inside",
+        "for k in self.mixture.sizes[:1]}\n        sensitive = [inside",
+        CONTRACT,
+    ),
+    Fault(
+        "the influence of reports in clear is left out",
+        "accuracy/linear_decoder.py",
+        "found.append(silent)",
+        "pass",
+        CONTRACT,
+    ),
+    Fault(
         "reports in clear are counted as blocks",
         "accuracy/linear_decoder.py",
         "blocks = self.block_count(n, clear_total)",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from collectors import Served, added, added_envelope, current, frame, ids, records, serving, stored, wait_until
+from collectors import PLANS, Served, added, added_envelope, current, frame, ids, records, serving, stored, wait_until
 from test_sealing import put, seal
 
 from discreet.collector.catalogue import Entry
@@ -20,9 +20,11 @@ from discreet.collector.releases import Asked
 from discreet.collector.sealing import sealed_folder
 from discreet.collector.store import StoreError
 from discreet.collector.tokens import new_token
+from discreet.core.random import SeededRandom
 from discreet.engines import gather, tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
+from discreet.io.frames import Frame
 from discreet.io.signing import withdraw
 from signed import TRUST, envelope, key
 
@@ -301,9 +303,33 @@ def test_facts(tmp_path: Path) -> None:
         "conflicts": 0,
         "epochs": [{"epoch": 0, "n": 60}],
     }
-    inside = entry.mechanism.decoder.numbers
-    assert said["influence"]["largest_worth_of_a_report"] == pytest.approx(max(*inside.worth, 1 / inside.truth))
+    inside, outside, silent = entry.mechanism.decoder.numbers.worth
+    assert said["influence"] == {
+        "largest_worth_of_a_report": pytest.approx(max(inside, 1 / entry.mechanism.decoder.numbers.truth)),
+        "least_worth_of_a_report": pytest.approx(min(outside, silent)),
+        "large": False,
+    }
     assert said["identification"][0]["probability_at_most"] > said["identification"][0]["by_guessing"]
+
+
+@pytest.mark.parametrize("plan", sorted(PLANS))
+def test_fakes_move_what_the_collector_shows_within_the_stated_influence(tmp_path: Path, plan: str) -> None:
+    """A tenth of all reports is the record that raises the last value most, of some thousands that devices make."""
+    entry, honest, fakes, path = added(tmp_path, plan), 900, 100, "/v1/collections/habits/estimates?epochs=1"
+    code = entry.mechanism.domain.size - 1
+    made = entry.mechanism.obfuscate_codes(np.full(3000, code), random=SeededRandom(1))
+    worths = entry.mechanism.decoder.worth(made)[:, code]
+    worst = np.tile(entry.codec.encode(made)[worths.argmax()], (fakes, 1))
+    with serving(tmp_path, demo=True) as served:
+        assert served.client.post(frame(entry, honest)).status == 202
+        before = np.array(served.client.get(path).json["columns"]["frequency"])
+        assert served.client.post(Frame(entry.row.id, 1, ids(fakes), worst).pack()).status == 202
+        after = np.array(served.client.get(path).json["columns"]["frequency"])
+        influence = served.client.get("/v1/collections/habits/facts").json["influence"]
+    share, moved = fakes / (fakes + honest), after - before
+    assert (moved <= share * (influence["largest_worth_of_a_report"] - before) + 1e-9).all()
+    assert (-moved <= share * (before - influence["least_worth_of_a_report"]) + 1e-9).all()
+    assert moved[code] == pytest.approx(share * (worths.max() - before[code]))
 
 
 # Health

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.core.random import uniform_below
+from discreet.core.random import SeededRandom, uniform_below
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, SubsetSelection
@@ -193,6 +194,15 @@ class TwiceWorth(BlockDecoder):
         return super().worth(reports) * 2
 
 
+class MostSeen(BlockDecoder):
+    """States the largest worth of reports that it saw."""
+
+    @cached_property
+    def worth_range(self) -> Any:
+        seen = self.worth(self.maker.obfuscate_codes([0, 1], random=SeededRandom(1)))
+        return seen.min(axis=0), seen.max(axis=0)
+
+
 class Understated(RandomizedResponse):
     """States a smaller epsilon than it realises."""
 
@@ -288,6 +298,9 @@ FAULTS = {
         lambda: with_decoder(Modest), enumerated.errors_equal_enumeration, "must exceed the worst case"
     ),
     "worth": Fault(lambda: with_decoder(TwiceWorth), counted.tallies_agree_and_merge, "decoder.worth must be"),
+    "worth_range": Fault(
+        lambda: with_decoder(MostSeen), enumerated.worths_keep_their_range, "must state the largest worth of any report"
+    ),
     "membership": of_law(Unread, counted.membership_is_what_blocks_contain, "a sum over blocks of membership must be"),
     "channel": of_kind(AnotherChannel, enumerated.channel_equals_enumeration, "channel\\(\\) must be"),
     "guarantee": of_kind(Understated, enumerated.epsilon_is_kept, "the guarantee must not state less"),

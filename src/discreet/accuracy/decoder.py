@@ -15,6 +15,13 @@ class Variances(NamedTuple):
     clear: tuple[float, float]
 
 
+class WorthRanges(NamedTuple):
+    """The least and the largest contribution of any one report to an estimate, for both classes of values."""
+
+    sensitive: tuple[PerValue, PerValue]
+    clear: tuple[float, float]
+
+
 class Decoder(Protocol):
     """The linear decoder of a mechanism: from its tallies to unbiased frequencies, with their exact errors."""
 
@@ -26,6 +33,11 @@ class Decoder(Protocol):
             clear: ``(N,)`` F.
             n: number of reports.
         """
+        ...
+
+    @property
+    def worth_ranges(self) -> WorthRanges:
+        """Return the least and the largest contribution of any one report to the estimate of a value."""
         ...
 
     def variances(self, sensitive_mass: float) -> Variances:

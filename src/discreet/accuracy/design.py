@@ -15,7 +15,7 @@ from math import isclose
 
 import numpy as np
 
-from discreet.accuracy.decoder import PerValue, Variances
+from discreet.accuracy.decoder import PerValue, Variances, WorthRanges
 from discreet.accuracy.fisher import Instance, Mixture
 from discreet.accuracy.pool_bias import NO_POOL_BIAS, PoolBias
 from discreet.arrays import BoolArray, FloatArray
@@ -151,6 +151,22 @@ class Design:
         sensitive = self.alpha / v - 1 / (v * between)
         other = (1 - self.alpha) / others + 1 / (others * between) - 1 / (others * among)
         return sensitive, other, other + 1 / among
+
+    @property
+    def worth_ranges(self) -> WorthRanges:
+        """Return the least and the largest contribution of any one report to the estimate of a value.
+
+        Of blocks of every size, however rarely it is drawn.
+        """
+        worths = {k: self.block_worth(k) for k in self.mixture.sizes}
+        sensitive = [inside for inside, _, _ in worths.values()]
+        sensitive += [outside for k, (_, outside, _) in worths.items() if k < self.size]
+        others = [beside for _, _, beside in worths.values()]
+        if self.instance.clear_size:
+            silent, other, own = self.clear_worth
+            sensitive.append(silent)
+            others += [own, other] if self.instance.clear_size > 1 else [own]
+        return WorthRanges((min(sensitive), max(sensitive)), (min(others), max(others)))
 
     def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the contributions of blocks to the estimates, given the ``(m, v)`` values that they contain.

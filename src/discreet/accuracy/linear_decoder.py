@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.accuracy.decoder import PerValue, Variances
+from discreet.accuracy.decoder import PerValue, Variances, WorthRanges
 from discreet.accuracy.pool_bias import NO_POOL_BIAS, PoolBias
 from discreet.accuracy.worst import worst_distribution
 from discreet.arrays import BoolArray, FloatArray
@@ -81,6 +81,17 @@ class LinearDecoder:
     def clear_worth(self) -> tuple[PerValue, float, float]:
         """Return the contributions of a report in clear to a sensitive value, to another value in clear, to its own."""
         return self.worth[2], 0.0, 1 / self.truth
+
+    @property
+    def worth_ranges(self) -> WorthRanges:
+        """Return the least and the largest contribution of any one report to the estimate of a value."""
+        inside, outside, silent = self.worth
+        # What is in every block is never outside one.
+        found = [inside, np.where(np.equal(self.inclusion, 1), inside, outside)]
+        if self.clear_size and not self.clear_blocks:
+            found.append(silent)
+        nothing = 0.0 if self.size or self.clear_size > 1 else 1 / self.truth
+        return WorthRanges((np.minimum.reduce(found), np.maximum.reduce(found)), (nothing, 1 / self.truth))
 
     def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the contributions of blocks to the estimates, given the ``(m, v)`` values that they contain.

@@ -6,12 +6,10 @@ import numpy as np
 
 from discreet.collector.catalogue import Entry
 from discreet.collector.releases import Counts
-from discreet.core.random import SeededRandom
 from discreet.risk.bounds import identification_bounds
 
 _CROWD = 10_000
 _MOST_REPORTS = 30
-_WORTHS = 1 << 20
 _LARGE_WORTH = 10.0
 
 
@@ -25,7 +23,7 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
     collection, mechanism = entry.collection, entry.mechanism
     n = max(counts.sealed + counts.waiting, collection.least)
     answers = 1 if collection.answers == "once" else max(int(collection.lifetime / collection.epsilon), 1)
-    worth = largest_worth(entry)
+    least, most = worth_range(entry)
     return {
         "name": collection.name,
         "version": collection.version,
@@ -46,7 +44,11 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
         },
         "precision": {"n": n, "standard_error": _expected_error(entry, n), "least": collection.least},
         "identification": [_identified(entry, reports) for reports in sorted({1, min(answers, _MOST_REPORTS)})],
-        "influence": {"largest_worth_of_a_report": worth, "large": worth > _LARGE_WORTH},
+        "influence": {
+            "largest_worth_of_a_report": most,
+            "least_worth_of_a_report": least,
+            "large": max(most, -least) > _LARGE_WORTH,
+        },
         "reports": {
             "sealed": counts.sealed,
             "waiting": counts.waiting,
@@ -75,14 +77,11 @@ def _identified(entry: Entry, reports: int) -> dict[str, Any]:
     }
 
 
-def largest_worth(entry: Entry) -> float:
-    """Return phi: by how much one report can change n times the estimate of a value, among reports drawn here.
+def worth_range(entry: Entry) -> tuple[float, float]:
+    """Return the least and the largest amount that one report adds to n times the estimate of any value.
 
-    Whoever sends a share f of all reports can raise a value's estimate by at most f phi.
+    Whoever sends a share f of all reports raises a value's estimate by at most f times the largest, and lowers it by
+    at most f (1 - the least).
     """
-    mechanism = entry.mechanism
-    size = mechanism.domain.size
-    # Each value a few times, as far as that is little work: nearly every law has one number for all values.
-    codes = np.arange(min(max(_WORTHS // size, 1), max(4 * size, 64)), dtype=np.int64) % size
-    reports = mechanism.obfuscate_codes(codes, random=SeededRandom(1))
-    return float(np.abs(mechanism.decoder.worth(reports)).max())
+    least, most = entry.mechanism.decoder.worth_range
+    return float(least.min()), float(most.max())

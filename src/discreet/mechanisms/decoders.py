@@ -70,6 +70,15 @@ class Decoder(Protocol):
         """
         ...
 
+    @property
+    def worth_range(self) -> tuple[FloatArray, FloatArray]:
+        """Return the ``(|X|,)`` least and largest contribution of any one report to each estimate.
+
+        Whoever sends a share f of all reports raises an estimate that is p without them by at most f (largest - p),
+        and lowers it by at most f (p - least).
+        """
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class BlockDecoder:
@@ -196,6 +205,14 @@ class BlockDecoder:
             whole[told, reports.clear] = own
         return whole
 
+    @cached_property
+    def worth_range(self) -> tuple[FloatArray, FloatArray]:
+        """Return the ``(|X|,)`` least and largest contribution of any one report to each estimate."""
+        domain, ranges = self.domain, self.numbers.worth_ranges
+        ones, rest = np.ones(domain.sensitive_count), np.ones(domain.clear_count)
+        least, most = (domain.arrange(a * ones, b * rest) for a, b in zip(ranges.sensitive, ranges.clear, strict=True))
+        return least, most
+
 
 @dataclass(frozen=True, eq=False)
 class MatrixDecoder:
@@ -287,3 +304,9 @@ class MatrixDecoder:
         checked_tally_of(self.maker, reports)
         worth: FloatArray = self.inverse[reports.blocks["output"].astype(np.int64)]
         return worth
+
+    @cached_property
+    def worth_range(self) -> tuple[FloatArray, FloatArray]:
+        """Return the ``(|X|,)`` least and largest contribution of any one report to each estimate."""
+        possible = self.inverse[self.matrix.max(axis=0) > 0]
+        return possible.min(axis=0), possible.max(axis=0)

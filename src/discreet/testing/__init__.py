@@ -34,6 +34,7 @@ from discreet.testing.enumerated import (
     errors_equal_enumeration,
     estimate_is_unbiased,
     inclusions_equal_enumeration,
+    worths_keep_their_range,
 )
 from discreet.testing.outputs import Outputs, spell_out
 
@@ -46,6 +47,7 @@ CHECKS: tuple[Callable[[BlockMechanism], None], ...] = (
     channel_equals_enumeration,
     epsilon_is_kept,
     estimate_is_unbiased,
+    worths_keep_their_range,
     errors_equal_enumeration,
     blocks_follow_the_law,
     members_and_noise_keep_their_rows,

@@ -124,6 +124,17 @@ def estimate_is_unbiased(mechanism: BlockMechanism) -> None:
     hold(bool((off <= room).all()), f"the linear estimate must be unbiased, got a bias of {off.max():.2g}.")
 
 
+def worths_keep_their_range(mechanism: BlockMechanism) -> None:
+    """No report is worth less or more to an estimate than the stated range, whose ends are worths of some."""
+    worths = spell_out(mechanism).worths
+    for name, stated, found in zip(
+        ("least", "largest"), mechanism.decoder.worth_range, (worths.min(axis=0), worths.max(axis=0)), strict=True
+    ):
+        off = abs(stated - found)
+        exact = bool((off <= 1e-11 * (1 + abs(worths).max())).all())
+        hold(exact, f"worth_range must state the {name} worth of any report, it is {off.max():.2g} off.")
+
+
 def errors_equal_enumeration(mechanism: BlockMechanism) -> None:
     """Stated errors are those of the enumerated reports, for several distributions; the worst case exceeds them all.
 
