@@ -337,14 +337,14 @@ FAULTS = [
         "accuracy/design.py",
         "for k in self.mixture.sizes}\n        sensitive = [inside",
         "for k in self.mixture.sizes[:1]}\n        sensitive = [inside",
-        CONTRACT,
+        ("tests/contract/test_influence.py",),
     ),
     Fault(
         "the influence of reports in clear is left out",
         "accuracy/linear_decoder.py",
         "found.append(silent)",
-        "pass",
-        CONTRACT,
+        "found.append(inside)",
+        ("tests/contract/test_influence.py",),
     ),
     Fault(
         "reports in clear are counted as blocks",
