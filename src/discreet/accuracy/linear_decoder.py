@@ -90,8 +90,9 @@ class LinearDecoder:
         found = [inside, np.where(np.equal(self.inclusion, 1), inside, outside)]
         if self.clear_size and not self.clear_blocks:
             found.append(silent)
+        worths = np.stack([np.asarray(worth) for worth in found])
         nothing = 0.0 if self.size or self.clear_size > 1 else 1 / self.truth
-        return WorthRanges((np.minimum.reduce(found), np.maximum.reduce(found)), (nothing, 1 / self.truth))
+        return WorthRanges((worths.min(axis=0), worths.max(axis=0)), (nothing, 1 / self.truth))
 
     def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the contributions of blocks to the estimates, given the ``(m, v)`` values that they contain.
