@@ -3,9 +3,9 @@
 // The checks come in the order of docs/device.md, and every refusal has the code that it has in Python. The signature is
 // checked over the bytes as they came, before they are parsed.
 
-import { hex } from "./bytes.js";
+import { hex, joined, sha256, utf8 } from "./bytes.js";
 import { botsOf, spaceOf } from "./domain.js";
-import { refuse } from "./errors.js";
+import { must, refuse } from "./errors.js";
 import { realised } from "./promise.js";
 
 const FORMAT = "discreet collection 1";
@@ -15,7 +15,7 @@ const MARGIN = 1 + 1e-9;
 
 // Strict JSON
 
-const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}]|-?\d[^\s,\]}]*/g;
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|-?\d[^\s,\]}]*/g;
 
 /**
  * Read strict JSON in UTF-8: no key twice, no half of a character.
@@ -23,19 +23,19 @@ const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}]|-?\d[^\s,\]}]*/g;
  * @param {Uint8Array} bytes
  */
 function parsed(bytes) {
-  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  const loose = JSON.parse(text), /** @type {Set<string>[]} */ open = [];
-  const strict = JSON.parse(text.replace(TOKENS, (token, colon) => {
-    if (token === "{") open.unshift(new Set());
-    else if (token === "}") open.shift();
-    else if (token[0] !== '"') return /[.eE]/.test(token) ? "0.5" : token;
-    else {
-      const said = JSON.parse(colon ? token.slice(0, -colon.length) : token);
-      if (/\p{Cs}/u.test(said) || (colon && open[0].has(said))) throw SyntaxError();
-      if (colon) open[0].add(said);
-    }
-    return token;
-  }));
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), loose = JSON.parse(text);
+  // Keys that are written, less those that are read, of which one holds the whole: what is left was there twice.
+  let keys = 1;
+  const marked = text.replace(TOKENS, (token, colon) => {
+    if (colon) keys++;
+    return token[0] !== '"' && /[.eE]/.test(token) ? "0.5" : token;
+  });
+  const strict = JSON.parse(marked, function (key, value) {
+    if (!Array.isArray(this)) keys--;
+    if (/\p{Cs}/u.test(typeof value === "string" ? `${key} ${value}` : key)) throw SyntaxError();
+    return value;
+  });
+  if (keys) throw SyntaxError();
   return { loose, strict };
 }
 
@@ -69,7 +69,7 @@ function contents(envelope) {
     });
     return { document: unspelled(strict.document), pairs };
   } catch {
-    refuse("envelope", "an envelope must hold a document and signatures, in base64, and this does not.");
+    refuse("envelope");
   }
 }
 
@@ -78,23 +78,16 @@ function contents(envelope) {
  * @param {Uint8Array} envelope @param {Uint8Array[]} trust
  */
 async function opened(envelope, trust) {
-  if (envelope.length > MOST_ENVELOPE_BYTES) refuse("size", `an envelope must have at most ${MOST_ENVELOPE_BYTES} bytes.`);
-  const { document, pairs } = contents(envelope);
-  if (document.length > MOST_BYTES) refuse("size", `a collection must have at most ${MOST_BYTES} bytes.`);
-  const pinned = trust.map(hex), trusted = pairs.filter((/** @type {Uint8Array[]} */ [key]) => pinned.includes(hex(key)));
-  if (!trusted.length) {
-    refuse("untrusted", "a trusted key must have signed the collection, and none has.");
-  }
-  const head = new TextEncoder().encode(`${FORMAT}\n`), signed = new Uint8Array(head.length + document.length);
-  signed.set(head);
-  signed.set(document, head.length);
+  must(envelope.length <= MOST_ENVELOPE_BYTES, "size");
+  const { document, pairs } = contents(envelope), pinned = trust.map(hex);
+  must(document.length <= MOST_BYTES, "size");
+  const trusted = pairs.filter((/** @type {Uint8Array[]} */ [key]) => pinned.includes(hex(key)));
+  must(trusted.length, "untrusted");
+  const signed = joined(utf8(`${FORMAT}\n`), document);
   for (const [raw, signature] of trusted) {
-    let holds = false;
-    try {
-      const key = await crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
-      holds = await crypto.subtle.verify("Ed25519", key, signature, signed);
-    } catch { /* A key that is no point of the curve signs nothing. */ }
-    if (!holds) refuse("signature", "the signature of a trusted key must be one of this document, and it is not.");
+    // A key that is no point of the curve signs nothing.
+    const key = crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
+    must(await key.then((key) => crypto.subtle.verify("Ed25519", key, signature, signed)).catch(() => false), "signature");
   }
   return document;
 }
@@ -162,28 +155,25 @@ const FIELDS = {
  */
 export async function readDocument(envelope, trust) {
   const document = await opened(envelope, trust);
-  /** @type {any} */
-  let said;
+  /** @type {{strict?: any, loose?: any}} */
+  let said = {};
   try {
     said = parsed(document);
   } catch { /* Then it is of no format. */ }
-  const { strict, loose } = said ?? {};
-  if (!isTable(strict) || strict.format !== FORMAT) refuse("format", `a collection must be a document of the format '${FORMAT}'.`);
-  const names = Object.keys(FIELDS);
-  if (!hasExactly(strict, names)) refuse("field", `a collection must have ${names.length} fields, and some are missing or unknown.`);
-  for (const name of names) {
-    const one = FIELDS[name] === nats ? loose[name] : strict[name];
-    if (!FIELDS[name](one)) refuse("field", `the field ${name} of a collection is of another type, or out of range.`);
-  }
-  if (loose.lifetime < loose.epsilon) refuse("field", "lifetime must be at least epsilon: otherwise nobody could answer.");
-  return { id: hex(new Uint8Array(await crypto.subtle.digest("SHA-256", document))), strict, loose };
+  const { strict, loose } = said, checks = Object.entries(FIELDS);
+  must(isTable(strict) && strict.format === FORMAT, "format");
+  must(hasExactly(strict, Object.keys(FIELDS)), "field");
+  for (const [name, isRight] of checks) must(isRight((isRight === nats ? loose : strict)[name]), "field", name);
+  must(loose.lifetime >= loose.epsilon, "field", "lifetime");
+  return { id: hex(await sha256(document)), strict, loose };
 }
 
 const MOST_NAMES = 6;
 
 /** @param {any} said */
 function frozen(said) {
-  if (typeof said === "object" && said !== null && !Object.isFrozen(said)) Object.values(Object.freeze(said)).forEach(frozen);
+  // What is no object is frozen.
+  if (!Object.isFrozen(said)) Object.values(Object.freeze(said)).forEach(frozen);
   return said;
 }
 
@@ -207,15 +197,16 @@ function collectionOf({ id, strict, loose }) {
     return low < ranges.length && ranges[low][0] <= code;
   }
   // The sampler says what is protected, not the plan: its ranges are what the coin looks at.
-  const inside = ranges.map(([start, stop]) => [start, Math.min(stop, space.size)]).filter(([start, stop]) => start < stop);
-  /** @type {string[]} */
-  const names = [];
-  for (const [start, stop] of inside) {
+  const /** @type {string[]} */ names = [];
+  let inside = 0;
+  for (const [start, end] of ranges) {
+    const stop = Math.min(end, space.size);
+    inside += Math.max(stop - start, 0);
     for (let code = start; code < stop && names.length < MOST_NAMES; code++) names.push(space.name(code));
   }
   return Object.freeze({
     ...said, id, space, bots: botsOf(strict.plan, space, isSensitive), isSensitive,
-    protected: frozen({ count: inside.reduce((sum, [start, stop]) => sum + stop - start, 0), names }),
+    protected: frozen({ count: inside, names }),
     epochAt(/** @type {number} */ now) {
       const epoch = Math.floor((now - start) / seconds);
       return epoch >= 0 && epoch < count ? epoch : null;
@@ -232,26 +223,22 @@ export function checkPromise({ strict, loose }) {
   try {
     epsilon = realised(strict.sampler);
   } catch { /* Then it makes no law. */ }
-  if (!(epsilon <= loose.epsilon * MARGIN)) refuse("promise", "the sampler's integers must keep the epsilon that is stated, and they do not.");
+  must(epsilon <= loose.epsilon * MARGIN, "promise");
 }
-
-const PLAN = ["domain", "epsilon", "mechanism"], MORE = ["version", "title", "tags", "others", "cells"];
 
 /**
  * Return a collection whose plan is of the sampler's size, with bots that the coin looks at.
  * @param {{id: string, strict: any, loose: any}} document
  */
 export function checkedPlan(document) {
-  const { plan, sampler, epsilon } = document.loose;
+  const { plan, sampler, epsilon: stated } = document.loose;
   try {
-    const collection = collectionOf(document), { space, bots } = collection, { count } = collection.protected;
-    const inAll = sampler.sensitive.reduce((/** @type {number} */ sum, /** @type {number[]} */ [start, stop]) => sum + stop - start, 0);
-    const added = bots?.count ?? 0;
+    const collection = collectionOf(document), { space, bots, protected: { count } } = collection, added = bots?.count ?? 0;
+    const { domain, epsilon, mechanism, version, title, tags, others, cells, ...unknown } = plan;
     if (
-      PLAN.every((name) => Object.hasOwn(plan, name)) && Object.keys(plan).every((name) => [...PLAN, ...MORE].includes(name))
-      && isTable(plan.mechanism) && plan.epsilon === epsilon && space.size + added === sampler.size && inAll - count === added
-      && (!bots || count < space.size)
+      domain && epsilon === stated && isTable(mechanism) && !Object.keys(unknown).length
+      && space.size + added === sampler.size && sampler.law.size - count === added && (!bots || count < space.size)
     ) return collection;
   } catch { /* Then it is none. */ }
-  refuse("plan", "the plan in the collection must have the values and the epsilon of its sampler, and has not.");
+  refuse("plan");
 }

@@ -5,9 +5,9 @@
 
 import { hex, unhex } from "./bytes.js";
 import { checkPromise, checkedPlan, readDocument } from "./collection.js";
-import { must, refuse } from "./errors.js";
+import { expect, must } from "./errors.js";
 import { frame } from "./frames.js";
-import { logOf, named, settle, spentByName, total, within } from "./ledger.js";
+import { answersOf, logOf, named, settle, spentByName, startOf, total, versionsOf, within } from "./ledger.js";
 import { keyOf, keyOfPerson, printOf, withWords } from "./permanent.js";
 import { placesOf, replaced, valuesOf } from "./places.js";
 import { freshWords, randomBytes, share } from "./randomness.js";
@@ -17,6 +17,7 @@ import { pause, post } from "./sending.js";
 /** @typedef {import("./index.js").Collection} Collection */
 /** @typedef {import("./index.js").Kept} Kept */
 /** @typedef {import("./index.js").Answered} Answered */
+/** @typedef {Kept["state"]["versions"][0]} Version */
 
 // In which no other process sends the same report, in seconds.
 const LEASE = 90;
@@ -28,15 +29,8 @@ let known;
 
 /** Refuse a platform without what a device needs. */
 async function checkPlatform() {
-  known ??= (async () => {
-    try {
-      await crypto.subtle.importKey("raw", POINT, "Ed25519", false, ["verify"]);
-      return typeof BigInt(1) === "bigint";
-    } catch {
-      return false;
-    }
-  })();
-  must(await known, "A device needs BigInt and Ed25519 in WebCrypto over a secure connection (https), and they are not here.", "platform");
+  known ??= globalThis.crypto?.subtle?.importKey("raw", POINT, "Ed25519", false, ["verify"]).then(() => true, () => false);
+  must(await known, "platform");
 }
 
 /** One person's device. */
@@ -50,12 +44,10 @@ export class Device {
 
   /** @param {import("./memory.js").Memory} memory @param {import("./index.js").Options} options */
   constructor(memory, { trust, limits, personSecret, simulated = false, random, clock = () => Date.now() / 1000, post: given = post }) {
-    must(Array.isArray(trust) && trust.length && trust.every((key) => key instanceof Uint8Array && key.length === 32),
-      "trust must be a list of public keys, 32 bytes each, at least one.");
-    must([limits?.report, limits?.epoch, limits?.lifetime].every((limit) => Number.isFinite(limit) && limit > 0),
-      "limits must have report, epoch and lifetime, in nats above 0.");
-    must(!random || simulated, "a device of a person draws from the operating system alone; leave random out.");
-    must(!personSecret || personSecret.length >= 16, "personSecret must be at least 16 unpredictable bytes.");
+    expect(Array.isArray(trust) && trust.length && trust.every((key) => key instanceof Uint8Array && key.length === 32), "trust");
+    expect([limits?.report, limits?.epoch, limits?.lifetime].every((limit) => Number.isFinite(limit) && limit > 0), "limits");
+    expect(!random || simulated, "random");
+    expect(!personSecret || personSecret.length >= 16, "personSecret");
     this.#memory = memory;
     this.#trust = trust;
     this.#limits = limits;
@@ -79,7 +71,7 @@ export class Device {
       const collection = checkedPlan(document), { name, version, epochs, late, collectors } = collection;
       state.names = [...state.names.filter((one) => one.name !== name), { declined: false, ...named(state.names, name), name, version, id }];
       if (!state.versions.some((one) => one.id === id)) {
-        state.versions.push({ id, name, version, epochs, late, collectors, agreed: false });
+        state.versions.push({ id, name, version, epochs, late, collectors, agreed: false, answers: [] });
       }
       if (collection.state !== "open") erase(kept, name);
       this.#noteTime(state);
@@ -92,10 +84,10 @@ export class Device {
   /** @param {any} said */
   #refuseUnaffordable({ simulated, epsilon, lifetime }) {
     const { report, epoch, lifetime: inAll } = this.#limits;
-    if (simulated !== this.#options.simulated) refuse("simulated", "a simulated collection is for devices of a simulation alone, and they answer no other.");
-    if (!within(epsilon, report)) refuse("cap", `a report may cost ${report} nats, and this one costs ${epsilon}.`);
-    if (!within(lifetime, inAll)) refuse("lifetime", `all reports may cost ${inAll} nats, and this collection asks for ${lifetime}.`);
-    if (!within(epsilon, epoch)) refuse("lifetime", `reports of one epoch may cost ${epoch} nats, and this one costs ${epsilon}.`);
+    must(simulated === this.#options.simulated, "simulated");
+    must(within(epsilon, report), "cap", `${epsilon} > ${report}`);
+    must(within(lifetime, inAll), "lifetime", `${lifetime} > ${inAll}`);
+    must(within(epsilon, epoch), "lifetime", `${epsilon} > ${epoch}`);
   }
 
   /** The highest time seen before. @param {Kept["state"]} state */
@@ -107,17 +99,16 @@ export class Device {
 
   /** What was checked here, whatever the caller's object says. @param {Collection | string} collection */
   #known(collection) {
-    const every = [...this.#collections.values()].filter((one) => one.name === collection);
-    const found = typeof collection === "string"
-      ? every.sort((left, right) => right.version - left.version)[0] : this.#collections.get(collection?.id);
-    must(found, "this collection was not accepted; call accept first.");
+    const every = [...this.#collections.values()].filter((one) => one.name === collection).sort((left, right) => right.version - left.version);
+    const found = typeof collection === "string" ? every[0] : this.#collections.get(collection?.id);
+    expect(found, "accept first");
     return found;
   }
 
   /** The version of a collection in the memory, if it is the highest. @param {Kept["state"]} state @param {Collection} collection */
   #current(state, { id, name }) {
-    must(named(state.names, name)?.id === id, "this is not the highest version that was accepted; show people that one.");
-    return /** @type {Kept["state"]["versions"][0]} */ (state.versions.find((one) => one.id === id));
+    expect(named(state.names, name)?.id === id, "older version");
+    return /** @type {Version} */ (state.versions.find((one) => one.id === id));
   }
 
   // Consent
@@ -125,7 +116,7 @@ export class Device {
   /** Remember that the person agrees to this very document; nothing is drawn without it. @param {Collection | string} collection */
   async agree(collection) {
     const found = this.#known(collection);
-    must(found.state === "open", "this collection is withdrawn; nobody can agree to it.");
+    expect(found.state === "open", "withdrawn");
     await this.#memory.change(async ({ state }) => {
       this.#current(state, found).agreed = true;
       Object.assign(named(state.names, found.name) ?? {}, { declined: false });
@@ -137,9 +128,9 @@ export class Device {
   async decline(name) {
     await this.#memory.change(async (kept) => {
       const found = named(kept.state.names, name);
-      must(found, "no collection of this name was accepted; there is nothing to decline.");
+      expect(found, "accept first");
       found.declined = true;
-      for (const one of kept.state.versions) if (one.name === name) one.agreed = false;
+      for (const one of versionsOf(kept.state.versions, name)) one.agreed = false;
       erase(kept, name);
     });
   }
@@ -152,11 +143,8 @@ export class Device {
     const found = this.#known(collection), places = placesOf(found, tagged), values = await valuesOf(found);
     await this.#memory.change(async ({ state, secret }) => {
       this.#current(state, found);
-      must(!state.answers.some(({ version }) => state.versions[version].name === found.name),
-        "secret places are fixed by the first answer; other ones need another name.");
-      const kept = ownSecret(secret, found.name);
-      kept.places = places;
-      kept.values = values;
+      expect(!answersOf(versionsOf(state.versions, found.name)).length, "answered");
+      Object.assign(ownSecret(secret, found.name), { places, values });
     });
   }
 
@@ -174,32 +162,28 @@ export class Device {
    */
   async answer(collection, value) {
     const found = this.#known(collection), values = await valuesOf(found);
-    must(this.#memory.lasts || this.#options.simulated || found.answers === "once",
-      "a device without a memory that lasts can answer once alone: it would forget what was spent.", "store");
+    must(this.#memory.lasts || this.#options.simulated || found.answers === "once", "store", "once alone");
     return this.#memory.change(async (kept) => {
       const { state } = kept, now = this.#options.clock(), latest = this.#noteTime(state);
       eraseEnded(kept, now);
-      const place = state.versions.findIndex((one) => one.id === found.id), version = state.versions[place];
-      const { id, declined } = named(state.names, found.name) ?? {};
-      if (id !== found.id || found.state !== "open") return "closed";
-      if (declined || !version.agreed) return "declined";
+      const version = state.versions.find((one) => one.id === found.id), own = named(state.names, found.name);
+      if (own?.id !== found.id || found.state !== "open") return "closed";
+      if (own.declined || !version?.agreed) return "declined";
       const epoch = now < latest - found.epochs.seconds ? null : found.epochAt(now);
       if (epoch === null) return "closed";
-      const isAnswered = state.answers.some((one) => one.version === place && (found.answers === "once" || one.epoch === epoch));
-      if (isAnswered) return "already";
+      if (version.answers.some((one) => found.answers === "once" || one.epoch === epoch)) return "already";
       const code = replaced(named(kept.secret, found.name), found, found.space.code(value), values);
       const drawn = await this.#drawn(kept, found, code, epoch);
       if (!drawn) return "exhausted";
-      const stop = found.epochs.start + (epoch + 1) * found.epochs.seconds;
-      const due = now + share() * Math.min(found.spread, stop - now);
-      state.answers.push({ version: place, epoch, charge: drawn.charge, record: hex(drawn.record), id: hex(randomBytes(16)), due, tries: 0 });
+      const due = now + share() * Math.min(found.spread, startOf(found.epochs, epoch + 1) - now);
+      version.answers.push({ epoch, charge: drawn.charge, record: hex(drawn.record), id: hex(randomBytes(16)), due, tries: 0 });
       return "recorded";
     });
   }
 
   /** @param {Kept} kept @param {Collection} collection @param {number} code @param {number} epoch */
   async #drawn({ state, secret }, collection, code, epoch) {
-    const { sampler, epsilon: charge, name, fingerprint } = collection, isAffordable = this.#isAffordable(state, collection, epoch);
+    const { sampler, epsilon: charge, name, fingerprint } = collection, isAffordable = this.#isAffordable(state.versions, collection, epoch);
     if (collection.answers !== "permanent") {
       return isAffordable ? { charge, record: await draw(sampler, code, this.#options.random ?? freshWords()) } : null;
     }
@@ -227,17 +211,14 @@ export class Device {
     return typeof kept.key === "string" ? keyOf(unhex(kept.key)) : kept.key;
   }
 
-  /** @param {Kept["state"]} state @param {Collection} collection @param {number} epoch */
-  #isAffordable({ versions, answers }, { name, epsilon, lifetime, epochs }, epoch) {
-    const { report, epoch: atOnce, lifetime: inAll } = this.#limits, start = epochs.start + epoch * epochs.seconds;
-    const overlapping = answers.filter((one) => {
-      const other = versions[one.version].epochs, begin = other.start + one.epoch * other.seconds;
-      return begin < start + epochs.seconds && begin + other.seconds > start;
-    });
-    const ofName = answers.filter((one) => versions[one.version].name === name);
-    /** @param {Answered[]} some @param {number} limit */
-    const fits = (some, limit) => within(total(some.map((one) => one.charge)) + epsilon, limit);
-    return fits([], report) && fits(overlapping, atOnce) && fits(answers, inAll) && fits(ofName, lifetime);
+  /** @param {Version[]} versions @param {Collection} collection @param {number} epoch */
+  #isAffordable(versions, { name, epsilon, lifetime, epochs }, epoch) {
+    const { report, epoch: atOnce, lifetime: inAll } = this.#limits, start = startOf(epochs, epoch), stop = startOf(epochs, epoch + 1);
+    const overlapping = versions.flatMap(({ epochs: other, answers }) =>
+      answers.filter((one) => startOf(other, one.epoch) < stop && startOf(other, one.epoch + 1) > start));
+    /** @param {Answered[]} answers @param {number} limit */
+    const fits = (answers, limit) => within(total(answers) + epsilon, limit);
+    return fits([], report) && fits(overlapping, atOnce) && fits(answersOf(versions), inAll) && fits(answersOf(versionsOf(versions, name)), lifetime);
   }
 
   // Sending
@@ -247,15 +228,16 @@ export class Device {
     const { clock } = this.#options, done = { sent: 0, dropped: 0, waiting: 0 };
     for (;;) {
       const leased = await this.#memory.change(async (kept) => {
-        const { state } = kept, now = clock(), waiting = /** @type {Required<Answered>[]} */ (state.answers.filter((one) => one.id));
+        const now = clock(), waiting = kept.state.versions.flatMap((of) =>
+          /** @type {Required<Answered>[]} */ (of.answers.filter((one) => one.id)).map((one) => ({ one, of })));
         eraseEnded(kept, now);
         done.waiting = waiting.length;
-        const due = waiting.filter((one) => one.due <= now).sort((left, right) => left.due - right.due)[0];
+        const [due] = waiting.filter(({ one }) => one.due <= now).sort((left, right) => left.one.due - right.one.due);
         if (!due) return null;
-        const before = { ...due };
-        due.due = now + LEASE;
-        due.tries++;
-        return { ...before, of: state.versions[due.version] };
+        const leased = { ...due.one, of: due.of };
+        due.one.due = now + LEASE;
+        due.one.tries++;
+        return leased;
       });
       if (!leased) return done;
       const status = await this.#delivered(leased);
@@ -263,11 +245,11 @@ export class Device {
     }
   }
 
-  /** What became of a report for good, if anything did. @param {Answered & {of: Kept["state"]["versions"][0]}} leased */
-  async #delivered(leased) {
-    const { clock, post: deliver } = this.#options, { of, epoch, id = "", record = "", tries = 0 } = leased;
+  /** What became of a report for good, if anything did. @param {Required<Answered> & {of: Version}} leased */
+  async #delivered({ of, epoch, id, record, tries }) {
+    const { clock, post: deliver } = this.#options;
     let status = "late", wait = 0;
-    if (clock() < of.epochs.start + (epoch + 1) * of.epochs.seconds + of.late) {
+    if (clock() < startOf(of.epochs, epoch + 1) + of.late) {
       const origin = of.collectors[tries % of.collectors.length];
       const answer = await deliver(origin, frame(unhex(of.id), epoch, unhex(id), unhex(record)));
       status = String(answer.status);
@@ -275,7 +257,7 @@ export class Device {
       if (!isFinal) wait = pause(tries + 1, answer.retryAfter ?? 0, share());
     }
     await this.#memory.change(async ({ state }) => {
-      const found = state.answers.find((one) => one.version === leased.version && one.epoch === epoch && one.id === id);
+      const found = answersOf(state.versions).find((one) => one.id === id);
       if (!found) return;
       if (wait) found.due = clock() + wait;
       // Without its id, nothing ties the device to a row of the collector any more.
@@ -289,13 +271,13 @@ export class Device {
   /** The reports that wait, were sent or were dropped, oldest first: the very bytes, never a value. */
   async log() {
     const { state } = await this.#memory.look();
-    return logOf(state);
+    return logOf(state.versions);
   }
 
   /** What was spent, in all and by name, and what is left, in nats. */
   async budget() {
-    const { state } = await this.#memory.look(), spent = total(state.answers.map((one) => one.charge));
-    return { spent, left: Math.max(this.#limits.lifetime - spent, 0), names: spentByName(state) };
+    const { state: { versions } } = await this.#memory.look(), spent = total(answersOf(versions));
+    return { spent, left: Math.max(this.#limits.lifetime - spent, 0), names: spentByName(versions) };
   }
 
   /** What the device holds, ready for JSON. Keys, prints and secret places are elsewhere, and not read. */
@@ -304,7 +286,7 @@ export class Device {
     const collections = state.versions.map(({ name, version, id, agreed }) => ({
       name, version, id, agreed, declined: Boolean(named(state.names, name)?.declined),
     }));
-    return { collections, spent: spentByName(state), reports: logOf(state) };
+    return { collections, spent: spentByName(state.versions), reports: logOf(state.versions) };
   }
 
   /** Erase everything but the highest versions and what was spent, so that no budget begins anew. */
@@ -315,7 +297,7 @@ export class Device {
       state.latest = 0;
       for (const one of state.names) one.declined = false;
       for (const one of state.versions) Object.assign(one, { agreed: false, collectors: [] });
-      for (const one of state.answers) settle(one, {});
+      for (const one of answersOf(state.versions)) settle(one);
     });
     this.#collections.clear();
   }
@@ -323,11 +305,9 @@ export class Device {
 
 /** @param {Kept["state"]} state @param {{name: string, version: number}} said @param {string} id */
 function refuseOld(state, { name, version }, id) {
-  const seen = named(state.names, name);
-  if (seen && version < seen.version) refuse("rollback", `version ${seen.version} of this collection was seen before, and this is ${version}.`);
-  if (seen && version === seen.version && id !== seen.id) {
-    refuse("equivocation", `another document was version ${version} of this collection before; who signs must be asked why.`);
-  }
+  const seen = named(state.names, name) ?? { version: 0, id };
+  must(version >= seen.version, "rollback", `${version} < ${seen.version}`);
+  must(version > seen.version || id === seen.id, "equivocation");
 }
 
 // Secrets: keys, prints, places
@@ -342,13 +322,13 @@ function ownSecret(secret, name) {
 /** Erase a name's secrets, and its reports that were not sent. @param {Kept} kept @param {string} name */
 function erase(kept, name) {
   kept.secret = kept.secret.filter((one) => one.name !== name);
-  for (const one of kept.state.answers) if (one.id && kept.state.versions[one.version].name === name) settle(one, {});
+  for (const one of answersOf(versionsOf(kept.state.versions, name))) if (one.id) settle(one);
 }
 
 /** Erase keys and prints of names whose last epoch is over; secret places stay, for a version that goes on. @param {Kept} kept @param {number} now */
 function eraseEnded({ state, secret }, now) {
   for (const one of secret) {
-    const ends = state.versions.filter(({ name }) => name === one.name).map(({ epochs }) => epochs.start + epochs.seconds * epochs.count);
+    const ends = versionsOf(state.versions, one.name).map(({ epochs }) => startOf(epochs, epochs.count));
     if (now >= Math.max(...ends)) for (const name of /** @type {const} */ (["key", "prints", "last"])) delete one[name];
   }
 }

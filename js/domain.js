@@ -2,32 +2,34 @@
 
 /** @typedef {import("./index.js").Space} Space */
 
-const LARGEST = 2 ** 31;
-/** @type {(said: any) => said is number} */
+const LARGEST = 2 ** 31, LARGEST_WITH_BOTS = 2 ** 20;
+/** @param {any} said @returns {said is number} */
 const isInteger = (said) => Number.isSafeInteger(said);
+/** @param {any} said */
+const isCount = (said) => isInteger(said) && said > 0;
+/** Two ascending numbers. @param {any} said @param {(one: any) => boolean} isNumber */
+const isPair = (said, isNumber) => Array.isArray(said) && said.length === 2 && said.every(isNumber) && said[0] < said[1];
 
 /** @param {any} condition @returns {asserts condition} */
 function must(condition) {
-  if (!condition) throw new RangeError("The plan is none that is known.");
+  if (!condition) throw new RangeError("plan");
 }
 
 /** @param {any} labels a list of different integers, or of different texts @returns {Space} */
 function flat(labels) {
-  must(Array.isArray(labels) && labels.length);
-  must(labels.every(isInteger) || labels.every((label) => typeof label === "string"));
+  must(Array.isArray(labels) && (labels.every(isInteger) || labels.every((label) => typeof label === "string")));
   /** @type {Map<any, number>} */
-  const codes = new Map();
-  labels.forEach((label, code) => codes.set(label, code));
-  must(codes.size === labels.length);
-  return { kind: "labels", size: labels.length, labels, code: (value) => codes.get(value) ?? -1, name: (code) => String(labels[code]) };
+  const codes = new Map(labels.map((label, code) => /** @type {const} */ ([label, code]))), size = labels.length;
+  must(size && codes.size === size);
+  return { kind: "labels", size, labels, code: (value) => codes.get(value) ?? -1, name: (code) => String(labels[code]) };
 }
 
 /** @param {any} range @returns {Space} */
 function range(range) {
-  must(Array.isArray(range) && range.length === 2 && range.every(isInteger) && range[0] < range[1]);
-  const [start, stop] = range, size = stop - start;
+  must(isPair(range, isInteger));
+  const [start, stop] = range;
   return {
-    kind: "range", size, start,
+    kind: "range", size: stop - start, start,
     code: (value) => (isInteger(value) && value >= start && value < stop ? value - start : -1),
     name: (code) => String(start + code),
   };
@@ -37,24 +39,25 @@ function range(range) {
 function product(pairs) {
   must(Array.isArray(pairs) && pairs.length && pairs.every((pair) => pair.length === 2 && typeof pair[0] === "string"));
   /** @type {[string, Space][]} */
-  const attributes = pairs.map(([name, labels]) => [name, flat(labels)]);
-  must(new Set(attributes.map(([name]) => name)).size === pairs.length);
+  const attributes = pairs.map(([name, labels]) => [name, flat(labels)]), names = pairs.map(([name]) => name);
+  must(new Set(names).size === names.length);
   return {
     kind: "product", size: attributes.reduce((size, [, space]) => size * space.size, 1), attributes,
     code(value) {
-      const parts = inOrder(value, attributes.map(([name]) => name));
+      const parts = inOrder(value, names);
       return attributes.reduce((code, [, space], place) => {
         const part = space.code(parts[place]);
         return code < 0 || part < 0 ? -1 : code * space.size + part;
-      }, parts.length === attributes.length ? 0 : -1);
+      }, parts.length === names.length ? 0 : -1);
     },
     name(code) {
-      const names = [];
-      for (const [, space] of [...attributes].reverse()) {
-        names.unshift(space.name(code % space.size));
-        code = Math.floor(code / space.size);
-      }
-      return names.join(", ");
+      /** @type {string[]} */
+      const parts = [];
+      attributes.reduceRight((rest, [, space]) => {
+        parts.unshift(space.name(rest % space.size));
+        return Math.floor(rest / space.size);
+      }, code);
+      return parts.join(", ");
     },
   };
 }
@@ -69,33 +72,33 @@ function inOrder(value, names) {
 /** @param {any} strict integers, as written @param {any} loose borders @returns {Space} */
 function grid(strict, loose) {
   const { rows, cols } = strict, { lat, lon } = loose;
-  must([lat, lon].every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(Number.isFinite) && pair[0] < pair[1]));
-  must(Object.keys(strict).length === 4 && isInteger(rows) && isInteger(cols) && rows > 0 && cols > 0);
+  must(Object.keys(strict).length === 4 && isCount(rows) && isCount(cols) && [lat, lon].every((pair) => isPair(pair, Number.isFinite)));
   /** @param {any} at @param {number[]} border @param {number} count */
-  const cell = (at, [low, high], count) => at >= low && at <= high ? Math.min(Math.floor(((at - low) / (high - low)) * count), count - 1) : -1;
+  const cell = (at, [low, high], count) =>
+    typeof at === "number" && at >= low && at <= high ? Math.min(Math.floor(((at - low) / (high - low)) * count), count - 1) : NaN;
   /** @param {number} part @param {number[]} border @param {number} count */
   const middle = (part, [low, high], count) => (low + ((part + 0.5) * (high - low)) / count).toFixed(4);
   return {
     kind: "grid", size: rows * cols, rows, cols, lat, lon,
     code(value) {
-      const parts = inOrder(value, ["lat", "lon"]);
-      if (parts.length !== 2 || !parts.every((part) => typeof part === "number")) return -1;
-      const row = cell(parts[0], lat, rows), col = cell(parts[1], lon, cols);
-      return row < 0 || col < 0 ? -1 : row * cols + col;
+      const [north, east, ...more] = inOrder(value, ["lat", "lon"]), code = cell(north, lat, rows) * cols + cell(east, lon, cols);
+      return more.length || isNaN(code) ? -1 : code;
     },
     name: (code) => `${middle(Math.floor(code / cols), lat, rows)}, ${middle(code % cols, lon, cols)}`,
   };
 }
+
+/** @type {Record<string, (strict: any, loose: any) => Space>} */
+const KINDS = { labels: flat, range, product, grid };
 
 /**
  * The values of a plan, without bots.
  * @param {any} strict the plan's table, integers as written @param {any} loose the same, numbers as they are @returns {Space}
  */
 export function spaceOf(strict, loose) {
-  const kinds = ["labels", "range", "product", "grid"].filter((kind) => (strict[kind] ?? null) !== null);
-  must(kinds.length === 1);
-  const [kind] = kinds;
-  const space = kind === "grid" ? grid(strict.grid, loose.grid) : { labels: flat, range, product }[kind](strict[kind]);
+  const [kind, ...more] = Object.keys(KINDS).filter((kind) => (strict[kind] ?? null) !== null);
+  must(!more.length);
+  const space = KINDS[kind](strict[kind], loose[kind]);
   must(space.size < LARGEST);
   return space;
 }
@@ -108,20 +111,20 @@ export function spaceOf(strict, loose) {
 export function botsOf(plan, space, isSensitive) {
   const { tags = null, cells = null, others = true } = plan;
   if (tags === null && cells === null) return null;
-  must((tags === null || cells === null) && typeof others === "boolean");
+  must((tags === null || cells === null) && typeof others === "boolean" && space.size <= LARGEST_WITH_BOTS);
   if (cells === null) {
-    must(Array.isArray(tags));
-    const all = others && !tags.includes("others") ? [...tags, "others"] : tags;
-    must(all.length && all.every((tag) => typeof tag === "string" && tag) && new Set(all).size === all.length);
-    return { tags: all, count: all.length, of: (_, tag) => all.indexOf(tag) };
+    must(Array.isArray(tags) && tags.every((tag) => typeof tag === "string" && tag));
+    const all = others && !tags.includes("others") ? [...tags, "others"] : tags, count = all.length;
+    must(count && new Set(all).size === count);
+    return { tags: all, count, of: (_, tag) => all.indexOf(tag) };
   }
   const { rows, cols } = cells;
-  must(Object.keys(cells).length === 2);
-  must(space.kind === "grid" && isInteger(rows) && isInteger(cols) && rows > 0 && cols > 0 && rows <= space.rows && cols <= space.cols);
+  must(Object.keys(cells).length === 2 && space.kind === "grid" && isCount(rows) && isCount(cols) && rows <= space.rows && cols <= space.cols);
   /** @param {number} code */
   const cell = (code) => Math.floor((Math.floor(code / space.cols) * rows) / space.rows) * cols + Math.floor(((code % space.cols) * cols) / space.cols);
-  const used = new Set();
-  for (let code = 0; code < space.size; code++) if (!isSensitive(code)) used.add(cell(code));
-  const ranks = [...used].sort((left, right) => left - right);
-  return { tags: null, count: ranks.length, of: (code) => (isSensitive(code) ? -1 : ranks.indexOf(cell(code))) };
+  const used = new Uint8Array(rows * cols);
+  for (let code = 0; code < space.size; code++) if (!isSensitive(code)) used[cell(code)] = 1;
+  /** @param {number} [stop] */
+  const count = (stop) => used.subarray(0, stop).reduce((sum, one) => sum + one, 0);
+  return { tags: null, count: count(), of: (code) => (isSensitive(code) ? -1 : count(cell(code))) };
 }

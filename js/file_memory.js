@@ -30,14 +30,14 @@ export class FileMemory extends Memory {
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const isOpen = process.platform !== "win32" && (await stat(folder)).mode & 0o077;
-      must(!isOpen, "the device's folder must be for its owner alone, and others may look into it; chmod 700 it.", "store");
+      must(!isOpen, "store", "mode");
       // What a process left that was ended while it wrote.
       for (const part of (await readdir(folder)).filter((name) => PART.test(name))) {
         if (Date.now() - (await stat(join(folder, part))).mtimeMs > 60_000) await unlink(join(folder, part));
       }
     } catch (error) {
       if (error instanceof DeviceError) throw error;
-      refuse("store", "the device's folder must be one that can be written, and it is not; choose another.");
+      refuse("store", "folder");
     }
     return new FileMemory(folder);
   }

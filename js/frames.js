@@ -1,9 +1,8 @@
 // A frame of one record, as a device sends it.
 
-export const MEDIA_TYPE = "application/vnd.discreet.reports";
+import { joined, little, utf8 } from "./bytes.js";
 
-const HEAD = 44;
-const ID = 16;
+export const MEDIA_TYPE = "application/vnd.discreet.reports";
 
 /**
  * @param {Uint8Array} collection the collection's id, 32 bytes.
@@ -13,16 +12,7 @@ const ID = 16;
  * @returns {Uint8Array}
  */
 export function frame(collection, epoch, id, record) {
-  if (collection.length !== 32 || id.length !== ID || !(Number.isInteger(epoch) && epoch >= 0 && epoch < 2 ** 32)) {
-    throw new RangeError("A frame needs a collection's id of 32 bytes, an epoch below 2^32 and an id of 16 bytes.");
-  }
-  const bytes = new Uint8Array(HEAD + ID + record.length);
-  bytes.set(new TextEncoder().encode("DSC1"));
-  bytes.set(collection, 4);
-  const head = new DataView(bytes.buffer);
-  head.setUint32(36, epoch, true);
-  head.setUint32(40, 1, true);
-  bytes.set(id, HEAD);
-  bytes.set(record, HEAD + ID);
-  return bytes;
+  const isWhole = collection.length === 32 && id.length === 16 && Number.isInteger(epoch) && epoch >= 0 && epoch < 2 ** 32;
+  if (!isWhole) throw new RangeError("frame");
+  return joined(utf8("DSC1"), collection, little(epoch, 4), little(1, 4), id, record);
 }

@@ -118,18 +118,20 @@ export class Device {
 /**
  * A refusal: nothing of what was refused is kept, and nothing is charged. Its code is, of a collection, size, envelope,
  * untrusted, signature, format, field, rollback, equivocation, promise, cap, lifetime, plan or simulated; otherwise argument
- * (an application's mistake), value (none of the collection's), randomness, store (the memory) or platform.
+ * (an application's mistake), value (none of the collection's), randomness, store (the memory) or platform. Its message is
+ * `code: about`; `sentence` of messages.js says it in words.
  */
 export class DeviceError extends Error {
-  constructor(code: string, message: string);
+  constructor(code: string, about: string);
   readonly code: string;
+  /** What it is about, such as the name of a field, or nothing; never a person's value. */
+  readonly about: string;
 }
 
 // Memories
 
 /** An answer, from when it is charged until what was sent is all that is left of it. */
 export interface Answered {
-  version: number;
   epoch: number;
   charge: number;
   record?: string;
@@ -164,8 +166,8 @@ export interface Kept {
       late: number;
       collectors: readonly string[];
       agreed: boolean;
+      answers: Answered[];
     }[];
-    answers: Answered[];
   };
   secret: Secret[];
 }

@@ -11,7 +11,7 @@ const STORE = "kept";
 /** @typedef {import("./index.js").Kept} Kept */
 
 /** @returns {Kept} */
-const nothing = () => ({ format: FORMAT, revision: 0, state: { latest: 0, names: [], versions: [], answers: [] }, secret: [] });
+const nothing = () => ({ format: FORMAT, revision: 0, state: { latest: 0, names: [], versions: [] }, secret: [] });
 
 /** What every memory does; `read` and `write` are a store's own. @abstract */
 export class Memory {
@@ -55,7 +55,7 @@ export class Memory {
   /** What is kept now. */
   async look() {
     const kept = (await this.#kept(this.read())) ?? nothing();
-    must(kept.format <= FORMAT, "the device's memory is of a newer version; update discreet.", "store");
+    must(kept.format <= FORMAT, "store", "newer version");
     return kept;
   }
 
@@ -68,8 +68,7 @@ export class Memory {
       return await operation;
     } catch (error) {
       // Not its message, which may quote what was to be written.
-      const name = error instanceof Error ? error.name : "?";
-      refuse("store", `the device's memory must be readable and writable, and it is not (${name}); nothing was charged.`);
+      refuse("store", error instanceof Error ? error.name : "?");
     }
   }
 }
@@ -129,7 +128,7 @@ export class BrowserMemory extends Memory {
       database.onversionchange = () => database.close();
       return new BrowserMemory(database, name);
     } catch {
-      refuse("store", "a device must have IndexedDB to remember, and this browser gives none (private windows may not).");
+      refuse("store", "IndexedDB");
     }
   }
 

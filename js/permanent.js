@@ -1,34 +1,24 @@
 // Permanent answers: what follows from a name's key, so that a value's report is drawn once and for all.
 
-import { unhex } from "./bytes.js";
+import { joined, little, unhex, utf8 } from "./bytes.js";
 
-const SHORT = new RangeError("Words are used up.");
+const SHORT = new RangeError("words");
 
-/** @param {string} text */
-const utf8 = (text) => new TextEncoder().encode(text);
-
-/** A key that nobody can take out again. @param {Uint8Array} raw @returns {Promise<CryptoKey>} */
+/** A key that nobody can take out again. @param {any} raw @returns {Promise<CryptoKey>} */
 export const keyOf = (raw) => crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
 
-/** HMAC-SHA256 of parts, with a zero byte between them. @param {CryptoKey} key @param {Uint8Array[]} parts */
-async function digest(key, ...parts) {
-  const bytes = parts.flatMap((part, place) => (place ? [0, ...part] : [...part]));
-  return new Uint8Array(await crypto.subtle.sign("HMAC", key, Uint8Array.from(bytes)));
-}
+/** HMAC-SHA256. @param {CryptoKey} key @param {any} bytes */
+const digest = async (key, bytes) => new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes));
 
 /** K of a name, the same on all devices that share a person's secret. @param {Uint8Array} secret @param {string} name */
-export const keyOfPerson = async (secret, name) => keyOf(await digest(await keyOf(secret), utf8("discreet person 1"), utf8(name)));
+export const keyOfPerson = async (secret, name) => keyOf(await digest(await keyOf(secret), utf8(`discreet person 1\0${name}`)));
 
 /** @param {CryptoKey} key @param {string} purpose @param {{name: string, fingerprint: string}} collection @param {number} code */
-function bound(key, purpose, { name, fingerprint }, code) {
-  const fixed = new Uint8Array(24);
-  fixed.set(unhex(fingerprint));
-  new DataView(fixed.buffer).setBigUint64(16, BigInt(code), true);
-  return digest(key, utf8(purpose), utf8(name), fixed);
-}
+const bound = (key, purpose, { name, fingerprint }, code) =>
+  digest(key, joined(utf8(`discreet ${purpose} 1\0${name}\0`), unhex(fingerprint), little(code, 8)));
 
 /** The print of a code, 16 bytes: it counts different values. @param {CryptoKey} key @param {import("./index.js").Collection} collection @param {number} code */
-export const printOf = async (key, collection, code) => (await bound(key, "discreet print 1", collection, code)).subarray(0, 16);
+export const printOf = async (key, collection, code) => (await bound(key, "print", collection, code)).subarray(0, 16);
 
 /**
  * What is drawn with the words of a code, which are the same every time: AES-256 in counter mode from zero.
@@ -36,10 +26,9 @@ export const printOf = async (key, collection, code) => (await bound(key, "discr
  * @param {(words: (n: number) => Uint8Array) => Promise<T>} work @returns {Promise<T>}
  */
 export async function withWords(key, collection, code, work) {
-  const raw = await bound(key, "discreet answer 1", collection, code);
-  const stream = await crypto.subtle.importKey("raw", raw, "AES-CTR", false, ["encrypt"]);
+  const stream = await crypto.subtle.importKey("raw", await bound(key, "answer", collection, code), "AES-CTR", false, ["encrypt"]);
+  const counter = { name: "AES-CTR", counter: new Uint8Array(16), length: 64 };
   for (let size = 4096; ; size *= 8) {
-    const counter = { name: "AES-CTR", counter: new Uint8Array(16), length: 64 };
     const bytes = new Uint8Array(await crypto.subtle.encrypt(counter, stream, new Uint8Array(size)));
     let at = 0;
     try {

@@ -2,12 +2,13 @@
 
 const RANGE = 1n << 64n;
 const LARGEST_RECORD = (1 << 20) - 60;
+const MOST_MARKS = 1 << 22;
 
 import { refuse } from "./errors.js";
 import { recordWidth } from "./sampler.js";
 
 function must(condition) {
-  if (!condition) refuse("promise", "the sampler's integers must make a law that keeps a promise, and they do not.");
+  if (!condition) refuse("promise");
 }
 
 const isWhole = (number, least, most) => Number.isSafeInteger(number) && number >= least && number <= most;
@@ -89,6 +90,7 @@ const LAWS = {
   subsets: [
     ["count", "size"],
     (law) => {
+      must(law.size <= MOST_MARKS); // Devices keep a mark for each value of a subset.
       must(isWhole(law.count, 1, Math.max(law.size - 1, 1))); // A subset must leave a value out.
       return [[BigInt(law.count), BigInt(law.size)]];
     },
@@ -96,6 +98,7 @@ const LAWS = {
   "mixed subsets": [
     ["count", "larger", "size"],
     (law) => {
+      must(law.size <= MOST_MARKS); // Devices keep a mark for each value of a subset.
       must(isWhole(law.count, 1, law.size - 1)); // Two sizes of subsets must be at most that of all values.
       return [[(BigInt(law.count) << 64n) + decimal(law.larger, 1n, RANGE - 1n), BigInt(law.size) << 64n]];
     },
@@ -153,7 +156,7 @@ function sensitiveCount({ size, sensitive }) {
 /**
  * The epsilon that a sampler realises, in nats: the largest of any value's.
  *
- * @param {object} sampler as it stands in a collection.
+ * @param {any} sampler as it stands in a collection.
  * @returns {number} right to 10^-14 of itself.
  * @throws {DeviceError} (promise) if it is no sampler, or one that a device must not use.
  */

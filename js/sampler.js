@@ -19,7 +19,7 @@ class Words {
   bytes(n) {
     const bytes = this.words(n);
     if (!(bytes instanceof Uint8Array) || bytes.length !== 8 * n) {
-      throw new TypeError("A source of words must return 8 bytes for each word.");
+      throw new TypeError("words");
     }
     return bytes;
   }
@@ -116,21 +116,16 @@ const LAWS = {
     form: (law) => [[bytesFor(law.size), 1]],
     draw(law, member, random) {
       const weights = law.weights.map(BigInt);
-      const counts = weights.map((_, level) => law.levels.filter((one) => one === level).length);
-      const total = weights.reduce((sum, weight, level) => sum + weight * BigInt(counts[level]), 0n);
-      let drawn = random.big(total);
-      let level = 0;
-      for (; drawn >= weights[level] * BigInt(counts[level]); level++) drawn -= weights[level] * BigInt(counts[level]);
-      let place = Number(drawn / weights[level]);
-      const noise = law.levels.findIndex((one) => one === level && place-- === 0);
+      const order = [...law.levels.keys()].sort((left, right) => law.levels[left] - law.levels[right]);
+      let drawn = random.big(law.levels.reduce((sum, level) => sum + weights[level], 0n));
+      const noise = order.find((rank) => (drawn -= weights[law.levels[rank]]) < 0n);
       return [member < 0 ? noise : member];
     },
   },
   bits: {
     form: (law) => [[1, Math.ceil(law.size / 8)]],
     draw(law, member, random) {
-      const threshold = BigInt(law.threshold);
-      const ones = Array.from({ length: law.depth }, (_, digit) => (threshold >> BigInt(digit)) & 1n);
+      const ones = Array.from({ length: law.depth }, (_, digit) => (BigInt(law.threshold) >> BigInt(digit)) & 1n);
       return noiseBits(law, member, random, (bits, word, digit) =>
         digit === 0 ? word : ones[digit] ? bits | word : bits & word,
       );
@@ -140,13 +135,9 @@ const LAWS = {
     form: (law) => [[1, Math.ceil(law.size / 8)]],
     draw(law, member, random) {
       const thresholds = law.thresholds.map(BigInt);
-      const digits = Array.from({ length: law.depth }, (_, digit) => {
-        const row = new Uint8Array(Math.ceil(law.size / 8));
-        const ones = thresholds.map((threshold) => Number((threshold >> BigInt(digit)) & 1n));
-        law.levels.forEach((level, rank) => (row[rank >> 3] |= ones[level] << (rank & 7)));
-        return row;
-      });
-      return noiseBits(law, member, random, (bits, word, digit, at) => (bits & word) | (digits[digit][at] & ~word));
+      const ones = (digit, at) => law.levels.slice(8 * at, 8 * at + 8).reduce(
+        (byte, level, lane) => byte | (Number((thresholds[level] >> BigInt(digit)) & 1n) << lane), 0);
+      return noiseBits(law, member, random, (bits, word, digit, at) => (bits & word) | (ones(digit, at) & ~word));
     },
   },
   subsets: {
@@ -243,14 +234,14 @@ export const recordWidth = (sampler) => layout(sampler).width;
 /**
  * The record of one value.
  *
- * @param {object} sampler as in a collection, checked by promise.js.
+ * @param {any} sampler as in a collection, checked by promise.js.
  * @param {number} code of the value, 0..size - 1.
  * @param {(n: number) => Uint8Array} words the next n words, 8 bytes each, little-endian, from a secure source.
  * @returns {Promise<Uint8Array>}
  */
 export async function draw(sampler, code, words) {
   if (!Number.isInteger(code) || code < 0 || code >= sampler.size) {
-    throw new RangeError("A code must be an integer below the sampler's size.");
+    throw new RangeError("code");
   }
   const random = new Words(words);
   let rank = -1;

@@ -2,21 +2,19 @@
 
 import { MEDIA_TYPE } from "./frames.js";
 
-const LONGEST_PAUSE = 3600;
-const DEADLINE = 60_000;
+const LONGEST_PAUSE = 3600, DEADLINE = 60_000;
 // What browsers send on while a page is closed.
 const MOST_KEPT_ALIVE = 64_000;
 
 /** Seconds that a collector asks to wait, given as a number or as a date. @param {Headers} headers */
 function retryAfter(headers) {
-  const text = headers.get("Retry-After")?.trim() ?? "";
-  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.parse(headers.get("Date") ?? "")) / 1000;
-  return Math.min(Math.max(seconds || 0, 0), LONGEST_PAUSE);
+  const asked = headers.get("Retry-After") ?? "", until = Date.parse(asked) - Date.parse(headers.get("Date") ?? "");
+  return Math.min(Math.max(Number(asked) || until / 1000 || 0, 0), LONGEST_PAUSE);
 }
 
 /**
  * Send a frame; whatever fails on the way is an answer with status 0.
- * @param {string} origin @param {Uint8Array} frame @returns {Promise<{status: number, retryAfter?: number}>}
+ * @param {string} origin @param {any} frame @returns {Promise<{status: number, retryAfter?: number}>}
  */
 export async function post(origin, frame) {
   try {

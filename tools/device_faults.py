@@ -6,6 +6,8 @@ _EVENTS = ("tests/client/test_events.py",)
 _DEVICE = ("tests/client/test_device.py",)
 _SENDING = ("tests/client/test_sending.py",)
 _KILLS = ("tests/client/test_kills.py",)
+_VECTORS = ("tests/client/test_device_vectors.py",)
+_REFUSED = ("tests/js/test_sampler_vectors.py",)
 
 FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     (
@@ -49,6 +51,20 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
         "if sampler != collection.sampler or mechanism.fingerprint != collection.fingerprint:",
         "if sampler != collection.sampler:",
         _COLLECTIONS,
+    ),
+    (
+        "whoever signs has a device's memory",
+        "io/collection.py",
+        "if self._is_personalized and size > _MOST_WITH_BOTS:",
+        "if False:",
+        _VECTORS,
+    ),
+    (
+        "a subset may be of any number of values",
+        "io/sampler.py",
+        'if self.law["law"] in _MARKING and count > _MOST_MARKS:',
+        "if False:",
+        _REFUSED,
     ),
     (
         "devices may send in clear",

@@ -17,7 +17,7 @@ export function make(name, given = {}, ...inside) {
   return element;
 }
 
-/** @param {string} text @param {() => any} click @param {Record<string, any>} [given] */
+/** @param {string} text @param {(event?: any) => any} click @param {Record<string, any>} [given] */
 export const button = (text, click, given = {}) => make("button", { type: "button", click, ...given }, text);
 
 /** @param {number} count @param {string} what */

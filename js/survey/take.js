@@ -2,6 +2,7 @@
 // collection that the device has checked, and not from what the page was sent with.
 
 import { BrowserMemory, Device, DeviceError, RamMemory } from "../index.js";
+import { sentence } from "../messages.js";
 import { choice } from "./choosing.js";
 import { button, counted, make } from "./elements.js";
 import { howOften, whatIsNot, whatIsProtected, whatIsSent } from "./notice.js";
@@ -14,6 +15,11 @@ const OUTCOMES = {
   closed: "This survey takes no answers now.",
   declined: "You have not agreed; nothing is sent.",
 };
+const ENDS = {
+  sent: "Your report was sent. Thank you.",
+  late: "Your report could not be sent in time, and is not sent any more.",
+  refused: "Your report was refused by the collector, and is not sent again.",
+};
 
 const page = /** @type {HTMLElement} */ (document.querySelector("main"));
 const status = /** @type {HTMLElement} */ (document.querySelector("#status"));
@@ -23,8 +29,6 @@ const questions = make("div"), record = make("section", { hidden: true, "aria-la
 
 /** @param {string} text */
 const say = (text) => (status.textContent = text);
-/** @param {unknown} error */
-const sentence = (error) => (error instanceof Error ? `${error.message[0].toUpperCase()}${error.message.slice(1)}` : "Something failed.");
 /** @param {string} heading @param {string[]} lines */
 const told = (heading, lines) => make("section", {}, make("h3", {}, heading), ...lines.map((line) => make("p", {}, line)));
 
@@ -74,7 +78,7 @@ async function start() {
     questions.querySelector("h2")?.focus();
   }), { class: "main", hidden: hindrance !== "" || (await hasAgreed(device, collection)) });
   say(hindrance);
-  page.append(before(collection, memory.lasts), agree, questions, record);
+  page.append(notice(collection, memory.lasts), agree, questions, record);
   await show(device);
   if (hindrance) return;
   const loop = () => doing(() => send(device))().then(() => setTimeout(loop, PAUSE));
@@ -84,7 +88,7 @@ async function start() {
 }
 
 /** What people read first. @param {any} collection @param {boolean} lasts */
-function before(collection, lasts) {
+function notice(collection, lasts) {
   return make("section", {}, make("p", { class: "lead" }, collection.purpose), make("p", {}, `Questions: ${collection.contact}`),
     collection.simulated ? make("p", { class: "warning" }, "This is a simulation: it protects nobody. Answer with something made up.") : null,
     lasts ? null : make("p", { class: "warning" }, "This browser lets the page remember nothing (a private window?). You can answer once in this visit, and the page cannot tell later that you did."),
@@ -147,15 +151,27 @@ function secrets(device, collection) {
 
 /** @param {Device} device */
 async function send(device) {
-  const { sent, dropped } = await device.send();
-  if (sent) say("Your report was sent. Thank you.");
-  if (dropped) say("Your report was refused by the collector, and is not sent again.");
+  await device.send();
   await show(device);
+}
+
+/** @type {Record<string, number> | undefined} */
+let before;
+
+/** Say what became of a report of this survey: one device sends those of every survey of this site. @param {any[]} entries */
+function tell(entries) {
+  const ended = /** @type {Record<string, number>} */ ({ sent: 0, late: 0, refused: 0, waiting: 0 });
+  for (const { state, status } of entries.filter((one) => one.name === name)) {
+    ended[state !== "dropped" ? state : status === "late" ? "late" : "refused"]++;
+  }
+  for (const [end, text] of Object.entries(ENDS)) if (before && ended[end] > before[end]) say(text);
+  before = ended;
 }
 
 /** What left the device. @param {Device} device */
 async function show(device) {
   const entries = await device.log(), { spent, left } = await device.budget();
+  tell(entries);
   record.hidden = !entries.length && !spent;
   const signature = JSON.stringify([entries, spent]);
   if (record.dataset.shown === signature) return;

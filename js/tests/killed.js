@@ -16,8 +16,9 @@ export async function goOn(memory, { envelope, trust, start, most }, tell) {
   const collection = await device.accept(envelope);
   await device.agree(collection);
   const { state } = await memory.look(), { spent } = await device.budget();
-  epoch = Math.max(0, ...state.answers.map((one) => one.epoch));
-  await tell({ spent, answers: state.answers.map(({ epoch, charge, record }) => ({ epoch, charge, record })) });
+  const answers = state.versions.flatMap((one) => one.answers);
+  epoch = Math.max(0, ...answers.map((one) => one.epoch));
+  await tell({ spent, answers: answers.map(({ epoch, charge, record }) => ({ epoch, charge, record })) });
   for (const last = epoch + most; epoch < last; epoch++) {
     await device.answer(collection, Math.floor(Math.random() * collection.space.size));
     await device.send();

@@ -67,8 +67,8 @@ def _is_charged(folder: Path, epoch: int, body: bytes) -> bool:
     for _ in range(20):
         with suppress(ValueError, FileNotFoundError):
             newest = max(folder.glob("device.*.json"), key=lambda path: int(path.name.split(".")[1]))
-            answers = json.loads(newest.read_text())["state"]["answers"]
-            found = [one for one in answers if one["epoch"] == epoch]
+            versions = json.loads(newest.read_text())["state"]["versions"]
+            found = [one for version in versions for one in version["answers"] if one["epoch"] == epoch]
             return len(found) == 1 and found[0]["charge"] == 1 and found[0]["record"] == body[60:].hex()
     return False
 

@@ -230,6 +230,27 @@ def test_a_simulation_says_so(browser: Any, survey: SurveySite) -> None:
     assert store["name"].split()[-1] == base64.b64encode(public_key(survey.key)).decode()
 
 
+def test_a_report_of_another_survey_is_not_said_to_be_this_one(browser: Any, survey: SurveySite) -> None:
+    """A device sends whatever waits on a site; a page speaks of its own survey."""
+    survey.posted.clear()
+    with visit(browser, survey, "later") as page:
+        press(page, "I agree")
+        page.get_by_role("radio").first.check()
+        press(page, "Answer")
+        page.get_by_text("1 report will be sent at a random time").wait_for()
+        # An hour later another survey of the site is looked at, and nothing of it is answered.
+        page.context.add_init_script("const now = Date.now; Date.now = () => now() + 3_605_000;")
+        page.goto(f"{survey.origin}/take/labels")
+        page.get_by_text("Nothing waits to be sent").wait_for()
+        assert page.get_by_role("row").nth(1).inner_text().split("\t")[::2] == ["later, epoch 0", "sent"]
+        assert "sent" not in page.get_by_role("status").first.inner_text()
+        press(page, "I agree")
+        page.get_by_label("park").check()
+        press(page, "Answer")
+        page.get_by_text("Your report was sent").wait_for()
+    assert len(survey.posted) == 2
+
+
 def test_stopping_and_erasing(browser: Any, survey: SurveySite) -> None:
     survey.posted.clear()
     with visit(browser, survey, "later") as page:
@@ -271,4 +292,4 @@ def test_keys_cannot_be_taken_out_of_the_browser(browser: Any, survey: SurveySit
         }""")
     assert found[:3] == ["CryptoKey", False, "InvalidAccessError"]
     clean(found[3])
-    assert json.loads(found[3])["state"]["answers"][0]["status"] == "202"
+    assert json.loads(found[3])["state"]["versions"][0]["answers"][0]["status"] == "202"

@@ -124,6 +124,7 @@ def _bad_signatures(good: bytes) -> list[dict[str, Any]]:
         ),
         _line(_resigned(b'{"format":"discreet collection 1","format":"discreet collection 1"}'), "format"),
         _line(_resigned(b'{"format":"discreet collection 1","name":"\\ud800"}'), "format"),
+        _line(_resigned(b'{"format":"discreet collection 1","\\ud800":1}'), "format"),
     ]
 
 
@@ -192,7 +193,19 @@ def _bad_promises(good: bytes) -> list[dict[str, Any]]:
         *(_edited(good, {**said, **change}, "promise") for change in (*promises, {"epsilon": 0.999})),
         *(_edited(good, {**said, "plan": {**said["plan"], **change}}, "plan") for change in plans),
         _edited(good, {**said, "sampler": {**sampler, "truth": str(truth + 1)}}, "good"),
+        _edited(good, {**said, **_wide(said, 1 << 20)}, "good"),
+        _edited(good, {**said, **_wide(said, (1 << 20) + 1)}, "plan"),
     ]
+
+
+def _wide(said: Mapping[str, Any], cols: int) -> dict[str, Any]:
+    """Return plan and sampler of a personalized grid of one row."""
+    domain, size = {"grid": {**_GRID, "rows": 1, "cols": cols}}, cols + 3
+    sensitive, law = [[0, 1], [cols, size]], {"law": "singletons", "size": 4}
+    return {
+        "plan": {**said["plan"], "domain": domain, "cells": {"rows": 1, "cols": 3}},
+        "sampler": {**said["sampler"], "size": size, "sensitive": sensitive, "truth": str(1 << 60), "law": law},
+    }
 
 
 _GRID: dict[str, Any] = {"lat": [40.4774, 40.9176], "lon": [-74.2591, -73.7004], "rows": 7, "cols": 9}

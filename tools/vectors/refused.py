@@ -106,6 +106,10 @@ def files() -> dict[str, list[dict[str, Any]]]:
     many = (1 << 20) + 1
     paley = {"law": "paley", "size": many, "prime": next_prime(many, step=4, rest=3)}
     lines.append({"sampler": {**_GOOD, "size": many, "sensitive": [[0, many]], "law": paley}, "why": "law"})
+    for subsets in (_MIXED, {"law": "subsets", "count": 2}):
+        for marks, why in ((1 << 22, None), ((1 << 22) + 1, "law")):
+            whole = {"size": marks, "sensitive": [[0, marks]], "law": {**subsets, "size": marks}}
+            lines.append({"sampler": {**_GOOD, **whole}, "why": why})
     vast = {"size": (1 << 31) - 1, "sensitive": [[0, (1 << 31) - 1]], "law": {**_BITS, "size": (1 << 31) - 1}}
     lines.append({"sampler": {**_GOOD, **vast}, "why": "width"})
     return {"refused.jsonl": lines}

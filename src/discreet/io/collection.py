@@ -37,6 +37,8 @@ _MARGIN = 1 + 1e-9
 _LARGEST = (1 << 53) - 1
 _MOST_EPOCHS = (1 << 32) - 1
 _MOST_NAMES = 6
+# Values under a plan with bots: a device looks at each of them, to see which bots there are.
+_MOST_WITH_BOTS = 1 << 20
 _NAME = re.compile(r"[a-z0-9-]{1,64}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{32}")
 _HOST = re.compile(r"[a-z0-9.-]+|[0-9a-f:.]+")
@@ -146,8 +148,11 @@ class Collection:
     @cached_property
     def bots(self) -> Bots | None:
         """The bots of a personalized plan; None of any other."""
-        personalized = self.plan.get("tags") is not None or self.plan.get("cells") is not None
-        return bots_of(self.plan, self.sensitive) if personalized else None
+        return bots_of(self.plan, self.sensitive) if self._is_personalized else None
+
+    @property
+    def _is_personalized(self) -> bool:
+        return self.plan.get("tags") is not None or self.plan.get("cells") is not None
 
     def code_of(self, value: Any) -> int:
         """Return the code of one value, without bots; see `discreet.io.spelled_plan.code_of`."""
@@ -179,6 +184,8 @@ class Collection:
         """
         check_fields(self.plan)
         size = self.domain.size
+        if self._is_personalized and size > _MOST_WITH_BOTS:
+            raise PlanError(f"a plan with tags or cells must have at most {_MOST_WITH_BOTS} values, got {size}.")
         if size > self.sampler.size or self.plan["epsilon"] != self.epsilon:
             raise PlanError(
                 "the plan in the collection must have the values and the epsilon of its sampler, and has not."

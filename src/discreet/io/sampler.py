@@ -28,6 +28,8 @@ from discreet.mechanisms.given import as_blocks, as_personalized
 from discreet.mechanisms.obfuscation import obfuscated
 
 _LARGEST_SIZE = (1 << 31) - 1
+# Laws that mark the values that a block has: a byte for each, on every device, whatever asks for it.
+_MARKING, _MOST_MARKS = ("subsets", "mixed subsets"), 1 << 22
 _FIELDS = ("size", "sensitive", "truth", "clear_blocks", "law")
 
 
@@ -82,6 +84,8 @@ class Sampler:
         count, law = self.sensitive_count, self.block_law
         if law.size != count:
             raise SamplerError(f"a sampler's law must be over its {count} sensitive codes, got size {law.size}.")
+        if self.law["law"] in _MARKING and count > _MOST_MARKS:
+            raise SamplerError(f"a subset on a device must be of at most {_MOST_MARKS} sensitive codes, got {count}.")
         if self.clear_blocks and law.inclusions != law.conditional_inclusions:
             raise SamplerError("clear_blocks needs a law whose values are in a block independently.")
         if self.codec.width > LARGEST_RECORD:

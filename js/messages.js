@@ -1,0 +1,49 @@
+// Sentences for a device's refusals, in English. A device does without them: load them where people or logs are to read one.
+
+import { DeviceError } from "./errors.js";
+
+/** By code; or by code and what it is about, where there is more to say. @type {Record<string, string>} */
+export const SENTENCES = {
+  size: "A collection must have at most 1 MiB, and its envelope 1.5 MiB; this one is larger.",
+  envelope: "An envelope must hold a document and signatures, in base64, and this does not.",
+  untrusted: "A trusted key must have signed the collection, and none has.",
+  signature: "The signature of a trusted key must be one of this very document, and it is not.",
+  format: "A collection must be a document of a format that this device knows; update discreet, or ask who signed it.",
+  field: "A collection must have its known fields, each of its type and range, and no others; one is not so",
+  rollback: "A higher version of this collection was seen before; ask who serves this one",
+  equivocation: "Another document was this version of the collection before; who signs must be asked why.",
+  promise: "The sampler's integers must keep the epsilon that the collection states, and they do not.",
+  cap: "One report must cost no more than the application allows, in nats; this one would",
+  lifetime: "Reports must cost no more, in all and in one epoch, than the application allows, in nats; these would",
+  plan: "The plan in the collection must have the values and the epsilon of its sampler, and has not.",
+  simulated: "A simulated collection is for devices of a simulation alone, and they answer no other.",
+  randomness: "The system must give random bytes, and it does not; nothing was charged.",
+  platform: "A device needs Ed25519 in WebCrypto over a secure connection (https), and this browser or page has none.",
+  store: "The device's memory must be readable and writable, and it is not; nothing was charged",
+  "store: once alone": "A device without a memory that lasts can answer once alone: it would forget what was spent.",
+  "store: newer version": "The device's memory is of a newer version; update discreet.",
+  "store: IndexedDB": "A device must have IndexedDB to remember, and this browser gives none (private windows may not).",
+  "store: mode": "The device's folder must be for its owner alone, and others may look into it; chmod 700 it.",
+  "store: folder": "The device's folder must be one that can be written, and it is not; choose another.",
+  value: "The value must be one of the collection's values, and it is not; offer people its labels.",
+  "value: two tags": "Every secret value must carry one tag, and some carry two.",
+  argument: "A device must be given what its types say; this is not so",
+  "argument: trust": "trust must be a list of public keys, 32 bytes each, at least one.",
+  "argument: limits": "limits must have report, epoch and lifetime, in nats above 0.",
+  "argument: random": "A device of a person draws from the operating system alone; leave random out.",
+  "argument: personSecret": "personSecret must be at least 16 unpredictable bytes.",
+  "argument: accept first": "This collection was not accepted here; call accept first.",
+  "argument: older version": "This is not the highest version that was accepted; show people that one.",
+  "argument: withdrawn": "This collection is withdrawn; nobody can agree to it.",
+  "argument: answered": "Secret places are fixed by the first answer; other ones need another name.",
+  "argument: no tags": "The plan of this collection has no tags and no cells; leave secret places out.",
+  "argument: tagged": "Secret values must be given by tags of the plan, {tag: values}; where bots stand for cells, as a list of values.",
+  "argument: tag first": "A personalized plan needs the person's secret places, for these values; call tag first, with none if there are none.",
+};
+
+/** The sentence for what a device threw. @param {unknown} error @returns {string} */
+export function sentence(error) {
+  if (!(error instanceof DeviceError)) return error instanceof Error ? error.message : String(error);
+  const { code, about, message } = error;
+  return SENTENCES[message] ?? `${SENTENCES[code]?.replace(/\.$/, "") ?? code}${about && `: ${about}`}.`;
+}
