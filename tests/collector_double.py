@@ -1,10 +1,12 @@
 """A collector of a few lines, on loopback: it keeps what it is sent, and answers as it is told."""
 
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 
 @dataclass
@@ -28,8 +30,8 @@ class Double:
 
 
 @contextmanager
-def collector() -> Iterator[Double]:
-    """Run a collector on a free port."""
+def collector(certificate: Path | None = None) -> Iterator[Double]:
+    """Run a collector on a free port, over TLS with a certificate and its key."""
     double = Double()
 
     class Handler(BaseHTTPRequestHandler):
@@ -52,7 +54,11 @@ def collector() -> Iterator[Double]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    double.origin = f"http://127.0.0.1:{server.server_port}"
+    double.origin = f"http{'s' * (certificate is not None)}://127.0.0.1:{server.server_port}"
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:

@@ -5,6 +5,9 @@ _SIGNING = ("tests/io/test_signing.py",)
 _EVENTS = ("tests/client/test_events.py",)
 _DEVICE = ("tests/client/test_device.py",)
 _SENDING = ("tests/client/test_sending.py",)
+_PROXIES = ("tests/client/test_proxies.py",)
+_CLOCKS = ("tests/client/test_clocks.py",)
+_DAMAGED = ("tests/client/test_damaged_memory.py",)
 _KILLS = ("tests/client/test_kills.py",)
 _VECTORS = ("tests/client/test_device_vectors.py",)
 _REFUSED = ("tests/js/test_sampler_vectors.py",)
@@ -69,7 +72,7 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     (
         "devices may send in clear",
         "io/collection.py",
-        'parts.scheme == "https" or (parts.scheme == "http" and host in _LOOPBACK)',
+        'parts.scheme == "https" or (parts.scheme == "http" and host in LOOPBACK)',
         'parts.scheme in {"https", "http"}',
         _COLLECTIONS,
     ),
@@ -146,8 +149,8 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     (
         "forgetting gives the budget back",
         "client/device.py",
-        'for table in ("prints", "lasts", "places", "reports"):',
-        'for table in ("prints", "lasts", "places", "reports", "ledger"):',
+        'for table in ("prints", "places", "reports"):',
+        'for table in ("prints", "places", "reports", "ledger"):',
         _EVENTS,
     ),
     (
@@ -266,7 +269,7 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
         "permanent answers are drawn anew",
         "client/answers.py",
         "collection.sampler.record(code, words_of(key, collection, code))",
-        "collection.sampler.record(code, person.words())",
+        "collection.sampler.record(code, person.source())",
         _EVENTS,
     ),
     (
@@ -336,9 +339,9 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ),
     (
         "a certificate is not looked at",
-        "client/sending.py",
-        "context=ssl.create_default_context())",
-        "context=ssl._create_unverified_context())",
+        "client/connections.py",
+        'ssl.create_default_context() if parts.scheme == "https" else None',
+        'ssl._create_unverified_context() if parts.scheme == "https" else None',
         _SENDING,
     ),
     (
@@ -354,5 +357,68 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
         '    charge(database, state["version"], collection, epoch, drawn.epsilon)\n    put(',
         "    put(",
         _KILLS,
+    ),
+    (
+        "a memory with a bent bit is believed",
+        "client/memory.py",
+        "if not is_sound(database):",
+        "if False:",
+        _DAMAGED,
+    ),
+    (
+        "a memory that cannot be decoded is an internal error",
+        "client/memory.py",
+        "except (sqlite3.Error, UnicodeDecodeError) as error:",
+        "except sqlite3.Error as error:",
+        _DAMAGED,
+    ),
+    (
+        "secret places need not be those that were written",
+        "client/integrity.py",
+        '    "SELECT * FROM places",\n',
+        "",
+        _DAMAGED,
+    ),
+    (
+        "what a proxy answers is taken for the collector's word",
+        "client/connections.py",
+        "    if not 200 <= status < 300:\n",
+        "    if status == 407:\n",
+        _PROXIES,
+    ),
+    (
+        "a report is sent past a proxy that cannot be used",
+        "client/proxies.py",
+        "        raise ProxyError(str(error)) from None\n",
+        "        return None\n",
+        _PROXIES,
+    ),
+    (
+        "a proxy is asked for addresses of this machine",
+        "client/proxies.py",
+        "    if host in LOOPBACK:\n",
+        "    if False:\n",
+        _PROXIES,
+    ),
+    (
+        "a handshake has no deadline",
+        "client/connections.py",
+        "    with closing(dialled), dialled.dup() as same:\n",
+        "    with closing(dialled), closing(dialled) as same:\n",
+        _SENDING,
+    ),
+    (
+        "a clock that is none is believed",
+        "client/device.py",
+        "if not isinstance(now, int | float) or not abs(now) < _LATEST:",
+        "if False:",
+        _CLOCKS,
+    ),
+    (
+        "what is late is sent all the same",
+        "client/outbox.py",
+        'if clock() < leased["until"]:',
+        'if started < leased["until"]:',
+        _CLOCKS,
     ),
 ]

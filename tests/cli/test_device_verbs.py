@@ -28,12 +28,14 @@ GIVEN: dict[str, dict[str, str]] = {
         "--lifetime": "--lifetime 0.5",
         "--agree": "--agree",
         "--simulated": "--simulated",
+        "--proxy": "--proxy http://127.0.0.1:9",
         "--store": "--store elsewhere",
         "--json": "--json",
     },
+    "device send": {"--proxy": "--proxy socks5://127.0.0.1:9", "--store": "--store none", "--json": "--json"},
     **{
         f"device {name}": {"--store": "--store none", "--json": "--json"}
-        for name in ("answer", "tag", "send", "status", "log", "decline", "forget")
+        for name in ("answer", "tag", "status", "log", "decline", "forget")
     },
     "device simulate": {
         "--devices": "--devices 7",
@@ -148,7 +150,7 @@ def test_from_joining_to_forgetting(double: Double) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in Path("mine").iterdir()} == {0o600}
     assert device("answer", "habits", "-", text=f"{planted.VALUE}\n") == {"name": "habits", "outcome": "recorded"}
     double.says = [(503, {}, b""), (202, {}, b"")]
-    assert device("send") == {"sent": 0, "dropped": 0, "waiting": 1}
+    assert device("send") == {"sent": 0, "dropped": 0, "waiting": 1, "reason": "the collector answers 503."}
     assert device("status")["spent"] == 1
     (report,) = device("log")["reports"]
     (frame,) = double.frames
@@ -170,6 +172,7 @@ def test_from_joining_to_forgetting(double: Double) -> None:
         ("range = [-5, 5]", ["-3"], True),
         ("range = [-5, 5]", ["9"], False),
         ("range = [-5, 5]", ["1.0"], False),
+        ("range = [-5, 5]", ["9" * 5000], False),
         ('[domain.product]\nsex = ["f", "m"]\nage = [1, 2]', ["age=2", "sex=m"], True),
         ('[domain.product]\nsex = ["f", "m"]\nage = [1, 2]', ["age=2"], False),
         ('[domain.product]\nsex = ["f", "m"]\nage = [1, 2]', ["age=2", "sex=m", "x=1"], False),
@@ -233,6 +236,8 @@ def refusal_after_notice(*arguments: str) -> str:
 def test_damaged_settings(settings: str) -> None:
     Path("store/settings.json").write_text(settings)
     assert "join again" in refusal("device", "status", "--store", "store")
+    done("device", "join", "habits.json", "--trust", public(), "--agree", "--store", "store")
+    done("device", "status", "--store", "store")
 
 
 def test_no_device() -> None:

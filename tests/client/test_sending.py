@@ -1,49 +1,30 @@
 """Sending over the network: the same bytes until they are taken, to origins of the document alone, nothing followed."""
 
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from certificates import certificate
+from sender import Sender
 
 from collector_double import Double, collector
-from discreet.client import Device, Limits, Outcome, Sent, sending
+from discreet.client import Device, Limits, Sent, connections
 from discreet.client.sending import Answer, FetchError, fetch, pause, post, seconds_of
 from discreet.errors import ParameterError
 from discreet.io.envelope import MOST_ENVELOPE_BYTES
 from refusals import refused
-from signed import EPOCH, START, TRUST, envelope
+from signed import TRUST
 
 
 @pytest.fixture
 def double() -> Iterator[Double]:
     with collector() as made:
         yield made
-
-
-class Sender:
-    """A device that has answered, under a clock of its own."""
-
-    def __init__(self, folder: Path, *origins: str, epochs: int = 1) -> None:
-        self.now = float(START + 10)
-        self.device = Device(folder, TRUST, Limits(2, 40, 40), clock=lambda: self.now)
-        found = self.device.accept(envelope(answers="fresh", lifetime=24.0, collectors=origins))
-        self.device.agree(found)
-        for _ in range(epochs):
-            assert self.device.answer(found, "daily") is Outcome.RECORDED
-            self.now += EPOCH
-        self.now -= EPOCH
 
 
 def test_one_request_for_one_report(tmp_path: Path, double: Double) -> None:
@@ -136,6 +117,49 @@ def test_pauses() -> None:
         assert pause(tries, 5000, 0.5) == 5000
 
 
+def _has_ipv6() -> bool:
+    with suppress(OSError), socket.create_server(("::1", 0), family=socket.AF_INET6):
+        return True
+    return False
+
+
+@pytest.mark.skipif(not _has_ipv6(), reason="this machine has no address of IPv6.")
+def test_an_address_of_ipv6() -> None:
+    listening, origin = _serve(b"HTTP/1.1 202 OK\r\nContent-Length: 0\r\n\r\n", host="::1")
+    with listening:
+        assert post(origin, b"x") == Answer(202)
+
+
+@pytest.mark.parametrize(
+    ("origin", "place"),
+    [
+        ("https://[2001:db8::1]", ("2001:db8::1", 443)),
+        ("https://[2001:db8::1]:8443", ("2001:db8::1", 8443)),
+        ("https://a.example", ("a.example", 443)),
+        ("https://a.example:0", ("a.example", 0)),
+        ("http://[::1]", ("::1", 80)),
+        ("http://localhost", ("localhost", 80)),
+    ],
+)
+def test_where_an_origin_is(origin: str, place: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last part of an address of IPv6 is no port."""
+    asked: list[Any] = []
+
+    def dial(there: Any, *_: Any, **__: Any) -> socket.socket:
+        asked.append(there)
+        raise OSError
+
+    monkeypatch.setattr(socket, "create_connection", dial)
+    assert post(origin, b"x") == Answer(0)
+    assert asked == [place]
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 64 + ".example", ".", "..."])
+def test_hosts_that_are_no_names(host: str) -> None:
+    """A signed document may hold them; a report waits, as for any other collector that is not there."""
+    assert post(f"https://{host}", b"x") == Answer(0)
+
+
 def test_nobody_there(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -145,8 +169,10 @@ def test_nobody_there(tmp_path: Path) -> None:
     refused(FetchError, lambda: fetch(f"http://127.0.0.1:{port}/v1/collections/habits"))
 
 
-def _serve(answer: bytes, pieces: int = 1, pause_between: float = 0.0) -> tuple[socket.socket, str]:
-    listening = socket.create_server(("127.0.0.1", 0))
+def _serve(
+    answer: bytes, pieces: int = 1, pause_between: float = 0.0, host: str = "127.0.0.1"
+) -> tuple[socket.socket, str]:
+    listening = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
 
     def run() -> None:
         with suppress(OSError), listening.accept()[0] as connection:
@@ -157,7 +183,8 @@ def _serve(answer: bytes, pieces: int = 1, pause_between: float = 0.0) -> tuple[
                 time.sleep(pause_between)
 
     threading.Thread(target=run, daemon=True).start()
-    return listening, f"http://127.0.0.1:{listening.getsockname()[1]}"
+    written = f"[{host}]" if ":" in host else host
+    return listening, f"http://{written}:{listening.getsockname()[1]}"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +207,7 @@ def test_no_answer_of_http(answer: bytes) -> None:
 
 
 def test_a_collector_that_never_ends_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "_DEADLINE", 0.4)
+    monkeypatch.setattr(connections, "_DEADLINE", 0.4)
     listening, origin = _serve(b"HTTP/1.1 202 OK\r\nX: " + b"x" * 400, pieces=400, pause_between=0.02)
     started = time.monotonic()
     with listening:
@@ -189,49 +216,51 @@ def test_a_collector_that_never_ends_its_answer(monkeypatch: pytest.MonkeyPatch)
     assert time.monotonic() - started < 4
 
 
-def _certificate(folder: Path) -> Path:
-    """Write a key and a certificate for 127.0.0.1 that it has signed itself."""
-    key, name = generate_private_key(SECP256R1()), x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "here")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, SHA256())
-    )
-    path = folder / "both.pem"
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    path.write_bytes(private + made.public_bytes(Encoding.PEM))
-    return path
-
-
 def test_a_certificate_that_nobody_has_signed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is no answer, and nothing of the report leaves; trusted by the system, the same certificate will do."""
-    path, received = _certificate(tmp_path), []
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(path)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def run() -> None:
-            for _ in range(2):
-                with (
-                    suppress(OSError),
-                    listening.accept()[0] as connection,
-                    context.wrap_socket(connection, server_side=True) as safe,
-                ):
-                    received.append(safe.recv(65536))
-                    safe.sendall(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
-
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-        origin = f"https://127.0.0.1:{listening.getsockname()[1]}"
-        assert post(origin, b"report") == Answer(0)
-        assert received == []
+    path = certificate(tmp_path)
+    with collector(path) as safe:
+        answer = post(safe.origin, b"report")
+        assert (answer.status, safe.requests) == (0, [])
+        assert "certificate" in answer.reason
         monkeypatch.setenv("SSL_CERT_FILE", str(path))
-        assert post(origin, b"report") == Answer(202)
-        thread.join(10)
-    assert len(received) == 1
+        assert post(safe.origin, b"report") == Answer(202)
+        assert safe.frames == [b"report"]
+
+
+def test_a_handshake_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte now and then keeps no device waiting: the deadline is one for everything."""
+    monkeypatch.setattr(connections, "_DEADLINE", 0.4)
+    listening, origin = _serve(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc" + b"x" * 800, pieces=800, pause_between=0.01)
+    started = time.monotonic()
+    with listening:
+        assert post(origin.replace("http:", "https:"), b"x") == Answer(0)
+    assert time.monotonic() - started < 4
+
+
+@pytest.mark.parametrize(
+    "said", [(1000, 0), (-1, 0), ("202", 0), (True, 0), (202.0, 0), (503, -1), (503, float("inf")), (503, float("nan"))]
+)
+def test_what_another_delivery_cannot_be_told(said: tuple[Any, Any]) -> None:
+    refused(ParameterError, lambda: Answer(*said))
+
+
+def test_a_delivery_of_another_author(tmp_path: Path, double: Double) -> None:
+    """What is no answer is refused, what it raises passes, and the report waits."""
+
+    def broken(_: str, __: bytes) -> Any:
+        raise ZeroDivisionError
+
+    one = Sender(tmp_path / "device", double.origin)
+    one.device._post = lambda *_: 202  # type: ignore[assignment, return-value]
+    refused(ParameterError, one.device.send)
+    one.now += 100
+    one.device._post = broken
+    with pytest.raises(ZeroDivisionError):
+        one.device.send()
+    one.now += 100
+    one.device._post = post
+    assert one.device.send() == Sent(1, 0, 0)
 
 
 def test_two_processes_do_not_send_one_report_at_once(tmp_path: Path, double: Double) -> None:

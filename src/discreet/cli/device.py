@@ -29,6 +29,11 @@ _STORE = click.option(
     envvar="DISCREET_DEVICE",
     help=f"Folder of the device, for its owner alone. [{_DEFAULT}, or DISCREET_DEVICE]",
 )
+_PROXY = click.option(
+    "--proxy",
+    metavar="URL",
+    help="HTTP proxy on the way, as http://HOST:PORT; '' for none. [what HTTPS_PROXY and NO_PROXY say]",
+)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences.")
 
 
@@ -45,6 +50,7 @@ def device() -> None:
 @click.option("--lifetime", type=float, default=20.0, show_default=True, help="Most nats of all reports ever.")
 @click.option("--agree", is_flag=True, help="Agree without being asked.")
 @click.option("--simulated", is_flag=True, help="For simulated collections alone, such as those of a demonstration.")
+@_PROXY
 @_STORE
 @_JSON
 def join(
@@ -56,6 +62,7 @@ def join(
     lifetime: float,
     agree: bool,
     simulated: bool,
+    proxy: str | None,
     store: Path | None,
     as_json: bool,
 ) -> None:
@@ -73,7 +80,7 @@ def join(
     }
     _refuse_another_kind(folder, simulated)
     with _opened(folder, settings) as opened:
-        found = opened.accept(_envelope(address), rebuild=True)
+        found = opened.accept(_envelope(address, proxy), rebuild=True)
         _keep_settings(folder, settings)
         lines = list(notice(found))
         if not as_json:
@@ -138,14 +145,16 @@ def tag(name: str, places: tuple[str, ...], *, store: Path | None, as_json: bool
 
 
 @device.command()
+@_PROXY
 @_STORE
 @_JSON
-def send(*, store: Path | None, as_json: bool) -> None:
+def send(*, proxy: str | None, store: Path | None, as_json: bool) -> None:
     """Send what is due; safe to call at any time."""
-    with _opened(_folder(store)) as opened:
+    with _opened(_folder(store), proxy=proxy) as opened:
         found = opened.send()
-    facts = {"sent": found.sent, "dropped": found.dropped, "waiting": found.waiting}
-    show_facts(facts, [f"Sent {found.sent}, dropped {found.dropped}; {found.waiting} wait."], as_json=as_json)
+    facts = {"sent": found.sent, "dropped": found.dropped, "waiting": found.waiting, "reason": found.reason}
+    why = [] if found.reason is None else [f"Not sent yet: {found.reason}"]
+    show_facts(facts, [f"Sent {found.sent}, dropped {found.dropped}; {found.waiting} wait.", *why], as_json=as_json)
 
 
 @device.command()
@@ -288,7 +297,7 @@ def _folder(store: Path | None) -> Path:
         raise ParameterError("this user has no home directory; name a folder for the device with --store.") from None
 
 
-def _opened(folder: Path, settings: dict[str, Any] | None = None) -> "Device":
+def _opened(folder: Path, settings: dict[str, Any] | None = None, proxy: str | None = None) -> "Device":
     from discreet.client import Device, Limits
 
     said = _kept_settings(folder) if settings is None else settings
@@ -297,7 +306,7 @@ def _opened(folder: Path, settings: dict[str, Any] | None = None) -> "Device":
         limits = Limits(**said["limits"])
     except (KeyError, TypeError, click.BadParameter):
         raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.") from None
-    return Device(folder, trust, limits, simulated=said.get("simulated") is True)
+    return Device(folder, trust, limits, simulated=said.get("simulated") is True, proxy=proxy)
 
 
 def _kept_settings(folder: Path) -> dict[str, Any]:
@@ -314,7 +323,12 @@ def _kept_settings(folder: Path) -> dict[str, Any]:
 
 def _refuse_another_kind(folder: Path, simulated: bool) -> None:
     """Refuse to make a person's device one of a simulation, or the other way round: budgets would mix."""
-    if (folder / _SETTINGS).exists() and (_kept_settings(folder).get("simulated") is True) != simulated:
+    try:
+        kept = _kept_settings(folder)
+    except ParameterError:
+        # There is no device, or none whose settings can be read: joining writes them anew.
+        return
+    if (kept.get("simulated") is True) != simulated:
         kind = "people" if simulated else "a simulation"
         raise ParameterError(f"the device in {folder} is one of {kind}; name another folder with --store.")
 
@@ -326,12 +340,15 @@ def _keep_settings(folder: Path, settings: dict[str, Any]) -> None:
     beside.replace(folder / _SETTINGS)
 
 
-def _envelope(address: str) -> bytes:
+def _envelope(address: str, proxy: str | None) -> bytes:
+    from discreet.client.proxies import checked_proxy
     from discreet.io.envelope import MOST_ENVELOPE_BYTES
 
     if "://" not in address:
+        if proxy is not None:
+            raise ParameterError("--proxy is for a collection at an address, and this one is a file; leave it out.")
         with Path(address).open("rb") as file:
             return file.read(MOST_ENVELOPE_BYTES + 1)
     from discreet.client.sending import fetch
 
-    return fetch(address)
+    return fetch(address, checked_proxy(proxy))

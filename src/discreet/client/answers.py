@@ -142,7 +142,7 @@ def _permanent(
     if not known and not affordable(database, collection, epoch, person.limits):
         last = one_row(
             database,
-            "SELECT record FROM lasts WHERE name = ? AND fingerprint = ?",
+            "SELECT record FROM names WHERE name = ? AND fingerprint = ?",
             collection.name,
             collection.fingerprint,
         )
@@ -150,8 +150,8 @@ def _permanent(
     record = collection.sampler.record(code, words_of(key, collection, code))
     if not known:
         database.execute("INSERT INTO prints VALUES (?, ?)", trace)
-    kept = collection.name, collection.fingerprint, record
-    database.execute("INSERT OR REPLACE INTO lasts VALUES (?, ?, ?)", kept)
+    kept = collection.fingerprint, record, collection.name
+    database.execute("UPDATE names SET fingerprint = ?, record = ? WHERE name = ?", kept)
     return _Drawn(record, 0.0 if known else collection.epsilon)
 
 

@@ -7,6 +7,7 @@ is sent is what was written, however often it takes. So a crash costs at most a 
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from discreet.client.memory import Memory, erase_ended, erase_name, note_time, o
 from discreet.client.outbox import LogEntry, Sent, deliver, log_entries
 from discreet.client.permanent import checked_secret
 from discreet.client.places import bots_of_places, keep_places
+from discreet.client.proxies import checked_proxy
 from discreet.client.randomness import Keys
 from discreet.core.checks import checked_flag
 from discreet.core.random import RandomSource, checked_source
@@ -28,6 +30,9 @@ from discreet.io.envelope import checked_trust
 
 if TYPE_CHECKING:
     from discreet.client.sending import Answer, Post
+
+# Beyond it, sums of seconds would be none.
+_LATEST = 1e15
 
 
 class Device:
@@ -42,6 +47,8 @@ class Device:
         simulated: whether the device is for simulated collections, and for these alone.
         random: the source of its words, for a simulation alone; None for the operating system's.
         clock: seconds since 1970.
+        proxy: the HTTP proxy on the way to collectors, such as ``http://proxy.example.org:3128``; empty for none; None
+            for what the system says (``HTTPS_PROXY``, ``NO_PROXY``).
         post: delivers a frame; None for the network.
 
     Raises:
@@ -66,15 +73,19 @@ class Device:
         simulated: bool = False,
         random: RandomSource | None = None,
         clock: Callable[[], float] = time.time,
+        proxy: str | None = None,
         post: "Post | None" = None,
     ) -> None:
         if not isinstance(limits, Limits):
             raise ParameterError(f"limits must be Limits(report, epoch, lifetime), got {type(limits).__name__}.")
         if random is not None and not simulated:
             raise ParameterError("a device of a person draws from the operating system alone; leave random out.")
+        if proxy is not None and post is not None:
+            raise ParameterError("a proxy is for the network, and post takes its place; leave one of them out.")
         self._trust = list(checked_trust(trust))
         self._limits, self._simulated = limits, checked_flag("simulated", simulated)
-        self._clock, self._post, self._keys = clock, post, Keys()
+        self._clock, self._keys = partial(_seconds, clock), Keys()
+        self._post: Post = partial(_network, checked_proxy(proxy)) if post is None else post
         source = None if random is None else checked_source(random)
         self._person = Person(limits, self._keys, checked_secret(person_secret), source)
         self._collections: dict[bytes, Collection] = {}
@@ -135,10 +146,16 @@ class Device:
             row = one_row(database, "SELECT id, envelope FROM names WHERE name = ?", name)
         if row is None or row["envelope"] is None:
             raise ParameterError("no collection of this name was accepted; call accept first.")
-        found = self._collections.get(row["id"])
-        if found is None:
-            found = self._collections[row["id"]] = open_envelope(row["envelope"], self._trust)
-        return found
+        return self._opened(row["id"], row["envelope"])
+
+    def _opened(self, id_: bytes, envelope: bytes) -> Collection:
+        """Return the collection of an id, from an envelope where it was not opened here before."""
+        if id_ not in self._collections:
+            found = open_envelope(envelope, self._trust)
+            if found.id != id_:
+                raise ParameterError("a collection must be the one of its envelope, and this one has another's id.")
+            self._collections[id_] = found
+        return self._collections[id_]
 
     @staticmethod
     def _refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes) -> None:
@@ -176,11 +193,12 @@ class Device:
             "SET version = excluded.version, id = excluded.id, envelope = excluded.envelope",
             kept,
         )
-        database.execute(
-            "INSERT INTO versions (id, name, version, stop, origins) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE "
-            "SET origins = excluded.origins",
-            (*_identity(collection), collection.epochs.end, written_origins(collection.collectors)),
-        )
+        origins = written_origins(collection.collectors)
+        if not database.execute("UPDATE versions SET origins = ? WHERE id = ?", (origins, collection.id)).rowcount:
+            database.execute(
+                "INSERT INTO versions (id, name, version, stop, origins) VALUES (?, ?, ?, ?, ?)",
+                (collection.id, collection.name, collection.version, collection.epochs.end, origins),
+            )
         if collection.state != OPEN:
             erase_name(database, collection.name)
 
@@ -233,8 +251,7 @@ class Device:
             keep_places(database, found, places)
 
     def _current(self, collection: Collection | str) -> Collection:
-        name = collection if isinstance(collection, str) else collection.name
-        found = self.collection(name)
+        found = self.collection(collection if isinstance(collection, str) else _checked(collection).name)
         if not isinstance(collection, str) and collection.id != found.id:
             raise ParameterError("this is not the highest version that was accepted; show people that one.")
         return found
@@ -257,7 +274,7 @@ class Device:
             RandomnessError: if there is no randomness; nothing is charged.
             StoreError: if the memory refuses; nothing is charged.
         """
-        found = self.collection(collection) if isinstance(collection, str) else self._known(collection)
+        found = self.collection(collection) if isinstance(collection, str) else self._known(_checked(collection))
         with self._memory.transaction() as database:
             now = self._clock()
             latest = note_time(database, now)
@@ -269,27 +286,27 @@ class Device:
 
     def _known(self, collection: Collection) -> Collection:
         """Return the collection that was checked here under this id, whatever the caller's object says."""
-        if collection.id not in self._collections:
-            with self._memory.transaction() as database:
-                row = one_row(database, "SELECT envelope FROM names WHERE id = ?", collection.id)
-            kept = collection.envelope if row is None else row["envelope"]
-            if kept is None:
-                raise ParameterError("this collection was not accepted; call accept first.")
-            self._collections[collection.id] = open_envelope(kept, self._trust)
-        return self._collections[collection.id]
+        if collection.id in self._collections:
+            return self._collections[collection.id]
+        with self._memory.transaction() as database:
+            row = one_row(database, "SELECT envelope FROM names WHERE id = ?", collection.id)
+        kept = collection.envelope if row is None else row["envelope"]
+        if kept is None:
+            raise ParameterError("this collection was not accepted; call accept first.")
+        return self._opened(collection.id, kept)
 
     def send(self) -> Sent:
         """Send what is due; safe to call at any time, from several threads and processes.
 
         Returns:
-            How many reports were sent and dropped now, and how many wait.
+            How many reports were sent and dropped now, how many wait, and why.
 
         Raises:
             StoreError: if the memory refuses.
         """
         with self._memory.transaction() as database:
             ended = erase_ended(database, self._clock())
-        found = deliver(self._memory, self._clock, self._post or _network, self._keys)
+        found = deliver(self._memory, self._clock, self._post, self._keys)
         if ended or found.sent or found.dropped:
             self._memory.overwrite()
         return found
@@ -336,21 +353,34 @@ class Device:
     def forget(self) -> None:
         """Erase everything but the highest versions and what was spent, so that no budget begins anew."""
         with self._memory.transaction() as database:
-            for table in ("prints", "lasts", "places", "reports"):
+            for table in ("prints", "places", "reports"):
                 database.execute(f"DELETE FROM {table}")
-            database.execute("UPDATE names SET envelope = NULL, key = NULL, tagged = NULL, declined = 0")
+            erased = "envelope = NULL, key = NULL, tagged = NULL, fingerprint = NULL, record = NULL"
+            database.execute(f"UPDATE names SET {erased}, declined = 0")
             database.execute("UPDATE versions SET agreed = 0, origins = '[]'")
             database.execute("UPDATE clock SET latest = 0")
         self._collections.clear()
         self._memory.overwrite()
 
 
-def _network(origin: str, frame: bytes) -> "Answer":
+def _checked(collection: object) -> Collection:
+    if not isinstance(collection, Collection):
+        raise ParameterError(
+            f"a collection must be one that accept returns, or its name, got {type(collection).__name__}."
+        )
+    return collection
+
+
+def _seconds(clock: Callable[[], float]) -> float:
+    """Return the time of an application's clock, or refuse what is none."""
+    now = clock()
+    if not isinstance(now, int | float) or not abs(now) < _LATEST:
+        raise ParameterError(f"a clock must return seconds since 1970, below {_LATEST:g}, and this one does not.")
+    return now
+
+
+def _network(proxy: str | None, origin: str, frame: bytes) -> "Answer":
     # TLS is dear to import, and a device that has nothing to send needs none.
     from discreet.client.sending import post
 
-    return post(origin, frame)
-
-
-def _identity(collection: Collection) -> tuple[bytes, str, int]:
-    return collection.id, collection.name, collection.version
+    return post(origin, frame, proxy)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
+from discreet.client.integrity import is_sound, renew
 from discreet.errors import DiscreetError, ParameterError
 
 VERSION = 1
@@ -23,13 +24,14 @@ VERSION = 1
 _FILE = "device.db"
 _WAIT = 30.0
 _PAGE = 1024
+_DAMAGED = "the device's memory must be what was written last, and it is not; it is damaged, and nothing was charged."
 _TABLES = """
 CREATE TABLE names (
     name TEXT PRIMARY KEY, version INTEGER NOT NULL, id BLOB NOT NULL, envelope BLOB,
-    declined INTEGER NOT NULL DEFAULT 0, key BLOB, tagged TEXT
+    declined INTEGER NOT NULL DEFAULT 0, key BLOB, tagged TEXT, fingerprint TEXT, record BLOB
 ) WITHOUT ROWID;
 CREATE TABLE versions (
-    key INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, name TEXT NOT NULL, version INTEGER NOT NULL,
+    key INTEGER PRIMARY KEY, id BLOB NOT NULL, name TEXT NOT NULL, version INTEGER NOT NULL,
     stop INTEGER NOT NULL, agreed INTEGER NOT NULL DEFAULT 0, origins TEXT NOT NULL
 );
 CREATE TABLE ledger (
@@ -42,12 +44,11 @@ CREATE TABLE reports (
     PRIMARY KEY (version, epoch)
 ) WITHOUT ROWID;
 CREATE TABLE prints (name TEXT NOT NULL, print BLOB NOT NULL, PRIMARY KEY (name, print)) WITHOUT ROWID;
-CREATE TABLE lasts (name TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, record BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE places (
     name TEXT NOT NULL, code INTEGER NOT NULL, bot INTEGER NOT NULL, PRIMARY KEY (name, code)
 ) WITHOUT ROWID;
-CREATE TABLE clock (latest INTEGER NOT NULL);
-INSERT INTO clock VALUES (0);
+CREATE TABLE clock (latest INTEGER NOT NULL, seal BLOB);
+INSERT INTO clock VALUES (0, NULL);
 """
 
 
@@ -101,7 +102,12 @@ class Memory:
             database = self._connection
             database.execute("BEGIN IMMEDIATE")
             try:
+                if not is_sound(database):
+                    raise StoreError(_DAMAGED)
+                before = database.total_changes
                 yield database
+                if database.total_changes != before:
+                    renew(database)
                 database.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
@@ -144,8 +150,8 @@ if hasattr(os, "register_at_fork"):
 def _refusing() -> Iterator[None]:
     try:
         yield
-    except sqlite3.Error as error:
-        # Not its message, which may quote what was to be written.
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        # The latter where a damaged file quotes itself. Not its message, which may quote what was to be written.
         raise StoreError(
             f"the device's memory must be readable and writable, and it is not ({type(error).__name__}); nothing was "
             "charged."
@@ -183,12 +189,15 @@ def _make_tables(database: sqlite3.Connection) -> None:
     database.execute("BEGIN IMMEDIATE")
     try:
         (version,) = database.execute("PRAGMA user_version").fetchone()
-        if version > VERSION:
+        if version not in {0, VERSION}:
             raise StoreError(f"the device's memory is of version {version}, and this is {VERSION}; update discreet.")
         if version == 0:
             for statement in filter(str.strip, _TABLES.split(";")):
                 database.execute(statement)
+            renew(database)
             database.execute(f"PRAGMA user_version={VERSION}")
+        if database.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+            raise StoreError(_DAMAGED)
         database.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):
@@ -222,9 +231,8 @@ def read_origins(kept: str) -> list[str]:
 
 def erase_key(database: sqlite3.Connection, name: str) -> None:
     """Erase the key of a name, and what follows from it: prints, and the last report."""
-    for table in ("prints", "lasts"):
-        database.execute(f"DELETE FROM {table} WHERE name = ?", (name,))
-    database.execute("UPDATE names SET key = NULL WHERE name = ?", (name,))
+    database.execute("DELETE FROM prints WHERE name = ?", (name,))
+    database.execute("UPDATE names SET key = NULL, fingerprint = NULL, record = NULL WHERE name = ?", (name,))
 
 
 def erase_name(database: sqlite3.Connection, name: str) -> None:
@@ -240,8 +248,7 @@ def erase_name(database: sqlite3.Connection, name: str) -> None:
 def erase_ended(database: sqlite3.Connection, now: float) -> bool:
     """Erase the keys of names whose last epoch is over; return whether there was any."""
     ended = database.execute(
-        "SELECT name FROM names WHERE (key IS NOT NULL OR name IN "
-        "(SELECT name FROM prints UNION SELECT name FROM lasts)) "
+        "SELECT name FROM names WHERE (key IS NOT NULL OR record IS NOT NULL OR name IN (SELECT name FROM prints)) "
         "AND ? >= (SELECT max(stop) FROM versions WHERE versions.name = names.name)",
         (now,),
     ).fetchall()

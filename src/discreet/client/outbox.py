@@ -2,13 +2,14 @@
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.client.memory import Memory, one_row, read_origins
 from discreet.client.randomness import Keys
+from discreet.errors import ParameterError
 from discreet.io.collection import Collection
 from discreet.io.frames import Frame
 
@@ -31,11 +32,14 @@ class Sent:
         sent: reports that a collector has taken now.
         dropped: reports that were refused for good, or too late, now.
         waiting: reports that are still to be sent.
+        reason: why the last one that was tried now waits, a sentence for people that names no address; None if none
+            was tried in vain.
     """
 
     sent: int
     dropped: int
     waiting: int
+    reason: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +88,23 @@ def put(
 
 def deliver(memory: Memory, clock: Callable[[], float], post: "Post", keys: Keys) -> Sent:
     """Send what is due, each report once; see `discreet.client.device.Device.send`."""
-    sent, dropped, started = 0, 0, clock()
+    sent, dropped, reason, started = 0, 0, None, clock()
     while (leased := _leased(memory, started)) is not None:
         version, epoch, status = leased["version"], leased["epoch"], LATE
+        if leased["tries"] == 0:
+            # What is charged must not lie only in the log that is written ahead, whose end is lost with a bent bit.
+            memory.overwrite()
         if clock() < leased["until"]:
-            answer = post(_origin(leased), _frame(leased))
+            answer = _posted(post, leased)
             if not (answer.is_taken or answer.is_final):
-                _postpone(memory, leased, answer, clock(), keys.share())
+                reason = _postponed(memory, leased, answer, clock(), keys.share())
                 continue
             status = str(answer.status)
         sent, dropped = sent + (status == _ACCEPTED), dropped + (status != _ACCEPTED)
         _finish(memory, version, epoch, status, int(clock()))
     with memory.transaction() as database:
         (waiting,) = database.execute("SELECT count(*) FROM reports WHERE status IS NULL").fetchone()
-    return Sent(sent, dropped, waiting)
+    return Sent(sent, dropped, waiting, reason)
 
 
 def _leased(memory: Memory, now: float) -> sqlite3.Row | None:
@@ -129,7 +136,17 @@ def _frame(row: sqlite3.Row) -> bytes:
     return Frame(row["collection"], row["epoch"], ids, record).pack()
 
 
-def _postpone(memory: Memory, row: sqlite3.Row, answer: "Answer", now: float, share: float) -> None:
+def _posted(post: "Post", row: sqlite3.Row) -> "Answer":
+    from discreet.client.sending import Answer
+
+    answer = post(_origin(row), _frame(row))
+    if not isinstance(answer, Answer):
+        raise ParameterError(f"post must return an Answer, got {type(answer).__name__}.")
+    return answer
+
+
+def _postponed(memory: Memory, row: sqlite3.Row, answer: "Answer", now: float, share: float) -> str:
+    """Let a report wait; return why."""
     from discreet.client.sending import pause
 
     wait = pause(row["tries"] + 1, answer.retry_after, share)
@@ -138,6 +155,8 @@ def _postpone(memory: Memory, row: sqlite3.Row, answer: "Answer", now: float, sh
             "UPDATE reports SET due = ? WHERE version = ? AND epoch = ? AND status IS NULL",
             (now + wait, row["version"], row["epoch"]),
         )
+    said = f"the collector answers {answer.status}." if answer.status else "the collector does not answer."
+    return answer.reason or said
 
 
 def _finish(memory: Memory, version: int, epoch: int, status: str, now: int) -> None:

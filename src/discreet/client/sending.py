@@ -1,19 +1,17 @@
-"""Sending: one POST for one report, to an origin of the signed document, over checked TLS; nothing is followed.
+"""Sending: one POST for one report, to an origin of the signed document; nothing is followed."""
 
-A connection carries one report and is closed, so that it ties no two together.
-"""
-
-import socket
-import ssl
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPException, HTTPResponse
+from math import isfinite
+from ssl import SSLCertVerificationError
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+from discreet.client.connections import connected
+from discreet.client.proxies import ProxyError
 from discreet.errors import DiscreetError, ParameterError
 from discreet.io.collection import is_origin
 from discreet.io.envelope import MEDIA_TYPE as COLLECTION_TYPE
@@ -24,9 +22,10 @@ REPORTS_TYPE = "application/vnd.discreet.reports"
 LONGEST_PAUSE = 3600.0
 """Between two tries, in seconds."""
 
-_TIMEOUT, _DEADLINE = 10.0, 60.0
 _ACCEPTED = 202
 _AGAIN = frozenset({408, 425, 429})
+# A host that can be no name is a UnicodeError.
+_FAILURES = (OSError, HTTPException, UnicodeError, ProxyError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +35,21 @@ class Answer:
     Attributes:
         status: of HTTP; 0 if there was no answer.
         retry_after: seconds to wait at least; 0 if nothing is said.
+        reason: why there was none, a sentence for people that names no address; empty if there was one.
+
+    Raises:
+        ParameterError: if a status is no number below 1,000, or a wait is not one of 0 s or more.
     """
 
     status: int
     retry_after: float = 0.0
+    reason: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what another author's delivery cannot have been told."""
+        waits = isinstance(self.retry_after, int | float) and isfinite(self.retry_after) and self.retry_after >= 0
+        if type(self.status) is not int or not 0 <= self.status < 1000 or not waits:
+            raise ParameterError("an answer must have a status in 0..999 and seconds to wait, at least 0.")
 
     @property
     def is_taken(self) -> bool:
@@ -60,20 +70,37 @@ class FetchError(DiscreetError, RuntimeError):
     """A collection could not be fetched."""
 
 
-def post(origin: str, frame: bytes) -> Answer:
-    """Send a frame; whatever fails on the way is an answer with status 0."""
-    with suppress(OSError, HTTPException, ssl.SSLError), _connection(origin) as connection:
-        connection.request("POST", REPORTS, frame, {"Content-Type": REPORTS_TYPE})
-        answer = connection.getresponse()
-        return Answer(answer.status, seconds_of(answer.getheader("Retry-After"), answer.getheader("Date")))
-    return Answer(0)
+def post(origin: str, frame: bytes, proxy: str | None = None) -> Answer:
+    """Send a frame; whatever fails on the way is an answer with status 0.
+
+    Args:
+        origin: of the collector.
+        frame: as it is.
+        proxy: see `discreet.client.proxies.checked_proxy`.
+    """
+    try:
+        with connected(origin, proxy) as connection:
+            connection.request("POST", REPORTS, frame, {"Content-Type": REPORTS_TYPE})
+            answer = connection.getresponse()
+            return Answer(answer.status, seconds_of(answer.getheader("Retry-After"), answer.getheader("Date")))
+    except _FAILURES as error:
+        return Answer(0, reason=_reason(error))
 
 
-def fetch(address: str) -> bytes:
+def _reason(error: Exception) -> str:
+    if isinstance(error, ProxyError):
+        return str(error)
+    if isinstance(error, SSLCertVerificationError):
+        return "the collector's certificate must be one that this system trusts, and it is not."
+    return f"the collector does not answer ({type(error).__name__})."
+
+
+def fetch(address: str, proxy: str | None = None) -> bytes:
     """Return the envelope at an address, unchecked.
 
     Args:
         address: such as ``https://collect.example.org/v1/collections/habits``.
+        proxy: see `discreet.client.proxies.checked_proxy`.
 
     Raises:
         ParameterError: if it is no address of an origin that devices may send to.
@@ -87,12 +114,11 @@ def fetch(address: str) -> bytes:
     if not is_origin(origin) or parts.query or parts.fragment or not parts.path.isascii() or " " in parts.path:
         raise ParameterError("the address of a collection must be of https, or of this machine, without a query.")
     try:
-        with _connection(origin) as connection:
+        with connected(origin, proxy) as connection:
             connection.request("GET", parts.path or "/", headers={"Accept": COLLECTION_TYPE})
-            answer = connection.getresponse()
-            return _body(answer)
-    except (OSError, HTTPException) as error:
-        raise FetchError(f"the collection cannot be fetched ({type(error).__name__}).") from None
+            return _body(connection.getresponse())
+    except _FAILURES as error:
+        raise FetchError(f"the collection cannot be fetched: {_reason(error)}") from None
 
 
 def _body(answer: HTTPResponse) -> bytes:
@@ -102,33 +128,6 @@ def _body(answer: HTTPResponse) -> bytes:
     if len(found) > MOST_ENVELOPE_BYTES:
         raise FetchError(f"the collection cannot be fetched: it is larger than {MOST_ENVELOPE_BYTES} bytes.")
     return found
-
-
-@contextmanager
-def _connection(origin: str) -> Iterator[HTTPConnection]:
-    """Open a connection that ends by itself after a minute, however slowly the other side writes."""
-    parts = urlsplit(origin)
-    host = parts.hostname or ""
-    made: HTTPConnection
-    if parts.scheme == "https":
-        made = HTTPSConnection(host, parts.port, timeout=_TIMEOUT, context=ssl.create_default_context())
-    else:
-        made = HTTPConnection(host, parts.port, timeout=_TIMEOUT)
-    deadline = threading.Timer(_DEADLINE, _cut, [made])
-    deadline.daemon = True
-    try:
-        made.connect()
-        deadline.start()
-        yield made
-    finally:
-        deadline.cancel()
-        made.close()
-
-
-def _cut(connection: HTTPConnection) -> None:
-    if connection.sock is not None:
-        with suppress(OSError):
-            connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def seconds_of(retry_after: str | None, date: str | None = None) -> float:

@@ -42,8 +42,10 @@ _MOST_WITH_BOTS = 1 << 20
 _NAME = re.compile(r"[a-z0-9-]{1,64}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{32}")
 _HOST = re.compile(r"[a-z0-9.-]+|[0-9a-f:.]+")
-_USUAL_PORTS = {"https": 443, "http": 80}
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+USUAL_PORTS = {"https": 443, "http": 80}
+"""Ports that an origin does not name."""
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Hosts of origins that are this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,10 +359,10 @@ def is_origin(text: str) -> bool:
         host, port = parts.hostname, parts.port
     except ValueError:
         return False
-    if not host or not _HOST.fullmatch(host) or port == _USUAL_PORTS.get(parts.scheme):
+    if not host or not _HOST.fullmatch(host) or port == USUAL_PORTS.get(parts.scheme):
         return False
     written = f"[{host}]" if ":" in host else host
-    safe = parts.scheme == "https" or (parts.scheme == "http" and host in _LOOPBACK)
+    safe = parts.scheme == "https" or (parts.scheme == "http" and host in LOOPBACK)
     return safe and text == f"{parts.scheme}://{written}" + ("" if port is None else f":{port}")
 
 

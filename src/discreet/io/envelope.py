@@ -112,13 +112,15 @@ def opened(envelope: bytes, trust: Sequence[bytes]) -> bytes:
         trust: public keys, 32 bytes each, pinned by the application.
 
     Raises:
-        ParameterError: if ``trust`` is no list of such keys.
+        ParameterError: if these are no bytes, or ``trust`` is no list of such keys.
         SizeError: if the envelope or the document is too large.
         EnvelopeError: if this is no envelope.
         UntrustedError: if no trusted key has signed.
         SignatureError: if a trusted key has signed something else.
     """
     pinned = checked_trust(trust)
+    if not isinstance(envelope, bytes):
+        raise ParameterError(f"an envelope must be bytes, as it came, got {type(envelope).__name__}.")
     if len(envelope) > MOST_ENVELOPE_BYTES:
         raise SizeError(f"an envelope must have at most {MOST_ENVELOPE_BYTES} bytes, got {len(envelope)}.")
     document, signatures = _contents(envelope)
