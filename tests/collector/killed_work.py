@@ -27,7 +27,7 @@ from discreet.collector.sqlite import SqliteStore
 from discreet.collector.store import FrameRow
 from discreet.collector.working import seal
 
-_SINGLE, _LARGE, _IN_LARGE = 3000, 40, 2000
+_SINGLE, _LARGE, _IN_LARGE = 3000, 40, 500
 _DIGEST = 16
 
 

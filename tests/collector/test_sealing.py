@@ -118,7 +118,7 @@ def test_duplicates_are_found_wherever_they_are(tmp_path: Path, memory: int, mon
     from discreet.io import row_sort
 
     monkeypatch.setattr(row_sort, "_LEAST_ROWS", 7)
-    monkeypatch.setattr(sealing, "_SLICE", 11)
+    monkeypatch.setattr(sealing, "_SLICE_BYTES", 11 * 19)
     monkeypatch.setattr(first_reports, "_ROWS", 13)
     entry = added(tmp_path)
     rng = np.random.default_rng(5)
@@ -150,7 +150,7 @@ def test_nothing_of_arrival_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     from discreet.io import row_sort
 
     monkeypatch.setattr(row_sort, "_LEAST_ROWS", 16)
-    monkeypatch.setattr(sealing, "_SLICE", 5)
+    monkeypatch.setattr(sealing, "_SLICE_BYTES", 5 * 19)
     found = []
     for seed, cut in ((1, 1), (2, 40)):
         folder = tmp_path / str(seed)

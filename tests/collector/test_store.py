@@ -161,6 +161,27 @@ def test_pending_epochs(tmp_path: Path) -> None:
         assert store.pending() == [(1, 3), (1, 4_000_000_000), (2, 0), (2, 5)]
 
 
+@pytest.mark.parametrize("most", [1, 2, 7, 100, 10**6])
+def test_frames_come_in_order_and_no_more_of_them_than_asked(tmp_path: Path, most: int) -> None:
+    """Single reports, then large frames: what is held is bounded by reports, however unevenly they come."""
+    sizes = [1] * 40 + [50, 50, 1, 1, 50, 200, 3] + [1] * 5
+    with stored(tmp_path) as store:
+        with store.transaction():
+            rows = [row(n) for n in sizes]
+            store.insert(rows)
+        after, found = -1, []
+        while True:
+            after, data = store.frames(1, 0, after=after, most=most)
+            if not data:
+                break
+            found.append(data)
+        assert b"".join(found) == b"".join(one.reports for one in rows)
+        assert all(len(data) <= 18 * max(most, 200) for data in found)
+        assert all(len(data) <= 18 * most or len(data) // 18 in sizes for data in found)
+        assert store.frames(1, 1, after=-1, most=most) == (-1, b"")
+        assert store.frames(2, 0, after=5, most=most) == (5, b"")
+
+
 def test_messages_hold_nothing_of_what_was_to_be_written(tmp_path: Path) -> None:
     with stored(tmp_path) as store:
         bad: Any = FrameRow(b"too short", 1, 0, 1, b"the secret")

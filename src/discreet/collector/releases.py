@@ -29,7 +29,7 @@ from discreet.io.json_text import json_text
 FROM_REPORTS = ("mle", "em")
 _SIGNIFICANCE = 0.05
 _MOST_EPOCHS = 100_000
-_SLICE = 4096
+_SLICE_BYTES = 1 << 22
 _MOST_CACHED = 1000
 _SEEN = "saw estimate"
 _LINES = 100_000
@@ -272,11 +272,12 @@ class Releases:
         """Return the tally of an epoch that is not sealed, from where it was left the last time."""
         found = self._open.setdefault((entry.key, epoch), _Open())
         tally = entry.mechanism.empty_tally() if found.tally is None else found.tally
+        most = max(_SLICE_BYTES // entry.width, 1)
         while True:
-            place, rows = self._store.frames(entry.key, epoch, after=found.after, most=_SLICE)
-            if not rows:
+            place, data = self._store.frames(entry.key, epoch, after=found.after, most=most)
+            if not data:
                 return tally
-            records = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, entry.width)[:, ID_BYTES:]
+            records = np.frombuffer(data, dtype=np.uint8).reshape(-1, entry.width)[:, ID_BYTES:]
             reports = entry.codec.reports(entry.mechanism, records, simulated=entry.collection.simulated)
             tally = tally + entry.mechanism.tally(reports)
             found.after, found.tally = place, tally

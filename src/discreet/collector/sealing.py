@@ -20,8 +20,7 @@ from discreet.io.files import write_reports, write_tally
 from discreet.io.replacing import replacing
 from discreet.io.sealing import MEMORY, CanonicalOrder
 
-_SLICE = 1 << 16
-_SLICE_BYTES = 1 << 25
+_SLICE_BYTES = 1 << 24
 
 
 class Sealing:
@@ -104,14 +103,12 @@ class Sealing:
 
     def _slices(self) -> Iterator[AnyArray]:
         """Yield the stored reports, ids and records, ``(n, width)`` at a time, in order of their arrival."""
-        entry, after, most = self._entry, -1, _SLICE
+        entry, after = self._entry, -1
+        most = max(_SLICE_BYTES // entry.width, 1)
         while True:
-            after, found = self._store.frames(entry.key, self._epoch, after=after, most=most)
-            if not found:
+            after, data = self._store.frames(entry.key, self._epoch, after=after, most=most)
+            if not data:
                 return
-            data = b"".join(found)
-            # Frames of a thousand reports are a thousand times as long.
-            most = min(max(_SLICE_BYTES * len(found) // max(len(data), 1), 1), _SLICE)
             yield np.frombuffer(data, dtype=np.uint8).reshape(-1, entry.width)
 
 

@@ -183,22 +183,30 @@ class SqliteStore:
         """Return how many reports wait to be sealed, by collection and epoch."""
         return {at: self._rows(f"SELECT ifnull(sum(n), 0) FROM {_table(*at)}")[0][0] for at in self.pending()}
 
-    def frames(self, collection: int, epoch: int, *, after: int, most: int) -> tuple[int, list[bytes]]:
-        """Return the reports of at most so many frames behind a place, in order, and the place of the last one."""
+    def frames(self, collection: int, epoch: int, *, after: int, most: int) -> tuple[int, bytes]:
+        """Return frames behind a place, joined in order, of so many reports at most, and the place of the last one."""
         if (collection, epoch) not in self.pending():
-            return after, []
-        table = _table(collection, epoch)
-        ((last,),) = self._rows(
-            f"SELECT max(seq) FROM (SELECT seq FROM {table} WHERE seq > ? ORDER BY seq LIMIT ?)", after, most
-        )
-        if last is None:
-            return after, []
-        with _told("read"):
-            # One column: with three, reading ten million frames took half as long again.
-            rows = self._connection.execute(
-                f"SELECT reports FROM {table} WHERE seq > ? AND seq <= ? ORDER BY seq", (after, last)
+            return after, b""
+        table, frames = _table(collection, epoch), most
+        while True:
+            ((last, reports),) = self._rows(
+                f"SELECT max(seq), sum(n) FROM (SELECT seq, n FROM {table} WHERE seq > ? ORDER BY seq LIMIT ?)",
+                after,
+                frames,
             )
-            return last, [reports for (reports,) in rows]
+            if last is None:
+                return after, b""
+            if reports <= most or frames == 1:
+                break
+            frames = max(min(frames - 1, frames * most // reports), 1)
+        # Joined there: ten million frames as objects of Python took twice as long.
+        ((data,),) = self._rows(
+            "SELECT CAST(group_concat(reports, '') AS BLOB) FROM "
+            f"(SELECT reports FROM {table} WHERE seq > ? AND seq <= ? ORDER BY seq)",
+            after,
+            last,
+        )
+        return last, data
 
     def drop_frames(self, collection: int, epoch: int) -> None:
         """Delete the frames of an epoch, within a transaction."""

@@ -178,8 +178,15 @@ class Store(Protocol):
         """Return how many reports wait to be sealed, by key of the collection and epoch."""
         ...
 
-    def frames(self, collection: int, epoch: int, *, after: int, most: int) -> tuple[int, list[bytes]]:
-        """Return the reports of at most so many frames behind a place, in order, and the place of the last one."""
+    def frames(self, collection: int, epoch: int, *, after: int, most: int) -> tuple[int, bytes]:
+        """Return reports behind a place, frame by frame, joined in order, and the place of the last frame.
+
+        Args:
+            collection: its key.
+            epoch: which.
+            after: a place; -1 for the beginning.
+            most: reports at most; a single frame may have more.
+        """
         ...
 
     def drop_frames(self, collection: int, epoch: int) -> None:
