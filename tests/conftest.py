@@ -49,11 +49,31 @@ class DearFirst(LoadScopeScheduling):
         super().__init__(config, log)
         # In the order of the collection, not by the number of tests.
         config.option.loadscopereorder = False
+        self._places: dict[str, int] = {}
+        self._pending: dict[Any, int] = {}
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         whole = next((name for name in _WHOLE if name in file), None)
         return whole or f"{file} {crc32(nodeid.encode()) % _PARTS}"
+
+    # Where xdist looks through all tests for each of them, thirty thousand tests keep it busy for a minute.
+
+    def _assign_work_unit(self, node: Any) -> None:
+        scope, unit = self.workqueue.popitem(last=False)
+        self.assigned_work[node][scope] = unit
+        self._places = self._places or {test: place for place, test in enumerate(self.registered_collections[node])}
+        waiting = [test for test, is_done in unit.items() if not is_done]
+        self._pending[node] = self._pending.get(node, 0) + len(waiting)
+        node.send_runtest_some([self._places[test] for test in waiting])
+
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        self._pending[node] -= 1
+        super().mark_test_complete(node, item_index, duration)
+
+    def _pending_of(self, workload: Any) -> int:
+        node = next((node for node, work in self.assigned_work.items() if work is workload), None)
+        return super()._pending_of(workload) if node is None else self._pending.get(node, 0)
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:

@@ -7,7 +7,8 @@ import pytest
 from scipy.special import betainc, betaincc, betaincinv
 from scipy.stats import beta, binom
 
-from discreet.privacy.binomial import lower_bound, upper_bound, upper_tail
+from discreet.privacy import binomial
+from discreet.privacy.binomial import _upper_tail, lower_bound, upper_bound
 
 COUNTS = [
     *((k, n) for n in (1, 2, 10, 37) for k in range(n + 1)),
@@ -45,7 +46,7 @@ def test_tails_have_all_their_digits(n: int, k: int, p: float) -> None:
     told, whole = Fraction(p).as_integer_ratio()
     # In whole numbers: fractions would be reduced at every step.
     ways = sum(comb(n, j) * told**j * (whole - told) ** (n - j) for j in range(k, n + 1))
-    assert abs(Fraction(upper_tail(k, n, log(p))) * whole**n / ways - 1) < 2e-14
+    assert abs(Fraction(_upper_tail(k, n, log(p))[0]) * whole**n / ways - 1) < 2e-14
 
 
 @pytest.mark.parametrize("error", [1e-3, 1e-9])
@@ -59,3 +60,16 @@ def test_bounds_have_all_their_digits(n: int, share: float, error: float) -> Non
     # Where it is 1 less a tiny number, a float next to it is far off in the tail.
     assert 1 - high < 1e-4 or betaincc(k + 1, n - k, high) == pytest.approx(error, rel=1e-11, abs=0)
     assert betaincinv(k, n - k + 1, error) == pytest.approx(low, rel=1e-10, abs=0)
+
+
+@pytest.mark.parametrize("error", [1e-300, 1e-60, 0.05, 0.4999999])
+def test_few_tails_are_asked(error: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may be a sum of a thousand terms; and where the error is tiny, or nearly a half, there is a bound too."""
+    fraction, asked = binomial._fraction, []
+    monkeypatch.setattr(binomial, "_fraction", lambda a, b, x: asked.append(x) or fraction(a, b, x))
+    for n in (1, 2, 9, 1000, 10**6):
+        for k in {0, 1, n // 3, n - 1, n}:
+            asked.clear()
+            low, high = lower_bound(k, n, error), upper_bound(k, n, error)
+            assert 0 <= low <= k / n <= high <= 1
+            assert len(asked) <= 40

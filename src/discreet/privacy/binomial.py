@@ -7,11 +7,13 @@ Tails are a binomial probability times a continued fraction. The probability is 
 from differences of lgamma(n), which at n = 10^6 cancel seven of its digits.
 """
 
-from math import exp, expm1, lgamma, log, log1p, pi, sqrt
+from collections.abc import Callable
+from functools import partial
+from math import copysign, exp, expm1, lgamma, log, log1p, pi, sqrt, ulp
+from statistics import NormalDist
 
-from discreet.core.searching import bisected
-
-_STEPS = 60
+# What is missed at a step of Newton's method is squared, nearly, at the next one.
+_STEPS, _CLOSE = 100, 1e-9
 _SMALL, _TINY, _ENOUGH = 16, 1e-300, 5e-16
 # Of the Stirling series: 1/12, 1/360, ...; after the last term the error is below 1e-18 from 16 on.
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360_360, 1 / 156, -3617 / 122_400)
@@ -27,36 +29,68 @@ def lower_bound(successes: int, trials: int, error: float) -> float:
     """
     if successes == 0:
         return 0.0
-    # By bisection on ln p: also where p is tiny the bound is as precise. At p = k/n the tail is about 1/2.
-    most = log(successes / trials)
-    least = most + log(error) / successes - 1.0
-    return exp(bisected(lambda log_p: upper_tail(successes, trials, log_p) <= error, least, most, _STEPS)[0])
+    # In ln p: also where p is tiny the bound is as precise.
+    return exp(_meeting(partial(_upper_tail, successes, trials), _score_interval(successes, trials, error)[0], error))
 
 
 def upper_bound(successes: int, trials: int, error: float) -> float:
     """Return an upper confidence bound on a probability, below it with probability ``error`` at most."""
     if successes == trials:
         return 1.0
-    if 2 * successes > trials:
+    start = _score_interval(successes, trials, error)[1]
+    if start > log(0.5):
+        # Next to 1 it is what remains that is precise.
         return 1.0 - lower_bound(trials - successes, trials, error)
-    least = log(max(successes, 0.5) / trials)
-    return exp(bisected(lambda log_p: _lower_tail(successes, trials, log_p) > error, least, 0.0, _STEPS)[1])
+    return exp(_meeting(partial(_lower_tail, successes, trials), start, error))
 
 
-def upper_tail(k: int, n: int, log_p: float) -> float:
-    """Return P(Bin(n, p) >= k) for 1 <= k and p <= k/n."""
-    if log_p >= 0:
-        return 1.0
+def _score_interval(successes: int, trials: int, error: float) -> tuple[float, float]:
+    """Return ln of the ends of the score interval [Wilson 1927], near which the exact ones are."""
+    z = NormalDist().inv_cdf(error)
+    share, spread = successes / trials, z * z / (2 * trials)
+    above = share + spread + sqrt(2 * spread * (share * (1 - share) + spread / 2))
+    # With any error below 1/2 the ends lie on either side of what they are at 1/2.
+    least, most = max(successes - 1 / 3, _TINY) / (trials + 1 / 3), (successes + 2 / 3) / (trials + 1 / 3)
+    return log(min(share * share / above, least) or _TINY), log(max(above / (1 + 2 * spread), most))
+
+
+def _meeting(tail: Callable[[float], tuple[float, float]], log_p: float, error: float) -> float:
+    """Return the ln p at which a tail has a probability, or one next to it where the tail is less likely.
+
+    By Newton's method: ln of a tail is concave in ln p, as its density is, so all places but the first are on the
+    side where the tail is less likely.
+
+    Args:
+        tail: of ln p, its probability and the derivative of its logarithm.
+        log_p: where the search starts; below 0.
+        error: the probability.
+    """
+    for _ in range(_STEPS):
+        probability, slope = tail(log_p)
+        missed = log(error / max(probability, _TINY))
+        # p stays below 1.
+        log_p = min(log_p + missed / slope, log_p / 2)
+        if abs(missed) <= _CLOSE:
+            break
+    back = ulp(log_p)
+    while tail(log_p)[0] > error:
+        log_p -= copysign(back, slope)
+        back *= 2
+    return log_p
+
+
+def _upper_tail(k: int, n: int, log_p: float) -> tuple[float, float]:
+    """Return P(Bin(n, p) >= k) for 1 <= k and p <= k/n, and the derivative of its logarithm by ln p."""
     p, q = exp(log_p), -expm1(log_p)
-    return _probability(k, n, p, q) * q * _fraction(k, n - k + 1, p)
+    ratio = q * _fraction(k, n - k + 1, p)
+    return _probability(k, n, p, q) * ratio, k / ratio
 
 
-def _lower_tail(k: int, n: int, log_p: float) -> float:
-    """Return P(Bin(n, p) <= k) for k < n and p >= k/n: at least n - k failures."""
-    if log_p >= 0:
-        return 0.0
+def _lower_tail(k: int, n: int, log_p: float) -> tuple[float, float]:
+    """Return P(Bin(n, p) <= k) for k < n and p >= k/n, at least n - k failures, and its logarithm's derivative."""
     p, q = exp(log_p), -expm1(log_p)
-    return _probability(k, n, p, q) * p * _fraction(n - k, k + 1, q)
+    fraction = _fraction(n - k, k + 1, q)
+    return _probability(k, n, p, q) * p * fraction, -(n - k) / (q * fraction)
 
 
 def _fraction(a: int, b: int, x: float) -> float:
@@ -79,7 +113,7 @@ def _fraction(a: int, b: int, x: float) -> float:
 def _probability(k: int, n: int, p: float, q: float) -> float:
     """Return P(Bin(n, p) = k) for 0 < p < 1."""
     if k == 0:
-        return exp(n * log1p(-p))
+        return exp(n * (log(q) if q < 0.5 else log1p(-p)))
     if k == n:
         return exp(n * (log(p) if p < 0.5 else log1p(-q)))
     rest = _stirling(n) - _stirling(k) - _stirling(n - k) - _deviance(k, n * p) - _deviance(n - k, n * q)
