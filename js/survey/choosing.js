@@ -26,7 +26,7 @@ function list(legend, names, chosen, isSensitive) {
 function number(legend, space, chosen) {
   const last = space.start + space.size - 1;
   const input = make("input", { type: "number", inputmode: "numeric", min: space.start, max: last, step: 1, input: () => chosen(input.value === "" ? undefined : Number(input.value)) });
-  return make("label", { class: "field" }, make("span", {}, `${legend}, a whole number from ${space.start} to ${last}`), input);
+  return make("label", { class: "field" }, make("span", {}, `${legend} (a whole number from ${space.start} to ${last})`), input);
 }
 
 /** @param {string} legend @param {any} space @param {(value: any) => void} chosen @param {(code: number) => boolean} isSensitive @returns {HTMLElement} */

@@ -20,5 +20,8 @@ export function make(name, given = {}, ...inside) {
 /** @param {string} text @param {(event?: any) => any} click @param {Record<string, any>} [given] */
 export const button = (text, click, given = {}) => make("button", { type: "button", click, ...given }, text);
 
+/** A button, and what it does. @param {HTMLElement} control @param {string} text */
+export const beside = (control, text) => make("p", { class: "beside" }, control, make("span", { class: "small" }, text));
+
 /** @param {number} count @param {string} what */
 export const counted = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;

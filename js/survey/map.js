@@ -1,6 +1,6 @@
 // A grid of places as a map of buttons: one step for each ten rows and columns, so that every button is large enough.
 
-import { button, counted, make } from "./elements.js";
+import { beside, button, counted, make } from "./elements.js";
 
 const MOST = 10;
 const ARROWS = { ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -92,8 +92,8 @@ export function map(space, isSensitive, chosen) {
   }
 
   draw([0, rows], [0, cols], false);
-  const here = "geolocation" in navigator ? make("p", {},
-    button("Where am I?", locate), " Your browser finds it, maybe by a service of its own; this page keeps it on your device.") : null;
+  const here = "geolocation" in navigator ? beside(button("Where am I?", locate),
+    "Your browser finds it, maybe by a service of its own; this page keeps it on your device.") : null;
   return make("fieldset", {}, make("legend", {}, "Choose a place"), make("p", { class: "small" },
     "North is up. Press a part of the map to look closer; arrow keys move. ",
     make("span", { class: "key protected" }, "Protected"), " ", make("span", { class: "key partly" }, "Partly"), " ",

@@ -6,9 +6,9 @@ import { counted } from "./elements.js";
 const UNITS = /** @type {const} */ ([[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]]);
 
 /** @param {number} seconds */
-function lasting(seconds) {
+function every(seconds) {
   const [size, name] = UNITS.find(([size]) => seconds % size === 0) ?? [1, "second"];
-  return counted(seconds / size, name);
+  return `every ${seconds === size ? name : counted(seconds / size, name)}`;
 }
 
 /** @param {number} seconds */
@@ -32,7 +32,8 @@ export function whatIsSent(collection) {
 /** What is protected, and how well. @param {any} collection */
 export function whatIsProtected({ protected: { count, names }, space, bots, epsilon }) {
   const more = count > names.length ? ` and ${(count - names.length).toLocaleString("en")} more` : "";
-  const which = count === space.size ? `All ${counted(count, "value")}` : `${names.join("; ")}${more}`;
+  const places = space.kind === "grid" && count ? `${counted(count, "place")} of the map, around ` : "";
+  const which = count === space.size ? `All ${counted(count, "value")}` : `${places}${names.join("; ")}${more}`;
   const secret = bots ? `${count ? ", and" : ""} what you mark as secret` : "";
   return [
     `${which}${secret}.`,
@@ -59,9 +60,9 @@ export function howOften({ answers, epochs, epsilon, lifetime }) {
   if (answers === "once") {
     return [`You answer once, ${when}.`, lifetime > epsilon ? `Later versions of this survey may ask again: the costs (epsilon) add up to ${inAll}.` : null].filter((one) => one !== null);
   }
-  const every = `You may answer once in ${lasting(epochs.seconds)}, ${when}.`;
+  const often = `You may answer once ${every(epochs.seconds)}, ${when}.`;
   const cost = answers === "fresh"
     ? `Every answer is a new report, and the costs (epsilon) add up to ${inAll}; then nothing more is sent.`
     : `Only a new answer costs anything; the costs (epsilon) add up to ${inAll}. Then your last report is repeated.`;
-  return [every, cost];
+  return [often, cost];
 }

@@ -4,7 +4,7 @@
 import { BrowserMemory, Device, DeviceError, RamMemory } from "../index.js";
 import { sentence } from "../messages.js";
 import { choice } from "./choosing.js";
-import { button, counted, make } from "./elements.js";
+import { beside, button, counted, make } from "./elements.js";
 import { howOften, whatIsNot, whatIsProtected, whatIsSent } from "./notice.js";
 
 const PAUSE = 5000;
@@ -71,29 +71,42 @@ async function start() {
   const hindrance = collection.state !== "open" ? "This survey was withdrawn; what this device kept for it is erased."
     : !memory.lasts && collection.answers !== "once" && !isSimulated ? "This browser lets the page remember nothing (a private window?), and this survey asks again: it cannot be taken here."
       : "";
+  const hadAgreed = await hasAgreed(device, collection), terms = notice(collection);
   const agree = button("I agree", doing(async () => {
     await device.agree(collection);
     agree.hidden = true;
+    fold(terms);
     await ask(device, collection);
     questions.querySelector("h2")?.focus();
-  }), { class: "main", hidden: hindrance !== "" || (await hasAgreed(device, collection)) });
+  }), { class: "main", hidden: hindrance !== "" || hadAgreed });
   say(hindrance);
-  page.append(notice(collection, memory.lasts), agree, questions, record);
+  if (hadAgreed) fold(terms);
+  page.append(opening(collection, memory.lasts), terms, agree, questions, record);
   await show(device);
   if (hindrance) return;
   const loop = () => doing(() => send(device))().then(() => setTimeout(loop, PAUSE));
   document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && device.send().catch(() => {}));
-  if (await hasAgreed(device, collection)) await ask(device, collection);
+  if (hadAgreed) await ask(device, collection);
   loop();
 }
 
-/** What people read first. @param {any} collection @param {boolean} lasts */
-function notice(collection, lasts) {
+/** Who asks, and what for. @param {any} collection @param {boolean} lasts */
+function opening(collection, lasts) {
   return make("section", {}, make("p", { class: "lead" }, collection.purpose), make("p", {}, `Questions: ${collection.contact}`),
     collection.simulated ? make("p", { class: "warning" }, "This is a simulation: it protects nobody. Answer with something made up.") : null,
-    lasts ? null : make("p", { class: "warning" }, "This browser lets the page remember nothing (a private window?). You can answer once in this visit, and the page cannot tell later that you did."),
-    make("h2", {}, "Before you answer"), told("What is sent", whatIsSent(collection)), told("What is protected", whatIsProtected(collection)),
+    lasts ? null : make("p", { class: "warning" }, "This browser lets the page remember nothing (a private window?). You can answer once in this visit, and the page cannot tell later that you did."));
+}
+
+/** What people agree to. @param {any} collection */
+function notice(collection) {
+  return make("section", {}, make("h2", {}, "Before you answer"), told("What is sent", whatIsSent(collection)), told("What is protected", whatIsProtected(collection)),
     told("What is not", whatIsNot(collection)), told("How often", howOften(collection)));
+}
+
+/** What was agreed to can be read again, and is no longer in the way. @param {HTMLElement} terms */
+function fold(terms) {
+  const [, ...rest] = terms.childNodes;
+  terms.replaceChildren(make("details", {}, make("summary", {}, make("h2", {}, "What you agreed to")), ...rest));
 }
 
 /** The question itself, after secret places where the plan has some. @param {Device} device @param {any} collection */
@@ -200,8 +213,8 @@ function endings(device, entries) {
   return [
     waiting ? make("p", {}, `${counted(waiting, "report")} will be sent at a random time, while this page is open or when you come back.`) : make("p", {}, "Nothing waits to be sent."),
     make("details", {}, make("summary", {}, "Stop, or erase"),
-      make("p", {}, decline, " Nothing more is asked or sent under this name; a report that was sent cannot be taken back."),
-      make("p", {}, forget, " Consent, secrets, keys, this list, and whatever waits.")),
+      beside(decline, "Nothing more is asked or sent under this name; a report that was sent cannot be taken back."),
+      beside(forget, "Consent, secrets, keys, this list, and whatever waits.")),
   ];
 }
 

@@ -174,23 +174,54 @@ def test_words_before_the_answer(browser: Any, survey: SurveySite) -> None:
     assert "2 other values of 4" in said
 
 
-def test_a_keyboard_suffices(browser: Any, survey: SurveySite) -> None:
+def go_to(page: Any, name: str) -> None:
+    """Press Tab until a control has the focus, and Enter."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == name:
+            page.keyboard.press("Enter")
+            return
+    raise AssertionError(f"nobody comes to {name} by keyboard")
+
+
+KEYS = {
+    "labels": ("Tab", "Space", "ArrowDown"),
+    "many": ("Tab", "ArrowDown", "ArrowDown"),
+    "range": ("Tab", "1", "7"),
+    "product": ("Tab", "Space", "Tab", "Enter", "ArrowDown"),
+    "grid": ("Tab", "ArrowRight", "ArrowDown", "Enter", "Enter"),
+    "tags": ("Tab", "Space"),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_keyboard_suffices(browser: Any, survey: SurveySite, name: str) -> None:
     survey.posted.clear()
-    with visit(browser, survey, "grid") as page:
-        page.get_by_role("button", name="I agree").focus()
-        page.keyboard.press("Enter")
-        page.get_by_role("heading", name="Your secrets").wait_for()
-        page.get_by_role("button", name="Go on").focus()
-        page.keyboard.press("Enter")
+    with visit(browser, survey, name) as page:
+        page.get_by_role("button", name="I agree").wait_for()
+        go_to(page, "I agree")
+        if name in {"grid", "tags"}:
+            page.get_by_role("heading", name="Your secrets").wait_for()
+            go_to(page, "Go on")
         page.get_by_role("heading", name="Your answer").wait_for()
         assert page.evaluate("document.activeElement.textContent") == "Your answer"
-        for key in ("Tab", "ArrowRight", "ArrowDown", "Enter", "Enter"):
+        for key in KEYS[name]:
             page.keyboard.press(key)
-        page.get_by_text("Chosen: latitude").wait_for()
-        page.get_by_role("button", name="Answer").focus()
-        page.keyboard.press("Enter")
+        go_to(page, "Answer")
         page.get_by_text("Your report was sent").wait_for()
+        assert page.evaluate("document.activeElement.id") == "status"
+        is_usable(page)
     assert len(survey.posted) == 1
+
+
+def test_what_was_agreed_to_can_be_read_again(browser: Any, survey: SurveySite) -> None:
+    with visit(browser, survey, "grid") as page:
+        press(page, "I agree")
+        page.get_by_role("heading", name="Your secrets").wait_for()
+        assert not page.get_by_text("it bears no name").is_visible()
+        page.get_by_text("What you agreed to").click()
+        assert "1 place of the map, around 40.7520, -73.9500" in page.inner_text("main")
+        is_usable(page)
 
 
 def test_a_window_that_remembers_nothing(browser: Any, survey: SurveySite) -> None:
