@@ -69,8 +69,8 @@ FAULTS = [
     Fault(
         "every byte of a slow request wins time",
         "collector/protocol.py",
-        "        if self._timer is None:\n            self._timer = self.loop",
-        "        self._disarm()\n        if self._timer is None:\n            self._timer = self.loop",
+        "        if self._due is None:\n            self._due = ",
+        "        if self._due is None or self._in_head:\n            self._due = ",
         ("tests/collector/test_intake.py",),
     ),
     Fault(

@@ -26,13 +26,16 @@ from collectors import (
     records,
     serving,
     stored,
+    submission,
     wait_until,
 )
 
 from discreet.collector.catalogue import Catalogue
+from discreet.collector.folder import DataFolder
 from discreet.collector.intake import Intake
 from discreet.collector.measures import Measures
 from discreet.collector.settings import Limits
+from discreet.collector.sqlite import SqliteStore
 from discreet.collector.writer import Writer
 from discreet.io.frames import JSON_MEDIA_TYPE, LARGEST_FRAME, MEDIA_TYPE, Frame
 from discreet.io.signing import withdraw
@@ -503,13 +506,33 @@ def test_a_full_queue_is_answered_with_503(tmp_path: Path, monkeypatch: pytest.M
 def test_frames_that_wait_are_written_before_the_end(tmp_path: Path) -> None:
     entry = added(tmp_path)
     with serving(tmp_path, gather_ms=300.0) as served:
-        found: list[int] = []
+        found = [served.client.post(frame(entry)).status]
         thread = threading.Thread(target=lambda: found.append(served.client.post(frame(entry)).status))
         thread.start()
         wait_until(lambda: served.app.intake.writer.waiting)
     thread.join()
-    assert found == [202]
-    assert len(kept(tmp_path)) == 1
+    assert found == [202, 202]
+    assert len(kept(tmp_path)) == 2
+
+
+def test_a_frame_that_comes_alone_does_not_wait_for_others(tmp_path: Path) -> None:
+    entry, answered = added(tmp_path), threading.Event()
+    catalogue = Catalogue()
+    with stored(tmp_path) as store:
+        catalogue.load(store)
+    writer = Writer(
+        SqliteStore(DataFolder(tmp_path).database),
+        catalogue,
+        Measures(),
+        answer=lambda _: answered.set(),
+        gather=3600.0,
+    )
+    writer.start()
+    alone = submission(entry, frame(entry))
+    assert alone is not None
+    assert writer.submit(alone)
+    assert answered.wait(30)
+    writer.stop()
 
 
 def test_a_store_that_fails_is_answered_with_503_and_tried_again(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ class DeadlineProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """Begin a connection, unless there are too many."""
         self._timer: asyncio.TimerHandle | None = None
+        self._due: float | None = None
         self._pause: asyncio.TimerHandle | None = None
         self._head = 0
         self._in_head, self._deaf, self._ended = True, False, False
@@ -57,18 +58,30 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End a connection."""
-        self._disarm()
+        if self._timer is not None:
+            self._timer.cancel()
         self._resume()
         super().connection_lost(exc)
 
     def _arm(self) -> None:
-        if self._timer is None:
-            self._timer = self.loop.call_later(self.seconds, self._end)
+        """Let the deadline run, if it does not yet; a timer for each request would be dear."""
+        if self._due is None:
+            self._due = self.loop.time() + self.seconds
+            if self._timer is None:
+                self._timer = self.loop.call_at(self._due, self._look)
 
     def _disarm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._due = None
+
+    def _look(self) -> None:
+        """End a connection whose deadline has passed; look again when the one that runs now will have."""
+        self._timer = None
+        if self._due is None:
+            return
+        if self._due <= self.loop.time():
+            self._end()
+        else:
+            self._timer = self.loop.call_at(self._due, self._look)
 
     def _resume(self) -> None:
         if self._pause is not None:

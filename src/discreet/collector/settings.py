@@ -67,7 +67,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         behind_proxy: whether a proxy in front ends TLS and limits rates.
         insecure: whether other machines may send without TLS.
         limits: what is held and borne at once.
-        gather_ms: how long a frame waits for others to be stored with it.
+        gather_ms: how long after the beginning of a group of frames the next one may begin.
         least_free_disk: bytes below which the collector says that it is not ready.
         sealing: ``auto`` when an epoch is over, or ``manual`` by ``discreet collector seal``.
         log: the least level of what is logged.

@@ -1,6 +1,7 @@
 """The one thread that writes: it gathers frames, checks them together, and answers once they are on disk."""
 
 import hashlib
+import math
 import threading
 import time
 from collections import Counter, deque
@@ -31,7 +32,7 @@ class Writer(threading.Thread):
         catalogue: of the collections; brought up to date before anything is written.
         measures: what is counted and shown.
         answer: told each frame's outcome, in this thread; nothing is acknowledged before it is on disk.
-        gather: seconds in which further frames may join a group.
+        gather: seconds that lie between the beginnings of two groups at least: meanwhile frames join the next one.
         frames: how many may wait.
         size: how many bytes may wait.
     """
@@ -52,6 +53,7 @@ class Writer(threading.Thread):
         self._gather, self._most, self._most_bytes = gather, frames, size
         self._queue: deque[Submission] = deque()
         self._bytes = 0
+        self._began = -math.inf
         self._wake = threading.Condition()
         self._stopping = False
         self._refused: Counter[tuple[int | None, int, str]] = Counter()
@@ -103,13 +105,14 @@ class Writer(threading.Thread):
             self._store.close()
 
     def _wait(self) -> bool:
-        """Wait for frames, and a little longer for more of them; return whether the end has come."""
+        """Wait for frames, longer if a group has begun just before; return whether the end has come."""
         with self._wake:
             self._wake.wait_for(lambda: self._queue or self._stopping, _IDLE_SECONDS)
-            waiting, stopping = len(self._queue), self._stopping
-        if not stopping and 0 < waiting < _GROUP_FRAMES:
-            time.sleep(self._gather)
-        return stopping
+            early = self._began + self._gather - time.monotonic()
+            if len(self._queue) < _GROUP_FRAMES and early > 0:
+                self._wake.wait_for(lambda: self._stopping, early)
+            self._began = time.monotonic()
+            return self._stopping
 
     def _take(self) -> list[Submission]:
         group: list[Submission] = []
