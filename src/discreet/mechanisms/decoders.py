@@ -22,7 +22,18 @@ _PATIENCE = 1 << 25
 
 
 class Decoder(Protocol):
-    """The linear decoder of a mechanism's tallies; arrays are in the domain's order."""
+    """The linear decoder of a mechanism's tallies; arrays are in the domain's order.
+
+    Attributes:
+        maker: the mechanism, by which tallies and reports are checked.
+    """
+
+    maker: Maker
+
+    @property
+    def domain(self) -> Domain:
+        """The values."""
+        return self.maker.domain
 
     def estimate(self, tally: Tally) -> FloatArray:
         """Return the unbiased ``(|X|,)`` estimate of the frequencies; may be negative, need not sum to 1.
@@ -31,7 +42,7 @@ class Decoder(Protocol):
             DataError: if the tally is of no report, or none that the mechanism can have made.
             MismatchError: if it belongs to another plan.
         """
-        ...
+        return self.decode(refuse_unfit_tally(self.maker, tally))
 
     def decode(self, tally: Tally) -> FloatArray:
         """Return `estimate` of a tally that was checked before."""
@@ -51,7 +62,8 @@ class Decoder(Protocol):
 
     def standard_errors(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` standard deviations of the estimate of n reports for a true distribution p."""
-        ...
+        errors: FloatArray = np.sqrt(self.variances(n, p))
+        return errors
 
     def mse(self, n: int, p: Any) -> float:
         """Return E ||p_hat - p||^2 of the estimate of n reports for a true distribution p."""
@@ -81,7 +93,7 @@ class Decoder(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class BlockDecoder:
+class BlockDecoder(Decoder):
     """The decoder of a block mechanism; its numbers are those of truth or noise, or of a design.
 
     Attributes:
@@ -94,17 +106,8 @@ class BlockDecoder:
     law: BlockLaw
     numbers: LinearDecoder | Design
 
-    @property
-    def domain(self) -> Domain:
-        """The values."""
-        return self.maker.domain
-
-    def estimate(self, tally: Tally) -> FloatArray:
-        """Return the unbiased estimate of the frequencies [DESIGN section 1; spec of the optimum, section 3]."""
-        return self.decode(refuse_unfit_tally(self.maker, tally))
-
     def decode(self, tally: Tally) -> FloatArray:
-        """Return `estimate` of a tally that was checked before."""
+        """Return `estimate` of a tally that was checked before [DESIGN section 1; spec of the optimum, section 3]."""
         support = self._counts.support_of(tally.support) if len(tally.support) else tally.support
         counts = support.astype(np.float64), tally.clear.astype(np.float64)
         return self.domain.arrange(*self.numbers.estimate(*counts, tally.n))
@@ -164,11 +167,6 @@ class BlockDecoder:
             variance[chosen] += (1 - 1 / n) * self.numbers.pool_bias.each(p[chosen])
         return variance
 
-    def standard_errors(self, n: int, p: Any) -> FloatArray:
-        """Return the ``(|X|,)`` standard deviations of the estimate, exactly, for a true ``p``."""
-        errors: FloatArray = np.sqrt(self.variances(n, p))
-        return errors
-
     def mse(self, n: int, p: Any) -> float:
         """Return E ||p_hat - p||^2, exactly."""
         p = self.domain.check_distribution(p)
@@ -215,7 +213,7 @@ class BlockDecoder:
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixDecoder:
+class MatrixDecoder(Decoder):
     """The decoder of an explicit channel.
 
     Attributes:
@@ -225,11 +223,6 @@ class MatrixDecoder:
 
     maker: Maker
     matrix: FloatArray
-
-    @property
-    def domain(self) -> Domain:
-        """The inputs."""
-        return self.maker.domain
 
     @cached_property
     def inverse(self) -> FloatArray:
@@ -249,10 +242,6 @@ class MatrixDecoder:
         except np.linalg.LinAlgError:
             raise ParameterError("matrix must tell its inputs apart by more than rounding errors.") from None
         return inverse
-
-    def estimate(self, tally: Tally) -> FloatArray:
-        """Return the unbiased ``(|X|,)`` estimate of the frequencies."""
-        return self.decode(refuse_unfit_tally(self.maker, tally))
 
     def decode(self, tally: Tally) -> FloatArray:
         """Return `estimate` of a tally that was checked before."""
@@ -282,11 +271,6 @@ class MatrixDecoder:
         p = self.domain.check_distribution(p)
         variance: FloatArray = np.maximum(p @ self.matrix @ self.inverse**2 - p * p, 0) / checked_n(n)
         return variance
-
-    def standard_errors(self, n: int, p: Any) -> FloatArray:
-        """Return the ``(|X|,)`` standard deviations of the estimate, exactly, for a true ``p``."""
-        errors: FloatArray = np.sqrt(self.variances(n, p))
-        return errors
 
     def mse(self, n: int, p: Any) -> float:
         """Return E ||p_hat - p||^2, exactly."""
