@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socketserver import BaseServer
 
 
 @dataclass
@@ -59,10 +60,17 @@ def collector(certificate: Path | None = None) -> Iterator[Double]:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
         server.socket = context.wrap_socket(server.socket, server_side=True)
+    with served(server):
+        yield double
+
+
+@contextmanager
+def served(server: BaseServer) -> Iterator[None]:
+    """Serve in a thread of its own, and close."""
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:
-        yield double
+        yield
     finally:
         server.shutdown()
         thread.join()

@@ -13,9 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from vectors import devices, documents, frames, refused, samplers
-
 ROOT = Path(__file__).resolve().parent.parent
+# Their collections are those of the tests.
+sys.path.insert(0, str(ROOT / "tests"))
+
+from vectors import devices, documents, frames, refused, samplers  # noqa: E402
+
 FOLDER = ROOT / "js" / "vectors"
 
 PARTS: list[Callable[[], dict[str, list[dict[str, Any]]]]] = [

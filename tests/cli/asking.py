@@ -26,9 +26,13 @@ TERMS = (
 ).split()
 
 
-def commands(group: str) -> dict[str, Command]:
-    """Return the verbs of a group by their whole names."""
-    return {f"{group} {name}": command for name, command in main.commands[group].commands.items()}  # type: ignore[attr-defined]
+def options(group: str) -> dict[str, set[str]]:
+    """Return the options of the verbs of a group, by the verbs' whole names."""
+    verbs: dict[str, Command] = main.commands[group].commands  # type: ignore[attr-defined]
+    return {
+        f"{group} {name}": {max(one.opts, key=len) for one in verb.params if one.opts[0].startswith("-")}
+        for name, verb in verbs.items()
+    }
 
 
 def prepare(folder: Path) -> dict[str, Any]:

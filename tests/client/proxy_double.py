@@ -2,7 +2,6 @@
 
 import select
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,6 +10,7 @@ from socketserver import BaseRequestHandler, ThreadingTCPServer
 from urllib.parse import urlsplit
 
 import planted
+from collector_double import served
 
 MADE = b"HTTP/1.1 200 Connection established\r\nVia: 1.1 here\r\n\r\n"
 
@@ -59,15 +59,10 @@ def proxy(target: str = "") -> Iterator[Relay]:
         daemon_threads = True
         block_on_close = False
 
-    with Server((planted.ADDRESS, 0), Handler) as server:
-        relay.address = f"http://{planted.ADDRESS}:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        try:
-            yield relay
-        finally:
-            server.shutdown()
-            thread.join()
+    server = Server((planted.ADDRESS, 0), Handler)
+    relay.address = f"http://{planted.ADDRESS}:{server.server_address[1]}"
+    with served(server):
+        yield relay
 
 
 def _head(connection: socket.socket) -> bytes:

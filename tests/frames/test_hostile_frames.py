@@ -24,35 +24,17 @@ from discreet.io.frames import Frame, FrameError, frame_of_json, head, head_of_j
 from discreet.io.json_entries import entry_as_json
 from discreet.io.records import RecordCodec
 from discreet.io.wire import FlawedRowsError
-from discreet.mechanisms import (
-    BlockDesign,
-    BlockMechanism,
-    HadamardResponse,
-    LocalHashing,
-    PaleyResponse,
-    PerValueEncoding,
-    PooledHashing,
-    RandomizedResponse,
-    SubsetSelection,
-    UnaryEncoding,
-)
+from discreet.mechanisms import BlockDesign, BlockMechanism, PooledHashing, RandomizedResponse
 from discreet.mechanisms.designs import MixedSubsets
+from laws import BUILDERS
 
 NUMBER = int(os.environ.get("DISCREET_HOSTILE", "100000"))
 BATCH = 2000
 DOMAIN = Domain(range(300), sensitive=[*range(3, 23), *range(250, 263)])
 MECHANISMS: list[BlockMechanism] = [
-    RandomizedResponse(DOMAIN, 1.0),
+    *(build(DOMAIN, 1.0) for build in BUILDERS.values()),
     RandomizedResponse(Domain(range(300)), 1.0),
-    UnaryEncoding(DOMAIN, 1.0),
-    UnaryEncoding(DOMAIN, 1.0, clear_bits=True),
-    PerValueEncoding(DOMAIN, 1.0, epsilons=[{"values": DOMAIN.sensitive, "epsilon": 1.0}]),
-    SubsetSelection(DOMAIN, 1.0, k=4),
-    BlockDesign(DOMAIN, 1.0, sensitive_mass=0.3),
-    LocalHashing(DOMAIN, 1.0),
     PooledHashing(DOMAIN, 1.0, g=5, functions=300),
-    HadamardResponse(DOMAIN, 1.0),
-    PaleyResponse(DOMAIN, 1.0),
 ]
 MIXED = next(one for one in (BlockDesign(DOMAIN, e / 7) for e in range(1, 60)) if isinstance(one.law, MixedSubsets))
 MECHANISMS.append(MIXED)

@@ -20,52 +20,33 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.core.domain import Domain
 from discreet.core.random import KeyedRandom
 from discreet.io.collection import Collection, Epochs, open_envelope
 from discreet.io.envelope import public_key
-from discreet.io.plan import Plan, PlanDocument
 from discreet.io.sampler import Sampler
-from discreet.io.signing import Terms, sign, withdraw
+from discreet.io.signing import sign, withdraw
 from discreet.mechanisms import HadamardResponse
+from signed import EPOCH, PLAIN, START, plan_of, terms
 
-START, HOUR = 1_800_000_000, 3600
+HOUR = EPOCH
 KEY = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"discreet vectors").digest())
 SECRET = hashlib.sha256(b"a person of the vectors").digest()
 
-_LABELS = ["never", "rarely", "often", "daily"]
-_PLAN: dict[str, Any] = {
-    "epsilon": 1.0,
-    "domain": {"labels": _LABELS, "sensitive": ["often", "daily"]},
-    "mechanism": {"name": "rr"},
-}
+_LABELS = PLAIN["domain"]["labels"]
 
 
 def signed(plan: dict[str, Any] | None = None, *, version: int = 1, **changes: Any) -> bytes:
     """Return an envelope of a plan and terms."""
-    said: dict[str, Any] = {
-        "name": "habits",
-        "title": "Habits",
-        "purpose": "To know how many",
-        "contact": "habits@example.org",
-        "answers": "once",
-        "epochs": Epochs(START, HOUR, 24),
-        "collectors": ("https://collect.example.org",),
-        "lifetime": 4.0,
-    }
-    if changes.get("answers") == "permanent":
-        said["people"] = 1000
-    document = msgspec.convert(plan or _PLAN, PlanDocument)
-    return sign(Plan(document), Terms(**{**said, **changes}), [KEY], version=version)
+    return sign(plan_of(plan or PLAIN), terms(**changes), [KEY], version=version)
 
 
 def _envelopes() -> dict[str, bytes]:
     """Return the envelopes of the scripts, by label."""
-    tagged = {**_PLAN, "tags": ["home"], "mechanism": {"name": "hadamard"}}
-    hadamard = {**_PLAN, "mechanism": {"name": "hadamard"}}
+    tagged = {**PLAIN, "tags": ["home"], "mechanism": {"name": "hadamard"}}
+    hadamard = {**PLAIN, "mechanism": {"name": "hadamard"}}
     once, permanent = signed(), signed(answers="permanent", lifetime=2.0)
     return {
         "once": once,
@@ -75,14 +56,14 @@ def _envelopes() -> dict[str, bytes]:
         "fresh": signed(answers="fresh", name="fresh", lifetime=3.0),
         "fresh, version 2": signed(answers="fresh", name="fresh", lifetime=3.0, version=2, least=50),
         "fresh, longer": signed(answers="fresh", name="fresh", lifetime=3.0, version=2, epochs=Epochs(START, HOUR, 48)),
-        "tenths": signed({**_PLAN, "epsilon": 0.1}, answers="fresh", name="tenths", lifetime=0.3),
+        "tenths": signed({**PLAIN, "epsilon": 0.1}, answers="fresh", name="tenths", lifetime=0.3),
         "another": signed(answers="fresh", name="another", lifetime=4.0),
         "a day": signed(name="a-day", epochs=Epochs(START, 24 * HOUR, 1)),
         "permanent": permanent,
         "permanent, contact": signed(answers="permanent", lifetime=2.0, version=2, contact="new@example.org"),
         "permanent, mechanism": signed(hadamard, answers="permanent", lifetime=2.0, version=3),
         "tagged": signed(tagged, answers="permanent", name="tagged", lifetime=2.0),
-        "dear": signed({**_PLAN, "epsilon": 2.5}, name="dear"),
+        "dear": signed({**PLAIN, "epsilon": 2.5}, name="dear"),
         "long": signed(name="long", lifetime=21.0),
         "simulated": signed(name="simulated", simulated=True),
         "short": signed(answers="fresh", name="short", epochs=Epochs(START, 60, 10), late=30),
@@ -113,6 +94,12 @@ class Script:
         """Add an answer."""
         return self.add(hours, "answer", expect, envelope=label, value=value)
 
+    def answers(self, label: str, *said: str) -> "Script":
+        """Add answers under an envelope, each ``"hours value outcome"``."""
+        for hours, value, expect in map(str.split, said):
+            self.answer(float(hours), label, value, expect)
+        return self
+
     def send(self, hours: float, answers: list[Any], sent: int, dropped: int, waiting: int) -> "Script":
         """Add a sending."""
         return self.add(hours, "send", {"sent": sent, "dropped": dropped, "waiting": waiting}, answers=answers)
@@ -127,44 +114,43 @@ def _consent() -> list[Script]:
     return [
         Script("nothing is drawn without consent")
         .add(0, "accept", envelope="once")
-        .answer(0, "once", "daily", "declined")
+        .answers("once", "0 daily declined")
         .add(0, "spent", 0)
         .add(0, "agree", envelope="once")
-        .answer(0, "once", "daily", "recorded")
+        .answers("once", "0 daily recorded")
         .add(0, "spent", 1),
         Script("who declines is asked no more, and nothing waits")
         .joined("fresh")
-        .answer(0, "fresh", "daily", "recorded")
+        .answers("fresh", "0 daily recorded")
         .add(0, "decline", name="fresh")
-        .answer(1, "fresh", "daily", "declined")
+        .answers("fresh", "1 daily declined")
         .send(1, [], 0, 0, 0)
         .add(1, "states", [])
         .add(1, "agree", envelope="fresh")
-        .answer(0.5, "fresh", "daily", "already")
-        .answer(1, "fresh", "daily", "recorded")
+        .answers("fresh", "0.5 daily already", "1 daily recorded")
         .add(1, "spent", 2),
         Script("a new version is agreed to anew")
         .joined("fresh")
-        .answer(0, "fresh", "daily", "recorded")
+        .answers("fresh", "0 daily recorded")
         .add(1, "accept", envelope="fresh, version 2")
-        .answer(1, "fresh", "daily", "closed")
-        .answer(1, "fresh, version 2", "daily", "declined")
+        .answers("fresh", "1 daily closed")
+        .answers("fresh, version 2", "1 daily declined")
         .add(1, "agree", "refused", envelope="fresh")
         .add(1, "agree", envelope="fresh, version 2")
-        .answer(1, "fresh, version 2", "daily", "recorded")
+        .answers("fresh, version 2", "1 daily recorded")
         .add(1, "spent", 2),
         Script("forgetting keeps versions and what was spent")
         .joined("once, version 2")
-        .answer(0, "once, version 2", "daily", "recorded")
+        .answers("once, version 2", "0 daily recorded")
         .add(0, "forget")
         .add(0, "spent", 1)
         .add(0, "states", [])
-        .answer(0, "once, version 2", "daily", "refused")
+        .answers("once, version 2", "0 daily refused")
         .add(0, "accept", "rollback", envelope="once")
         .add(0, "accept", envelope="once, version 2")
-        .answer(0, "once, version 2", "daily", "declined")
+        .answers("once, version 2", "0 daily declined")
         .add(0, "agree", envelope="once, version 2")
-        .answer(1, "once, version 2", "daily", "already"),
+        .answers("once, version 2", "1 daily already"),
     ]
 
 
@@ -179,10 +165,10 @@ def _versions() -> list[Script]:
         .add(0, "accept", "rollback", envelope="once"),
         Script("what is withdrawn is closed, and nothing waits")
         .joined("once")
-        .answer(0, "once", "daily", "recorded")
+        .answers("once", "0 daily recorded")
         .add(0, "accept", envelope="once, withdrawn")
-        .answer(0, "once", "daily", "closed")
-        .answer(0, "once, withdrawn", "daily", "closed")
+        .answers("once", "0 daily closed")
+        .answers("once, withdrawn", "0 daily closed")
         .add(0, "agree", "refused", envelope="once, withdrawn")
         .send(0, [], 0, 0, 0)
         .add(0, "accept", "rollback", envelope="once")
@@ -200,56 +186,50 @@ def _once_and_fresh() -> list[Script]:
     return [
         Script("once is once for a version, and the lifetime spans versions")
         .joined("once")
-        .answer(0, "once", "daily", "recorded")
-        .answer(0, "once", "daily", "already")
-        .answer(5, "once", "never", "already")
+        .answers("once", "0 daily recorded", "0 daily already", "5 never already")
         .joined("once, version 2", hours=6)
-        .answer(6, "once, version 2", "daily", "recorded")
+        .answers("once, version 2", "6 daily recorded")
         .add(6, "spent", 2),
         Script("fresh is once in an epoch until the lifetime is spent")
         .joined("fresh")
-        .answer(0, "fresh", "daily", "recorded")
-        .answer(0.99, "fresh", "never", "already")
-        .answer(1, "fresh", "never", "recorded")
-        .answer(7, "fresh", "often", "recorded")
-        .answer(8, "fresh", "often", "exhausted")
+        .answers(
+            "fresh",
+            "0 daily recorded",
+            "0.99 never already",
+            "1 never recorded",
+            "7 often recorded",
+            "8 often exhausted",
+        )
         .joined("fresh, version 2", hours=9)
-        .answer(9, "fresh, version 2", "often", "exhausted")
+        .answers("fresh, version 2", "9 often exhausted")
         .add(9, "spent", 3),
         Script("three times a tenth is three tenths")
         .joined("tenths")
-        .answer(0, "tenths", "daily", "recorded")
-        .answer(1, "tenths", "daily", "recorded")
-        .answer(2, "tenths", "daily", "recorded")
-        .answer(3, "tenths", "daily", "exhausted"),
+        .answers("tenths", "0 daily recorded", "1 daily recorded", "2 daily recorded", "3 daily exhausted"),
         Script("epochs that overlap share a limit", (2.0, 2.0, 20.0))
         .joined("fresh", "another", "a day")
-        .answer(0, "fresh", "daily", "recorded")
-        .answer(0, "another", "daily", "recorded")
-        .answer(0, "a day", "daily", "exhausted")
-        .answer(1, "fresh", "daily", "recorded")
+        .answers("fresh", "0 daily recorded")
+        .answers("another", "0 daily recorded")
+        .answers("a day", "0 daily exhausted")
+        .answers("fresh", "1 daily recorded")
         .add(1, "spent", 3),
         Script("what lasts a day counts in every hour of it", (2.0, 1.0, 20.0))
         .joined("a day", "fresh")
-        .answer(0, "a day", "daily", "recorded")
-        .answer(5, "fresh", "daily", "exhausted"),
+        .answers("a day", "0 daily recorded")
+        .answers("fresh", "5 daily exhausted"),
         Script("a lifetime is over all collections", (2.0, 4.0, 4.0))
         .joined("fresh", "another")
-        .answer(0, "fresh", "daily", "recorded")
-        .answer(1, "fresh", "daily", "recorded")
-        .answer(1, "another", "daily", "recorded")
-        .answer(2, "another", "daily", "recorded")
-        .answer(3, "another", "daily", "exhausted")
-        .answer(3, "fresh", "daily", "exhausted")
+        .answers("fresh", "0 daily recorded", "1 daily recorded")
+        .answers("another", "1 daily recorded", "2 daily recorded", "3 daily exhausted")
+        .answers("fresh", "3 daily exhausted")
         .add(3, "spent", 4),
         Script("a value outside is refused, and costs nothing")
         .joined("fresh")
-        .answer(0, "fresh", "sometimes", "refused")
+        .answers("fresh", "0 sometimes refused")
         .answer(0, "fresh", 3, "refused")
         .answer(0, "fresh", None, "refused")
         .add(0, "spent", 0)
-        .answer(0, "fresh", "daily", "recorded")
-        .answer(0, "fresh", "sometimes", "already"),
+        .answers("fresh", "0 daily recorded", "0 sometimes already"),
     ]
 
 
@@ -257,23 +237,16 @@ def _clocks() -> list[Script]:
     return [
         Script("before the first epoch and after the last one nobody answers")
         .joined("fresh", hours=-1)
-        .answer(-0.01, "fresh", "daily", "closed")
-        .answer(0, "fresh", "daily", "recorded")
-        .answer(23.9, "fresh", "daily", "recorded")
-        .answer(24, "fresh", "daily", "closed"),
+        .answers("fresh", "-0.01 daily closed", "0 daily recorded", "23.9 daily recorded", "24 daily closed"),
         Script("a clock that went back by more than an epoch is waited for")
         .joined("fresh")
-        .answer(5, "fresh", "daily", "recorded")
-        .answer(3.9, "fresh", "daily", "closed")
-        .answer(4.5, "fresh", "daily", "recorded")
+        .answers("fresh", "5 daily recorded", "3.9 daily closed", "4.5 daily recorded")
         .add(4.5, "restart")
-        .answer(1, "fresh", "daily", "closed")
-        .answer(5, "fresh", "daily", "already")
-        .answer(6, "fresh", "daily", "recorded"),
+        .answers("fresh", "1 daily closed", "5 daily already", "6 daily recorded"),
         Script("a clock beyond 2038 closes, and closes what was before")
         .joined("fresh")
         .answer(100_000, "fresh", "daily", "closed")
-        .answer(1, "fresh", "daily", "closed"),
+        .answers("fresh", "1 daily closed"),
     ]
 
 
@@ -291,68 +264,65 @@ def _permanent(envelopes: dict[str, bytes]) -> list[Script]:
     return [
         Script("the same value has the same report, and only a new one costs")
         .joined("permanent")
-        .answer(0, "permanent", "daily", "recorded")
-        .answer(0, "permanent", "daily", "already")
-        .answer(1, "permanent", "daily", "recorded")
+        .answers("permanent", "0 daily recorded", "0 daily already", "1 daily recorded")
         .add(1, "spent", 1)
-        .answer(2, "permanent", "never", "recorded")
-        .answer(3, "permanent", "daily", "recorded")
+        .answers("permanent", "2 never recorded", "3 daily recorded")
         .add(3, "spent", 2)
         .add(3, "records", [daily, daily, never, daily]),
         Script("when nothing is left, the last report is repeated")
         .joined("permanent")
-        .answer(0, "permanent", "daily", "recorded")
-        .answer(1, "permanent", "never", "recorded")
-        .answer(2, "permanent", "often", "recorded")
-        .answer(3, "permanent", "daily", "recorded")
-        .answer(4, "permanent", "rarely", "recorded")
+        .answers(
+            "permanent",
+            "0 daily recorded",
+            "1 never recorded",
+            "2 often recorded",
+            "3 daily recorded",
+            "4 rarely recorded",
+        )
         .add(4, "spent", 2)
         .add(4, "records", [daily, never, never, daily, daily]),
         Script("with nothing left before the first report there is none", (2.0, 1.0, 20.0))
         .joined("another", "permanent")
-        .answer(0, "another", "daily", "recorded")
-        .answer(0, "permanent", "daily", "exhausted")
-        .answer(1, "permanent", "daily", "recorded")
+        .answers("another", "0 daily recorded")
+        .answers("permanent", "0 daily exhausted", "1 daily recorded")
         .add(1, "spent", 2),
         Script("a version with another contact costs nothing new, one with another mechanism does")
         .joined("permanent")
-        .answer(0, "permanent", "daily", "recorded")
+        .answers("permanent", "0 daily recorded")
         .add(1, "restart")
         .joined("permanent, contact", hours=1)
-        .answer(1, "permanent, contact", "daily", "recorded")
+        .answers("permanent, contact", "1 daily recorded")
         .add(1, "spent", 1)
         .joined("permanent, mechanism", hours=2)
-        .answer(2, "permanent, mechanism", "daily", "recorded")
+        .answers("permanent, mechanism", "2 daily recorded")
         .add(2, "spent", 2)
-        .answer(3, "permanent, mechanism", "never", "recorded")
+        .answers("permanent, mechanism", "3 never recorded")
         .add(3, "spent", 2)
         .add(3, "records", [daily, daily, other, other]),
         Script("after forgetting, a value is charged anew and has the report of the person's secret")
         .joined("permanent")
-        .answer(0, "permanent", "often", "recorded")
+        .answers("permanent", "0 often recorded")
         .add(0, "forget")
         .joined("permanent", hours=1)
-        .answer(1, "permanent", "often", "recorded")
+        .answers("permanent", "1 often recorded")
         .add(1, "spent", 2)
         .add(1, "records", [often]),
         Script("secret places share the answer of their bot, and are fixed by the first answer")
         .joined("tagged")
-        .answer(0, "tagged", "never", "refused")
+        .answers("tagged", "0 never refused")
         .add(0, "tag", "refused", envelope="tagged", tagged={"work": ["never"]})
         .add(0, "tag", "refused", envelope="tagged", tagged={"home": ["nowhere"]})
         .add(0, "tag", "refused", envelope="tagged", tagged=["never"])
         .add(0, "tag", "refused", envelope="tagged", tagged={"home": ["never"], "others": ["never"]})
         .add(0, "tag", envelope="tagged", tagged={"home": ["rarely"]})
         .add(0, "tag", envelope="tagged", tagged={"home": ["never", "daily"]})
-        .answer(0, "tagged", "never", "recorded")
-        .answer(1, "tagged", "rarely", "recorded")
-        .answer(2, "tagged", "never", "recorded")
+        .answers("tagged", "0 never recorded", "1 rarely recorded", "2 never recorded")
         .add(2, "spent", 2)
         .add(2, "records", [bot, street, bot])
         .add(2, "tag", "refused", envelope="tagged", tagged={})
         .add(2, "decline", name="tagged")
         .add(3, "agree", envelope="tagged")
-        .answer(3, "tagged", "never", "refused"),
+        .answers("tagged", "3 never refused"),
         Script("a plan without bots takes no secret places")
         .joined("permanent")
         .add(0, "tag", "refused", envelope="permanent", tagged={}),
@@ -363,13 +333,13 @@ def _sending() -> list[Script]:
     return [
         Script("what is taken is sent once")
         .joined("fresh")
-        .answer(0, "fresh", "daily", "recorded")
+        .answers("fresh", "0 daily recorded")
         .send(0, [202], 1, 0, 0)
         .send(0, [], 0, 0, 0)
         .add(0, "states", ["sent"]),
         Script("what fails is sent again, the same bytes, after a pause")
         .joined("fresh")
-        .answer(0, "fresh", "daily", "recorded")
+        .answers("fresh", "0 daily recorded")
         .send(0, [0], 0, 0, 1)
         .send(0, [], 0, 0, 1)
         .add(0.1, "restart")
@@ -385,21 +355,21 @@ def _sending() -> list[Script]:
         .add(1.5, "states", ["sent"]),
         Script("what is refused for good is dropped")
         .joined("fresh", "another")
-        .answer(0, "fresh", "daily", "recorded")
-        .answer(0, "another", "daily", "recorded")
+        .answers("fresh", "0 daily recorded")
+        .answers("another", "0 daily recorded")
         .send(0, [409, 422], 0, 2, 0)
         .send(1, [], 0, 0, 0)
         .add(1, "states", ["dropped", "dropped"])
         .add(1, "spent", 2),
         Script("what is late is dropped unsent")
         .joined("short")
-        .answer(0, "short", "daily", "recorded")
+        .answers("short", "0 daily recorded")
         .answer(80 / HOUR, "short", "daily", "recorded")
         .send(80 / HOUR, [503], 0, 1, 1)
         .add(80 / HOUR, "states", ["dropped", "waiting"]),
         Script("what is withdrawn meanwhile is not sent")
         .joined("once")
-        .answer(0, "once", "daily", "recorded")
+        .answers("once", "0 daily recorded")
         .send(0, [503], 0, 0, 1)
         .add(0, "accept", envelope="once, withdrawn")
         .send(1, [], 0, 0, 0),
