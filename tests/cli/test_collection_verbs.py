@@ -168,6 +168,7 @@ def test_keys() -> None:
         ("collection withdraw habits.json --key second.pem -o x.json", "trusted keys"),
         (f"collection sign plan.toml {' '.join(TERMS)} -o x.toml", ".json"),
         (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --lifetime 0.5", "lifetime"),
+        (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --lifetime inf", "lifetime must be a finite"),
         (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --answers permanent", "--people"),
         (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --linkable", "permanent"),
         (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --epoch 59s", "60 seconds"),

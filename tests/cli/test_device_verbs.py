@@ -163,6 +163,14 @@ def test_from_joining_to_forgetting(double: Double) -> None:
     assert "accept" in refusal("device", "answer", "habits", "never", "--store", "mine")
 
 
+TYPED = {
+    "labels": "one of a b; c",
+    "range": "one of -5; -4; -3; -2; -1; 0; 1; 2; 3; 4",
+    "[domain.product]": "sex=LABEL age=LABEL, of sex: f; m, age: 1; 2",
+    "grid": "a latitude and a longitude within the map",
+}
+
+
 @pytest.mark.parametrize(
     ("domain", "value", "fits"),
     [
@@ -180,9 +188,13 @@ def test_from_joining_to_forgetting(double: Double) -> None:
     ],
 )
 def test_values_as_they_are_typed(double: Double, domain: str, value: list[str], fits: bool) -> None:
+    """And people are told how."""
+    said = TYPED[domain.partition(" ")[0].partition("\n")[0]]
     plan = f'epsilon = 1.0\ntitle = "T"\n[mechanism]\nname = "rr"\n[domain]\n{domain}\n'
     signed_for(double, plan)
     device("join", "asked.json", "--trust", public(), "--agree")
+    shown = done("device", "join", "asked.json", "--trust", public(), "--agree", "--store", "mine")
+    assert f"`discreet device answer habits VALUE`, with {said}." in shown
     if fits:
         assert device("answer", "habits", *value)["outcome"] == "recorded"
     else:

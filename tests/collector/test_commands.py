@@ -149,7 +149,9 @@ def test_a_backup_is_taken_while_reports_come_in_and_can_be_restored(tmp_path: P
     assert run("collector", "backup", tmp_path / "copy", "--data", source).exit_code == 2
     assert told("collector", "restore", tmp_path / "copy", "--data", tmp_path / "back") == {"holds": True, "flaws": []}
     assert run("collector", "restore", tmp_path / "copy", "--data", tmp_path / "back").exit_code == 2
-    assert run("collector", "restore", tmp_path / "none", "--data", tmp_path / "new").exit_code == 2
+    for wrong in (tmp_path / "none", source / "sealed"):
+        assert "collector backup" in run("collector", "restore", wrong, "--data", tmp_path / "new").stderr
+    assert not (tmp_path / "new").exists()
     assert (len(kept(source)), len(kept(tmp_path / "back"))) == (3, 2)
     with serving(tmp_path / "back", demo=True) as served:
         assert served.client.post(frame(entry)).status == 202
@@ -287,9 +289,14 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
         (["--devices", "5"], "add --demo"),
         (["--listen", "nowhere"], "HOST:PORT"),
         (["--config", "none.toml"], "does not exist"),
+        (["--config", "tls.toml"], "tls must name"),
+        (["--config", "trust.toml"], "44 letters"),
     ],
 )
-def test_what_serve_refuses(options: list[str], said: str) -> None:
+def test_what_serve_refuses(options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tls.toml").write_text("tls = { certificate = 'tls.toml', key = 'none.pem' }")
+    Path("trust.toml").write_text("trust = ['abc']")
     result = run("serve", *options)
     assert (result.exit_code, said in result.stderr) == (2, True), result.output
     assert len(result.stderr.strip().splitlines()) == 1

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from discreet.cli.moments import spelled_key
 from discreet.collector.rates import Rates
 from discreet.collector.settings import Limits, Settings, load_settings
 from discreet.errors import ParameterError
@@ -13,17 +14,18 @@ from discreet.errors import ParameterError
 def test_flags_go_over_environment_and_these_over_the_file(tmp_path: Path) -> None:
     path = tmp_path / "collector.toml"
     path.write_text('listen = "127.0.0.1:1"\ndata = "file"\nlog = "error"\n[limits]\nrate = 1\nburst = 2\n')
+    keys = spelled_key(bytes(32)), spelled_key(bytes(range(32)))
     environment = {
         "DISCREET_COLLECTOR_DATA": "environment",
         "DISCREET_COLLECTOR_LISTEN": "127.0.0.1:2",
         "DISCREET_COLLECTOR_LIMITS__BURST": "7",
-        "DISCREET_COLLECTOR_TRUST": "a, b",
+        "DISCREET_COLLECTOR_TRUST": ", ".join(keys),
         "DISCREET_COLLECTOR_BEHIND_PROXY": "true",
         "HOME": "/",
     }
     found = load_settings(path, flags={"listen": "127.0.0.1:3", "data": None}, environment=environment)
     assert (found.listen, found.data, found.log) == ("127.0.0.1:3", "environment", "error")
-    assert (found.limits.rate, found.limits.burst, found.trust, found.behind_proxy) == (1, 7, ("a", "b"), True)
+    assert (found.limits.rate, found.limits.burst, found.trust, found.behind_proxy) == (1, 7, keys, True)
     assert load_settings(environment={}) == Settings()
 
 
@@ -46,6 +48,8 @@ def test_flags_go_over_environment_and_these_over_the_file(tmp_path: Path) -> No
         ('behind_proxy = true\n[tls]\ncertificate = "a"\nkey = "b"', "exclude each other"),
         ('[tls]\ncertificate = "a"', "key"),
         ("listen = ", "TOML"),
+        ("data = ''", "data"),
+        ("trust = ['abc']", "44 letters"),
     ],
 )
 def test_settings_that_cannot_be_used(tmp_path: Path, text: str, said: str) -> None:
@@ -59,6 +63,13 @@ def test_settings_that_cannot_be_used(tmp_path: Path, text: str, said: str) -> N
 def test_unknown_variables_are_refused(variable: str) -> None:
     with pytest.raises(ParameterError):
         load_settings(environment={variable: "1"})
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_whole_and_its_part_in_the_environment_are_refused(order: int) -> None:
+    both = {"DISCREET_COLLECTOR_LIMITS": "1", "DISCREET_COLLECTOR_LIMITS__RATE": "5"}
+    with pytest.raises(ParameterError, match="the whole or its parts"):
+        load_settings(environment=dict(list(both.items())[::order]))
 
 
 @pytest.mark.parametrize(

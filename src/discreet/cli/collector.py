@@ -247,7 +247,9 @@ def restore(source: Path, *, data: Path | None, config: Path | None, as_json: bo
     """Copy the backup SOURCE into a folder without data, and check it; exit with 1 if a check fails."""
     from discreet.collector import backup as backups
 
-    _judged(backups.restore(source, _folder(data, config, make=True)), as_json=as_json)
+    # Before a folder is made for it.
+    kept = backups.backup_in(source)
+    _judged(backups.restore(kept, _folder(data, config, make=True)), as_json=as_json)
 
 
 @collector.command()

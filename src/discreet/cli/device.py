@@ -70,6 +70,7 @@ def join(
 
     Keys and limits are kept in the device's folder for the other verbs; those of an earlier join are replaced.
     """
+    from discreet.cli.typed_values import values_to_type
     from discreet.io.notice import notice
 
     folder = _folder(store)
@@ -88,9 +89,8 @@ def join(
         if agreed := found.state == "open" and (agree or (not as_json and _asked())):
             opened.agree(found)
     facts = {"name": found.name, "version": found.version, "id": found.id.hex(), "agreed": agreed, "notice": lines}
-    show_facts(
-        facts, [f"{'Agreed to' if agreed else 'Not agreed to'} {found.name}, version {found.version}."], as_json=as_json
-    )
+    said = [f"{'Agreed to' if agreed else 'Not agreed to'} {found.name}, version {found.version}."]
+    show_facts(facts, [*said, values_to_type(found)] if agreed else said, as_json=as_json)
 
 
 def _asked() -> bool:
@@ -347,8 +347,11 @@ def _envelope(address: str, proxy: str | None) -> bytes:
     if "://" not in address:
         if proxy is not None:
             raise ParameterError("--proxy is for a collection at an address, and this one is a file; leave it out.")
-        with Path(address).open("rb") as file:
-            return file.read(MOST_ENVELOPE_BYTES + 1)
+        try:
+            with Path(address).open("rb") as file:
+                return file.read(MOST_ENVELOPE_BYTES + 1)
+        except FileNotFoundError:
+            raise ParameterError(f"{address} is neither a file nor an address that begins with https://.") from None
     from discreet.client.sending import fetch
 
     return fetch(address, checked_proxy(proxy))

@@ -73,8 +73,8 @@ class VerbGroup(click.Group):
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             close = get_close_matches(name, self.commands, n=1)
-            meant = f" did you mean {close[0]!r}?" if close else ""
-            ctx.fail(f"No such verb {name!r};{meant} There are {', '.join(sorted(self.commands))}.")
+            meant = f"; did you mean {close[0]!r}?" if close else "."
+            ctx.fail(f"No such verb {name!r}{meant} There are {', '.join(sorted(self.commands))}.")
         return super().resolve_command(ctx, args)
 
 

@@ -196,8 +196,8 @@ def _notes(found: Comparison) -> list[str]:
     notes = [
         f"*: {_starred(question.within)}{'; !: its reports may be too large' if large else ''}. "
         "MSE: expected sum of squared errors of the linear estimate, exact.",
-        "/ bound: MSE over the least of any mechanism. l1: expected sum of absolute errors, exact, or after ~ in the",
-        "limit of many reports. max s.e.: largest standard error of a value; s.e. sens.: of a rare sensitive value;",
+        "/ bound: MSE over the least of any mechanism. l1: expected sum of absolute errors, exact, or after ~ in the "
+        "limit of many reports. max s.e.: largest standard error of a value; s.e. sens.: of a rare sensitive value; "
         "s.e. clear: of one in clear at its even share. bytes: of a report, expected and at most.",
     ]
     notes += [_pool_bias_note(one, found.sensitive_mass) for one in found.prospects if one.worst.pool_bias]

@@ -5,15 +5,17 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from discreet.core.grids import Grid
-from discreet.core.labels import Texts
+from discreet.core.labels import LabelSpace, Texts, names
 from discreet.core.products import Product
 from discreet.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from discreet.io.collection import Collection
 
-_LONGEST, _MOST_DIGITS = 1 << 16, 20
+_LONGEST, _MOST_DIGITS, _MOST_SHOWN = 1 << 16, 20, 20
 
 
 def typed_value(found: "Collection", typed: Sequence[str]) -> Any:
@@ -46,6 +48,27 @@ def typed_places(found: "Collection", typed: Sequence[str]) -> Any:
         )
         tagged.setdefault(name, []).append(_value(space, words))
     return tagged
+
+
+def values_to_type(found: "Collection") -> str:
+    """Return a sentence that says what can be answered, and how it is typed."""
+    space = found.domain.space
+    if isinstance(space, Grid):
+        said = "a latitude and a longitude within the map"
+    elif isinstance(space, Product):
+        said = " ".join(f"{name}=LABEL" for name in space.attributes) + ", of " + _shown_parts(space)
+    else:
+        said = f"one of {_shown(space)}"
+    return f"Answer it by `discreet device answer {found.name} VALUE`, with {said}."
+
+
+def _shown_parts(space: Product) -> str:
+    return ", ".join(f"{name}: {_shown(part)}" for name, part in space.attributes.items())
+
+
+def _shown(space: LabelSpace) -> str:
+    more = f"; and {space.size - _MOST_SHOWN} more" if space.size > _MOST_SHOWN else ""
+    return "; ".join(names(space, np.arange(min(space.size, _MOST_SHOWN)))) + more
 
 
 def _value(space: Any, typed: Sequence[str]) -> Any:

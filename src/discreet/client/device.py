@@ -145,7 +145,7 @@ class Device:
         with self._memory.transaction() as database:
             row = one_row(database, "SELECT id, envelope FROM names WHERE name = ?", name)
         if row is None or row["envelope"] is None:
-            raise ParameterError("no collection of this name was accepted; call accept first.")
+            raise ParameterError("no collection of this name was accepted; accept it first (`discreet device join`).")
         return self._opened(row["id"], row["envelope"])
 
     def _opened(self, id_: bytes, envelope: bytes) -> Collection:

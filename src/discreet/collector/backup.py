@@ -76,16 +76,24 @@ def _synchronize_all(folder: Path) -> int:
     return sum(path.is_file() for path in there)
 
 
-def restore(source: Path, folder: DataFolder) -> list[str]:
+def backup_in(source: Path) -> DataFolder:
+    """Return the folder of a backup.
+
+    Raises:
+        ParameterError: if it is none.
+    """
+    if not source.is_dir() or not (kept := DataFolder(source, make=False)).database.is_file():
+        raise ParameterError(f"{source} must be a folder that `discreet collector backup` made, and is none.")
+    return kept
+
+
+def restore(kept: DataFolder, folder: DataFolder) -> list[str]:
     """Copy a backup into a folder without a database, and check it; return a sentence per flaw.
 
     Raises:
         OutputExistsError: if the folder has a database.
-        ParameterError: if there is no backup, or a collector serves the folder.
+        ParameterError: if a collector serves the folder.
     """
-    kept = DataFolder(source, make=False)
-    if not kept.database.is_file():
-        raise ParameterError(f"{source} holds no backup of a collector.")
     with folder.serving():
         if folder.database.exists() or folder.sealed.exists():
             raise OutputExistsError(f"{folder.path} holds a collector's data already; name another folder.")

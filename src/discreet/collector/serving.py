@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -48,8 +49,9 @@ def bound(settings: Settings) -> Iterator[list[socket.socket]]:
         sockets, one for each kind of address that a name has.
 
     Raises:
-        ParameterError: if it is none of this machine's, or not free.
+        ParameterError: if it is none of this machine's, or not free; or the files of ``tls`` cannot be used.
     """
+    _check_tls(settings)
     host, port = settings.address
     with ExitStack() as made:
         sockets: list[socket.socket] = []
@@ -66,6 +68,18 @@ def bound(settings: Settings) -> Iterator[list[socket.socket]]:
                 f"({error.strerror or type(error).__name__}); end what is there, or choose another with --listen."
             ) from None
         yield sockets
+
+
+def _check_tls(settings: Settings) -> None:
+    if (tls := settings.tls) is None:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls.certificate, tls.key)
+    except OSError as error:
+        raise ParameterError(
+            f"tls must name a certificate and its key, files of PEM that can be read, got {tls.certificate} and "
+            f"{tls.key} ({type(error).__name__})."
+        ) from None
 
 
 def server(app: Application, **options: Any) -> uvicorn.Server:

@@ -1,5 +1,6 @@
 """Settings of a collector: flags over environment over a file, each checked, none unknown."""
 
+import base64
 import ipaddress
 import os
 import tomllib
@@ -15,6 +16,7 @@ from discreet.errors import ParameterError
 
 _PREFIX = "DISCREET_COLLECTOR_"
 _SEPARATOR = "__"
+_KEY_BYTES = 32
 
 
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,6 +90,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     def __post_init__(self) -> None:
         """Refuse what would not work, or would send reports in clear over a network."""
         host, _ = self.address
+        if not self.data:
+            raise ValueError("data must name a folder")
+        if not all(map(is_key, self.trust)):
+            raise ValueError("trust must be public keys, 44 letters of base64 each")
         if not (isfinite(self.gather_ms) and 0 <= self.gather_ms <= 1000):
             raise ValueError("gather_ms must be a number of milliseconds in 0..1000")
         if self.least_free_disk < 0:
@@ -112,6 +118,14 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     def folder(self) -> Path:
         """The folder of all data."""
         return Path(self.data)
+
+
+def is_key(text: str) -> bool:
+    """Return whether a text is a public key as `discreet collection key` prints it."""
+    try:
+        return len(base64.b64decode(text, validate=True)) == _KEY_BYTES
+    except ValueError:
+        return False
 
 
 def is_loopback(host: str) -> bool:
@@ -166,10 +180,10 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         if name not in Settings.__struct_fields__:
             raise ParameterError(f"{variable} is no setting{meant(name, list(Settings.__struct_fields__))}.")
         given: Any = [one.strip() for one in text.split(",") if one.strip()] if name == "trust" else text
-        if inner:
-            said.setdefault(name, {})[inner] = given
-        else:
-            said[name] = given
+        parts = said.setdefault(name, {}) if inner else said
+        if not isinstance(parts, dict) or (name in said and not inner):
+            raise ParameterError(f"{variable} is set beside {_PREFIX}{name.upper()}; set the whole or its parts.")
+        parts[inner or name] = given
     return said
 
 

@@ -286,7 +286,7 @@ def _refuse(name: str, wanted: str) -> FieldError:
 
 def _text(name: str, said: Any) -> str:
     if type(said) is not str or not said.strip():
-        raise _refuse(name, "a text")
+        raise _refuse(name, "a text that is not empty")
     return said
 
 

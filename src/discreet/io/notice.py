@@ -45,7 +45,8 @@ def _how_often(collection: Collection) -> str:
     when = f"from {_date(epochs.start)} to {_date(epochs.end)}"
     most = f"at most {collection.lifetime:g} nats of epsilon in all"
     if collection.answers == ONCE:
-        return f"You answer once, {when}; under this name you spend {most}."
+        again = "" if collection.lifetime == collection.epsilon else " later versions may ask again, and"
+        return f"You answer once, {when};{again} under this name you spend {most}."
     often = f"Once in {_length(epochs.seconds)}, {when}"
     if collection.answers == FRESH:
         return f"{often}, a new report is drawn from your answer, until you have spent {most}."

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def new_key(path: str | Path) -> bytes:
     except FileExistsError:
         raise OutputExistsError(f"{target} exists already, and keys are never replaced; choose another name.") from None
     except OSError as error:
-        raise ParameterError(f"{target} cannot be written ({type(error).__name__}); choose another place.") from None
+        raise ParameterError(f"{target} cannot be written ({error.strerror}); choose another place.") from None
     return public_key(key)
 
 
@@ -116,7 +117,7 @@ def read_key(path: str | Path) -> Ed25519PrivateKey:
         with source.open("rb") as file:
             written, mode = file.read(_MOST_KEY_BYTES), os.fstat(file.fileno()).st_mode
     except OSError as error:
-        raise ParameterError(f"{source} cannot be read ({type(error).__name__}).") from None
+        raise ParameterError(f"{source} must be a private key, and cannot be read ({error.strerror}).") from None
     if mode & 0o077 and os.name == "posix":
         raise ParameterError(f"{source} must be readable by its owner alone, and is not; chmod 600 it.")
     key: object = None
@@ -188,10 +189,10 @@ def _lifetime(terms: Terms, epsilon: float) -> float:
     if terms.epochs.seconds < SHORTEST_EPOCH:
         raise ParameterError(f"an epoch must last at least {SHORTEST_EPOCH} seconds, got {terms.epochs.seconds}.")
     if terms.lifetime is not None:
-        if not terms.lifetime >= epsilon:
+        if not epsilon <= terms.lifetime < inf:
             raise ParameterError(
-                f"lifetime must be at least the plan's epsilon, {epsilon:g}, got {terms.lifetime:g}: nobody could "
-                "answer."
+                f"lifetime must be a finite number and at least the plan's epsilon, {epsilon:g}, got "
+                f"{terms.lifetime:g}; otherwise nobody could answer, or without end."
             )
         return terms.lifetime
     lifetime = epsilon if terms.answers == ONCE else epsilon * terms.epochs.count
