@@ -2,7 +2,7 @@
 
 /** @typedef {import("./index.js").Space} Space */
 
-const LARGEST = 2 ** 31, LARGEST_WITH_BOTS = 2 ** 20;
+const LARGEST = 2 ** 31, LARGEST_WITH_BOTS = 2 ** 18;
 /** @param {any} said @returns {said is number} */
 const isInteger = (said) => Number.isSafeInteger(said);
 /** @param {any} said */

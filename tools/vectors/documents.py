@@ -193,8 +193,8 @@ def _bad_promises(good: bytes) -> list[dict[str, Any]]:
         *(_edited(good, {**said, **change}, "promise") for change in (*promises, {"epsilon": 0.999})),
         *(_edited(good, {**said, "plan": {**said["plan"], **change}}, "plan") for change in plans),
         _edited(good, {**said, "sampler": {**sampler, "truth": str(truth + 1)}}, "good"),
-        _edited(good, {**said, **_wide(said, 1 << 20)}, "good"),
-        _edited(good, {**said, **_wide(said, (1 << 20) + 1)}, "plan"),
+        _edited(good, {**said, **_wide(said, 1 << 18)}, "good"),
+        _edited(good, {**said, **_wide(said, (1 << 18) + 1)}, "plan"),
     ]
 
 

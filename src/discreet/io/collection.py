@@ -38,7 +38,7 @@ _LARGEST = (1 << 53) - 1
 _MOST_EPOCHS = (1 << 32) - 1
 _MOST_NAMES = 6
 # Values under a plan with bots: a device looks at each of them, to see which bots there are.
-_MOST_WITH_BOTS = 1 << 20
+_MOST_WITH_BOTS = 1 << 18
 _NAME = re.compile(r"[a-z0-9-]{1,64}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{32}")
 _HOST = re.compile(r"[a-z0-9.-]+|[0-9a-f:.]+")
