@@ -202,3 +202,10 @@ def test_a_damaged_file_is_refused() -> None:
     said["signatures"][0]["signature"] = said["signatures"][0]["key"]
     Path("bad.json").write_text(json.dumps(said))
     assert "bad.json" in refusal("collection", "show", "bad.json")
+
+
+def test_help_says_what_holds_where_nothing_is_said() -> None:
+    first, next_one = (" ".join(done("collection", verb, "--help").split()) for verb in ("sign", "renew"))
+    assert "Number of epochs. [30]" in first
+    assert "Number of epochs. [the same]" in next_one
+    assert next_one.count("[the same]") == len(TERM_OPTIONS) + 1

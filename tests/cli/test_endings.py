@@ -184,3 +184,23 @@ def test_an_infinite_epsilon_is_a_text_in_json(files: Files) -> None:
     done("obfuscate", files.plan, files.values, "-o", files.reports)
     facts = told("estimate", files.plan, files.reports, "--level", 0.9, "-o", files.folder / "e.json")
     assert json.loads((files.folder / "e.json").read_text(), parse_constant=pytest.fail) == facts
+
+
+@pytest.mark.parametrize("ending", ["", " --json"])
+def test_without_standard_output_nothing_is_shown_and_all_is_done(files: Files, ending: str) -> None:
+    script = "import sys; sys.stdout = None; from discreet.cli import main; main()"
+    command = [sys.executable, "-c", script, *f"verify {files.plan}{ending}".split()]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+
+
+def test_letters_that_an_encoding_has_not_are_escaped(files: Files) -> None:
+    files.plan.write_text(
+        files.plan.read_text(encoding="utf-8").replace("daily", "t\u00e4glich \u2603"), encoding="utf-8"
+    )
+    running = started(
+        files.folder, "verify", files.plan, stdout=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+    shown, said = running.communicate(timeout=60)
+    assert (running.returncode, said) == (0, "")
+    assert "t\\xe4glich \\u2603" in shown

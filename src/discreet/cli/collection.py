@@ -83,6 +83,14 @@ def _terms(verb: Callable[..., Any]) -> Callable[..., Any]:
     return verb
 
 
+def _other_terms(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of terms to a verb, where those of before hold unless something else is said."""
+    given: Any = _terms(verb)
+    for option in given.__click_params__[-len(_TERMS) :]:
+        option.help = f"{option.help.partition(' [')[0]} [the same]"
+    return verb
+
+
 @click.group(cls=VerbGroup)
 def collection() -> None:
     """Ask people: sign a plan with its terms, show it, renew and withdraw it."""
@@ -170,7 +178,7 @@ def show(file: Path, *, trust: tuple[bytes, ...], as_json: bool) -> None:
 @collection.command()
 @click.argument("file", type=InputFile())
 @click.option("--plan", type=InputFile(), help="Another plan. [the same]")
-@_terms
+@_other_terms
 @_TRUST
 @_KEYS
 @_OUTPUT

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from types import FrameType
 from typing import Any
 
@@ -68,10 +69,17 @@ def _listening(process: int) -> dict[int, Any]:
     return dict(before)
 
 
+def show_every_letter() -> None:
+    """Let standard output escape the letters that its encoding has not, as the error stream does."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def flushed(code: int) -> int:
     """Flush standard output, and return the exit code: the one given, or that of a closed pipe."""
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         closed = pipe_closed()
         return code or closed

@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from discreet.cli.defects import debug_option, keep_traceback, place_of
-from discreet.cli.endings import INTERRUPTED, ended_by_signals, flushed, pipe_closed
+from discreet.cli.endings import INTERRUPTED, ended_by_signals, flushed, pipe_closed, show_every_letter
 from discreet.cli.outputs import check_outputs
 from discreet.errors import DiscreetError
 from discreet.kernels.announcing import listening
@@ -44,7 +44,7 @@ class _Compiling:
 
     def __call__(self) -> None:
         """Print the note, if the error stream is a terminal and this is the first time."""
-        if not self._said and sys.stderr.isatty():
+        if not self._said and sys.stderr is not None and sys.stderr.isatty():
             self._said = True
             click.echo("Note: compiling for this machine, about 10 s; only once where that can be kept.", err=True)
 
@@ -85,6 +85,7 @@ class Verbs(VerbGroup):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb, and exit with its code."""
+        show_every_letter()
         try:
             with ended_by_signals(), listening(_Compiling()):
                 super().invoke(ctx)

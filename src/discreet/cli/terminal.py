@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,7 +40,8 @@ def console() -> "Console":
 
     That is the error stream where standard output takes a file (``-o -``).
     """
-    out = sys.stderr if _output_is_piped() else sys.stdout
+    # A program without them discards what it prints.
+    out = (sys.stderr if _output_is_piped() else sys.stdout) or StringIO()
     # No markup, no emoji: labels and file names are shown as they are.
     plain: dict[str, Any] = {"file": out, "highlight": False, "markup": False, "emoji": False}
     looked_at = out.isatty() or os.environ.get("COLUMNS", "").isdecimal()
