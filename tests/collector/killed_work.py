@@ -38,22 +38,32 @@ class _Killer:
         self._work, self._given = work, given
         self._context, self._chance = forked(), random.Random(3)
 
+    def _started(self) -> Any:
+        """Return a process that is about to begin its work, however busy the machine is."""
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=_begun, args=(theirs, self._work, *self._given))
+        process.start()
+        assert ours.recv() == "begun"
+        return process
+
     def whole(self) -> float:
         """Let the work end, and return how long it took."""
-        began = time.monotonic()
-        process = self._context.Process(target=self._work, args=self._given)
-        process.start()
+        process, began = self._started(), time.monotonic()
         process.join()
         assert process.exitcode == 0
         return time.monotonic() - began
 
     def kill(self, seconds: float) -> None:
         """Kill the work before so many seconds."""
-        process = self._context.Process(target=self._work, args=self._given)
-        process.start()
+        process = self._started()
         process.join(self._chance.uniform(0, seconds))
         process.kill()
         process.join()
+
+
+def _begun(told: Any, work: Callable[..., None], *given: Any) -> None:
+    told.send("begun")
+    work(*given)
 
 
 def _filled(folder: Path) -> Entry:
@@ -196,10 +206,10 @@ def _checkpoint(folder: str, key: int, said: str) -> None:
 def killed_moving_the_log(folder: Path, kills: int) -> Counter[str]:
     """Kill a collector's store so many times that moves its log into the database after every commit."""
     entry, data, said, found = added(folder), DataFolder(folder), folder / "said", Counter[str]()
-    killer = _Killer(_checkpoint, str(folder), entry.key, str(said))
+    killer, seconds = _Killer(_checkpoint, str(folder), entry.key, str(said)), 0.1
     for _ in range(kills):
         said.write_bytes(b"")
-        killer.kill(0.4)
+        killer.kill(seconds)
         written = said.read_bytes()
         acknowledged = {written[at : at + _DIGEST] for at in range(0, len(written), _DIGEST)}
         log = data.database.with_name(f"{data.database.name}-wal")
@@ -213,6 +223,8 @@ def killed_moving_the_log(folder: Path, kills: int) -> Counter[str]:
             with store.transaction():
                 store.drop_frames(entry.key, 1)
         found[state if acknowledged else "nothing yet"] += 1
+        # On a busy machine it takes longer until there is something to be lost.
+        seconds *= 0.9 if acknowledged else 1.5
     return found
 
 

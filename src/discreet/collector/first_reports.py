@@ -20,6 +20,7 @@ from discreet.io.frames import ID_BYTES
 from discreet.io.row_sort import RowSort
 
 _ARRIVAL = 8
+_WORD = 8
 _ROWS = 1 << 16
 _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
 
@@ -64,8 +65,9 @@ class FirstReports:
             self._file.write(part.tobytes())
 
     def _cells_of(self, rows: AnyArray) -> WordArray:
-        halves = np.ascontiguousarray(rows[:, :ID_BYTES]).view("<u8")
-        hashes: WordArray = (halves * _ODD).sum(axis=1, dtype=np.uint64) >> np.uint64(64 - self._bits)
+        # Halves of ids, where they lie: to copy ids together first took five times as long.
+        low, high = (rows[:, at : at + _WORD].view("<u8")[:, 0] for at in (0, _WORD))
+        hashes: WordArray = (low * _ODD[0] + high * _ODD[1]) >> np.uint64(64 - self._bits)
         return hashes
 
     def batches(self) -> Iterator[AnyArray]:

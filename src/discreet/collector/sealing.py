@@ -20,7 +20,7 @@ from discreet.io.files import write_reports, write_tally
 from discreet.io.replacing import replacing
 from discreet.io.sealing import MEMORY, CanonicalOrder
 
-_SLICE_BYTES = 1 << 24
+_SLICE_BYTES = 1 << 22
 
 
 class Sealing:
