@@ -77,7 +77,8 @@ export class Device {
       this.#noteTime(state);
       return collection;
     });
-    this.#collections.set(id, collection);
+    // Of a name the last one is the highest version: a lower one was refused.
+    this.#collections.set(id, collection).set(`name ${loose.name}`, collection);
     return collection;
   }
 
@@ -99,8 +100,7 @@ export class Device {
 
   /** What was checked here, whatever the caller's object says. @param {Collection | string} collection */
   #known(collection) {
-    const every = [...this.#collections.values()].filter((one) => one.name === collection).sort((left, right) => right.version - left.version);
-    const found = typeof collection === "string" ? every[0] : this.#collections.get(collection?.id);
+    const found = this.#collections.get(typeof collection === "string" ? `name ${collection}` : collection?.id);
     expect(found, "accept first");
     return found;
   }

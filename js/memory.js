@@ -22,12 +22,12 @@ export class Memory {
 
   /** @returns {Promise<Kept | undefined>} */
   async read() {
-    throw TypeError("A store reads.");
+    throw TypeError("read");
   }
 
   /** Write, if nobody else has since the revision was read. @param {Kept} kept @param {number} revision @returns {Promise<boolean>} */
   async write(kept, revision) {
-    throw TypeError("A store writes.");
+    throw TypeError("write");
   }
 
   /** Keep others out, as far as a store can. @template T @param {() => Promise<T>} work @returns {Promise<T>} */

@@ -212,6 +212,15 @@ test("a report of another mechanism is not repeated", async () => {
   assert.equal(await one.answer(after, "often"), "exhausted");
 });
 
+test("a name stands for the highest version that was accepted", async () => {
+  const one = device(kept()), before = await one.accept(envelope("permanent")), after = await one.accept(envelope("permanent, mechanism"));
+  await assert.rejects(one.agree(before), { code: "argument", about: "older version" });
+  await one.agree(after.name);
+  assert.equal(await one.answer(after.name, "daily"), "recorded");
+  assert.equal((await one.log())[0].version, after.version);
+  await assert.rejects(one.agree("other"), { code: "argument", about: "accept first" });
+});
+
 test("who declines while a report is on its way has no log of it", async () => {
   const [one, collection] = await joined(kept(), "fresh", { post: async () => (await one.decline("fresh"), { status: 503 }) });
   assert.equal(await one.answer(collection, "daily"), "recorded");
