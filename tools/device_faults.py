@@ -361,8 +361,15 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     (
         "a memory with a bent bit is believed",
         "client/memory.py",
-        "if not is_sound(database):",
-        "if False:",
+        "                if not is_sound(database, whole=False):\n",
+        "                if False:\n",
+        _DAMAGED,
+    ),
+    (
+        "a ledger with a bent bit is believed",
+        "client/integrity.py",
+        "    return not whole or kept",
+        "    return True or kept",
         _DAMAGED,
     ),
     (

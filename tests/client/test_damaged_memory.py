@@ -153,6 +153,7 @@ ALTERED = [
     "DELETE FROM places",
     "UPDATE clock SET latest = 0",
     "UPDATE clock SET seal = NULL",
+    "UPDATE clock SET charges = zeroblob(16)",
     "DELETE FROM clock",
     "INSERT INTO clock SELECT * FROM clock",
     "CREATE TABLE more (x)",
@@ -168,10 +169,27 @@ def test_every_number_is_what_was_written(
     with sqlite3.connect(tmp_path / "device" / "device.db") as database:
         database.execute(altered)
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert "damaged" in refused(StoreError, lambda: Life(tmp_path / "device"))
+
+
+@pytest.mark.parametrize("altered", [one for one in ALTERED if " ledger " not in one])
+def test_what_is_bent_meanwhile(lived: tuple[Path, dict[Any, bytes], float], tmp_path: Path, altered: str) -> None:
+    """All but the ledger is compared before every use, not only when a memory is opened."""
+    shutil.copytree(lived[0] / "device", tmp_path / "device")
     life = Life(tmp_path / "device")
+    with sqlite3.connect(tmp_path / "device" / "device.db") as database:
+        database.execute(altered)
     for attempt in (life.device.budget, life.device.log, life.device.send, lambda: life.device.answer(FRESH, "daily")):
         assert "damaged" in refused(StoreError, attempt)
     assert life.sent == {}
+
+
+def test_a_damaged_file_that_quotes_itself(lived: tuple[Path, dict[Any, bytes], float], tmp_path: Path) -> None:
+    """SQLite's message about this one is no text."""
+    shutil.copytree(lived[0] / "device", tmp_path / "device")
+    path = tmp_path / "device" / "device.db"
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE clock", b"CREATE \xffABLE clock", 1))
+    refused(StoreError, lambda: Life(tmp_path / "device"))
 
 
 def test_an_envelope_that_was_bent_is_refused(lived: tuple[Path, dict[Any, bytes], float], tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from discreet.client.integrity import note_charge
 from discreet.client.memory import one_row
 from discreet.core.checks import checked_positive
 from discreet.io.collection import Collection
@@ -80,7 +81,9 @@ def affordable(database: sqlite3.Connection, collection: Collection, epoch: int,
 def charge(database: sqlite3.Connection, version: int, collection: Collection, epoch: int, epsilon: float) -> None:
     """Write what a report costs; it fails if there is one of this version and epoch."""
     start, stop, _ = collection.window(epoch)
-    database.execute("INSERT INTO ledger VALUES (?, ?, ?, ?, ?)", (version, epoch, start, stop, epsilon))
+    row = version, epoch, start, stop, float(epsilon)
+    database.execute("INSERT INTO ledger VALUES (?, ?, ?, ?, ?)", row)
+    note_charge(database, row)
 
 
 def is_answered(database: sqlite3.Connection, version: int, epoch: int | None) -> bool:

@@ -47,8 +47,8 @@ CREATE TABLE prints (name TEXT NOT NULL, print BLOB NOT NULL, PRIMARY KEY (name,
 CREATE TABLE places (
     name TEXT NOT NULL, code INTEGER NOT NULL, bot INTEGER NOT NULL, PRIMARY KEY (name, code)
 ) WITHOUT ROWID;
-CREATE TABLE clock (latest INTEGER NOT NULL, seal BLOB);
-INSERT INTO clock VALUES (0, NULL);
+CREATE TABLE clock (latest INTEGER NOT NULL, charges BLOB NOT NULL, seal BLOB);
+INSERT INTO clock VALUES (0, zeroblob(16), NULL);
 """
 
 
@@ -102,7 +102,7 @@ class Memory:
             database = self._connection
             database.execute("BEGIN IMMEDIATE")
             try:
-                if not is_sound(database):
+                if not is_sound(database, whole=False):
                     raise StoreError(_DAMAGED)
                 before = database.total_changes
                 yield database
@@ -196,7 +196,7 @@ def _make_tables(database: sqlite3.Connection) -> None:
                 database.execute(statement)
             renew(database)
             database.execute(f"PRAGMA user_version={VERSION}")
-        if database.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+        if database.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok" or not is_sound(database, whole=True):
             raise StoreError(_DAMAGED)
         database.execute("COMMIT")
     except BaseException:
