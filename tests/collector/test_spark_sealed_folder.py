@@ -14,23 +14,23 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("plan", sorted(PLANS))
-def test_the_engine_reads_it(spark: Any, tmp_path: Path, plan: str) -> None:
+def test_tallies_and_estimates_are_those_of_one_machine(spark: Any, tmp_path: Path, plan: str) -> None:
+    """By the library's engine; and by Spark alone, to which plan and mark are then said by hand."""
     sealed = sealed_of(tmp_path, plan)
     found = engine.tally_files(spark, sealed.mechanism, sealed.place)
     assert (found.tally, found.left_out) == (sealed.tally, {})
-    said = sealed.estimated()
-    assert estimate(sealed.mechanism, found.tally, method="linear").frequencies.tolist() == said["columns"]["frequency"]
-    gathered, _ = engine.gather_files(spark, sealed.mechanism, sealed.place)
-    likeliest = estimate(sealed.mechanism, gathered, method="mle")
-    # Sums over executors have an order of their own.
-    assert likeliest.frequencies == pytest.approx(sealed.estimated("mle")["columns"]["frequency"], abs=1e-12)
-
-
-@pytest.mark.parametrize("plan", sorted(PLANS))
-def test_spark_itself_reads_it(spark: Any, tmp_path: Path, plan: str) -> None:
-    """Without the library, whose plan and mark are then said by hand; underscored names are passed over."""
-    sealed = sealed_of(tmp_path, plan)
+    linear = estimate(sealed.mechanism, found.tally, method="linear")
+    assert linear.frequencies.tolist() == sealed.estimated()["columns"]["frequency"]
+    # What Spark reads by itself passes over underscored names too: each report once, and no tally.
     read = spark.read.parquet(str(sealed.place))
-    assert read.count() == EPOCHS * N
     marked = read.selectExpr("*", f"'{sealed.mechanism.fingerprint}' AS plan", "false AS simulated")
     assert engine.tally(marked, sealed.mechanism).tally == sealed.tally
+    assert sealed.tally.n == EPOCHS * N
+
+
+def test_the_likeliest_distribution_is_that_of_one_machine(spark: Any, tmp_path: Path) -> None:
+    sealed = sealed_of(tmp_path, "unary")
+    gathered, _ = engine.gather_files(spark, sealed.mechanism, sealed.place)
+    found = estimate(sealed.mechanism, gathered, method="mle")
+    # Sums over executors have an order of their own.
+    assert found.frequencies == pytest.approx(sealed.estimated("mle")["columns"]["frequency"], abs=1e-12)
