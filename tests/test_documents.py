@@ -26,7 +26,7 @@ from discreet.estimators.methods import NO_INTERVALS
 from discreet.io.collection import Epochs
 from discreet.io.plan import PlanDocument, read_document
 from discreet.io.sampler import Sampler
-from discreet.mechanisms import BlockMechanism, UnaryEncoding
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, UnaryEncoding
 from discreet.planning.losses import excess
 from signed import PUBLIC, envelope
 
@@ -71,6 +71,15 @@ def test_the_example_of_the_readme_runs() -> None:
     assert isinstance(found, discreet.Estimate)
     assert abs(found.frequencies - 0.25).max() < 0.1
     assert found.n == 20_000
+
+
+def test_the_mechanisms_of_the_readme_are_all_there_are_and_at_hand() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| `([a-z-]+)` \|", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    even = {name: made for name, made in BLOCK_MECHANISMS.items() if not name.endswith("-per-value")}
+    assert {plan: getattr(discreet, name) for name, plan in rows} == even
+    assert {made.__name__ for made in BLOCK_MECHANISMS.values()} <= set(discreet.__all__)
 
 
 def test_the_example_of_the_personalized_mechanism_runs(capsys: pytest.CaptureFixture[str]) -> None:
