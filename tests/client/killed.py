@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -93,7 +94,7 @@ def posted(wire: Path) -> list[bytes]:
 def examine(folder: Path, wire: Path) -> dict[str, int | str]:
     """Count what was charged and sent, and what must never be."""
     frames = posted(wire)
-    with sqlite3.connect(folder / "device.db") as database:
+    with closing(sqlite3.connect(folder / "device.db")) as database, database:
         rows = database.execute(
             "SELECT versions.id, ledger.epoch, record FROM ledger JOIN versions ON key = ledger.version "
             "LEFT JOIN reports USING (version, epoch)"

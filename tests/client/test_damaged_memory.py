@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +167,7 @@ def test_every_number_is_what_was_written(
 ) -> None:
     """SQLite finds no fault in these files."""
     shutil.copytree(lived[0] / "device", tmp_path / "device")
-    with sqlite3.connect(tmp_path / "device" / "device.db") as database:
+    with closing(sqlite3.connect(tmp_path / "device" / "device.db")) as database, database:
         database.execute(altered)
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert "damaged" in refused(StoreError, lambda: Life(tmp_path / "device"))
@@ -177,7 +178,7 @@ def test_what_is_bent_meanwhile(lived: tuple[Path, dict[Any, bytes], float], tmp
     """All but the ledger is compared before every use, not only when a memory is opened."""
     shutil.copytree(lived[0] / "device", tmp_path / "device")
     life = Life(tmp_path / "device")
-    with sqlite3.connect(tmp_path / "device" / "device.db") as database:
+    with closing(sqlite3.connect(tmp_path / "device" / "device.db")) as database, database:
         database.execute(altered)
     for attempt in (life.device.budget, life.device.log, life.device.send, lambda: life.device.answer(FRESH, "daily")):
         assert "damaged" in refused(StoreError, attempt)
@@ -194,7 +195,7 @@ def test_a_damaged_file_that_quotes_itself(lived: tuple[Path, dict[Any, bytes], 
 
 def test_an_envelope_that_was_bent_is_refused(lived: tuple[Path, dict[Any, bytes], float], tmp_path: Path) -> None:
     shutil.copytree(lived[0] / "device", tmp_path / "device")
-    with sqlite3.connect(tmp_path / "device" / "device.db") as database:
+    with closing(sqlite3.connect(tmp_path / "device" / "device.db")) as database, database:
         database.execute("UPDATE names SET envelope = (SELECT envelope FROM names WHERE name = 'unasked')")
     life = Life(tmp_path / "device")
     refused(DiscreetError, lambda: life.device.answer("habits", "daily"))

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ def contents(folder: Path) -> bytes:
 
 
 def table(folder: Path, query: str) -> list[tuple[Any, ...]]:
-    with sqlite3.connect(folder / "device.db") as database:
+    with closing(sqlite3.connect(folder / "device.db")) as database, database:
         return [tuple(row) for row in database.execute(query)]
 
 
@@ -144,18 +144,18 @@ def test_a_damaged_memory_is_refused(tmp_path: Path, damage: bytes) -> None:
 
 def test_a_newer_memory_is_refused(fixture: Fixture) -> None:
     fixture.device.close()
-    with sqlite3.connect(fixture.folder / "device.db") as database:
+    with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
         database.execute("PRAGMA user_version=2")
     assert "update discreet" in refused(StoreError, lambda: Memory(fixture.folder))
 
 
 def test_a_memory_that_refuses_charges_nothing(fixture: Fixture) -> None:
     found = fixture.join(envelope(answers="fresh"))
-    with sqlite3.connect(fixture.folder / "device.db") as database:
+    with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
         database.execute("CREATE TRIGGER full BEFORE INSERT ON reports BEGIN SELECT raise(FAIL, 'disk'); END")
     refused(StoreError, lambda: fixture.device.answer(found, "daily"), "daily", "disk")
     assert fixture.device.budget().spent == 0
-    with sqlite3.connect(fixture.folder / "device.db") as database:
+    with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
         database.execute("DROP TRIGGER full")
     assert fixture.device.answer(found, "daily") is Outcome.RECORDED
 

@@ -70,9 +70,9 @@ class Memory:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self._folder = Path(folder)
         self._lock = threading.RLock()
         self._database: sqlite3.Connection | None = None
+        self._folder = Path(folder)
         _OPEN.add(self)
         with self._lock:
             _make_folder(self._folder)
@@ -84,6 +84,10 @@ class Memory:
             if self._database is not None:
                 self._database.close()
             self._database = None
+
+    def __del__(self) -> None:
+        # Of a device that is dropped; Python warns of databases that are not closed.
+        self.close()
 
     @property
     def _connection(self) -> sqlite3.Connection:
@@ -176,12 +180,16 @@ def _opened(path: Path) -> sqlite3.Connection:
         except OSError as error:
             raise StoreError(f"{path} cannot be opened ({type(error).__name__}).") from None
         database = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
-        database.row_factory = sqlite3.Row
-        database.execute(f"PRAGMA page_size={_PAGE}")
-        database.execute("PRAGMA journal_mode=WAL").fetchall()
-        for setting in ("synchronous=FULL", "secure_delete=ON", "journal_size_limit=65536", "temp_store=MEMORY"):
-            database.execute(f"PRAGMA {setting}").fetchall()
-        _make_tables(database)
+        try:
+            database.row_factory = sqlite3.Row
+            database.execute(f"PRAGMA page_size={_PAGE}")
+            database.execute("PRAGMA journal_mode=WAL").fetchall()
+            for setting in ("synchronous=FULL", "secure_delete=ON", "journal_size_limit=65536", "temp_store=MEMORY"):
+                database.execute(f"PRAGMA {setting}").fetchall()
+            _make_tables(database)
+        except BaseException:
+            database.close()
+            raise
         return database
 
 
