@@ -174,8 +174,8 @@ FAULTS = [
     Fault(
         "a decoder takes the tally of anybody",
         "mechanisms/decoders.py",
-        'spec of the optimum, section 3]."""\n        return self.decode(refuse_unfit_tally(self.maker, tally))',
-        'spec of the optimum, section 3]."""\n        return self.decode(tally)',
+        "return self.decode(refuse_unfit_tally(self.maker, tally))",
+        "return self.decode(tally)",
         ("tests/contract/test_tallies.py",),
     ),
     Fault(
