@@ -8,7 +8,7 @@ repeated: falling silent would tell that the value changed often.
 import sqlite3
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from discreet.client.ledger import Limits, affordable, charge, is_answered
 from discreet.client.memory import one_row
@@ -61,6 +61,10 @@ class Person:
     keys: Keys
     secret: bytes | None
     random: RandomSource | None
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied into bytes, of which nobody knows where they are kept."""
+        raise ParameterError("a person's secret must stay on the device; nothing of it is copied.")
 
     def source(self) -> RandomSource:
         """Return the source of the words of one report."""
