@@ -147,7 +147,8 @@ def inside(folder: Path, name: str, *, allow_outside: bool) -> Path:
     try:
         real = place.resolve()
         within = real.is_relative_to(folder.resolve())
-        odd = real.exists() and not real.is_file()
+        # Links in a loop are still links: Python 3.13 and newer do not raise.
+        odd = real.is_symlink() or (real.exists() and not real.is_file())
     except (OSError, RuntimeError):
         raise ParameterError(f"{place} cannot be followed to a file; mend its links.") from None
     if not (within or allow_outside):
