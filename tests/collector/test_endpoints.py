@@ -178,7 +178,10 @@ def test_an_estimate_is_that_of_the_sealed_folder(tmp_path: Path, method: str) -
 
 
 def test_the_survey_page_and_its_scripts(tmp_path: Path) -> None:
-    """The page of an open collection, with the headers that its author wants; scripts are taken for nothing else."""
+    """The page of a collection, with the headers that its author wants; scripts are taken for nothing else.
+
+    That of a withdrawn one is there too: its scripts erase what a browser kept.
+    """
     entry = added(tmp_path)
     with serving(tmp_path) as served:
         page = served.client.get("/take/habits")
@@ -190,7 +193,7 @@ def test_the_survey_page_and_its_scripts(tmp_path: Path) -> None:
             assert found.body == (assets.scripts() / script).read_bytes()  # type: ignore[operator]
         assert served.client.get("/take/unknown").status == 404
         added_envelope(tmp_path, withdraw(entry.row.envelope, [key()]))
-        wait_until(lambda: served.client.get("/take/habits").status == 404)
+        wait_until(lambda: b"is withdrawn" in served.client.get("/take/habits").body)
 
 
 REFUSED = ["method=best", "method=mle&method=em", "epochs=x", "epochs=3-1", "epochs=-1", "epochs=0-99999999", "level=1"]

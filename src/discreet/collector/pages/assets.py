@@ -11,7 +11,6 @@ from starlette.staticfiles import StaticFiles
 from discreet.collector.pages import survey
 from discreet.collector.pages.access import DeniedError
 from discreet.collector.refusals import Refusal
-from discreet.io.collection import OPEN
 
 if TYPE_CHECKING:
     from discreet.collector.app import Application
@@ -33,10 +32,10 @@ def routes(of: "Application") -> list[Any]:
         return []
 
     def take(request: Request) -> Response:
-        """Return the survey page of a collection that is open."""
+        """Return the survey page of a collection; of a withdrawn one it erases what a browser kept for it."""
         entry = of.catalogue.newest.get(request.path_params["name"])
-        if entry is None or entry.row.state != OPEN:
-            raise DeniedError(Refusal(404, "collection", "no such collection is open here."))
+        if entry is None:
+            raise DeniedError(Refusal(404, "collection", "no such collection is here."))
         return Response(survey.page(entry.collection, entry.row.trust), headers=survey.headers(entry.collection))
 
     return [Route("/take/{name}", take), Mount("/static", _Scripts(directory=place))]
