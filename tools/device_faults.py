@@ -7,6 +7,7 @@ _DEVICE = ("tests/client/test_device.py",)
 _SENDING = ("tests/client/test_sending.py",)
 _PROXIES = ("tests/client/test_proxies.py",)
 _CLOCKS = ("tests/client/test_clocks.py",)
+_KEPT = ("tests/client/test_what_is_kept.py",)
 _DAMAGED = ("tests/client/test_damaged_memory.py",)
 _KILLS = ("tests/client/test_kills.py",)
 _VECTORS = ("tests/client/test_device_vectors.py",)
@@ -319,7 +320,7 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     (
         "two processes send one report at once",
         "client/outbox.py",
-        '(now + _LEASE, row["version"], row["epoch"]),',
+        '(until, row["version"], row["epoch"]),',
         '(row["due"], row["version"], row["epoch"]),',
         (*_SENDING, *_EVENTS),
     ),
@@ -424,8 +425,51 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     (
         "what is late is sent all the same",
         "client/outbox.py",
-        'if clock() < leased["until"]:',
+        'if now() < leased["until"]:',
         'if started < leased["until"]:',
         _CLOCKS,
+    ),
+    (
+        "a clock that goes back makes a device send without end",
+        "client/outbox.py",
+        "        return max(started, clock())\n",
+        "        return clock()\n",
+        _CLOCKS,
+    ),
+    (
+        "a second slow report is sent by two processes",
+        "client/outbox.py",
+        "until=now() + _LEASE",
+        "until=started + _LEASE",
+        _CLOCKS,
+    ),
+    (
+        "a report leaves while its charge is in the log alone",
+        "client/outbox.py",
+        "            memory.overwrite()\n",
+        "            pass\n",
+        _KEPT,
+    ),
+    (
+        "commits do not wait for the disk",
+        "client/memory.py",
+        '"synchronous=FULL"',
+        '"synchronous=NORMAL"',
+        _KEPT,
+    ),
+    (
+        "forgetting leaves the envelope",
+        "client/device.py",
+        'erased = "envelope = NULL, key = NULL',
+        'erased = "key = NULL',
+        _KEPT,
+    ),
+    (
+        "a refused collection moves the clock",
+        "client/device.py",
+        "        id_, said = read_document(envelope, self._trust)\n",
+        "        id_, said = read_document(envelope, self._trust)\n"
+        "        with self._memory.transaction() as database:\n            note_time(database, self._clock())\n",
+        _KEPT,
     ),
 ]

@@ -143,6 +143,45 @@ def test_the_end_of_late_comes_while_another_is_sent(tmp_path: Path) -> None:
     assert len(one.frames) == 1
 
 
+def test_a_clock_that_goes_back_while_a_report_is_sent(tmp_path: Path) -> None:
+    """It waits, by the time at which sending began; it is not sent again and again."""
+    one = Clocked(tmp_path / "d")
+    assert one.at(START + EPOCH + 10) is RECORDED
+
+    def back(_: str, frame: bytes) -> Answer:
+        assert len(one.frames) < 3
+        one.now -= DAY
+        one.frames.append(frame)
+        return Answer(503)
+
+    one.device._post = back
+    one.now += 1
+    assert one.device.send() == Sent(0, 0, 1)
+    assert len(one.frames) == 1
+
+
+def test_slow_reports_are_not_sent_by_two_at_once(tmp_path: Path) -> None:
+    """A report that is taken after others took their time is this process's for as long as any."""
+    one = Clocked(tmp_path / "d", late=7 * DAY)
+    moments = [START + 10.0 + epoch * EPOCH for epoch in range(4)]
+    assert [one.at(moment) for moment in moments] == [RECORDED] * 4
+    with Device(tmp_path / "d", TRUST, Limits(2, 100, 100), clock=lambda: one.now, post=one.post) as other:
+
+        def slow(_: str, frame: bytes) -> Answer:
+            one.now += 60
+            before = len(one.frames)
+            if before:
+                other.send()
+            assert frame not in one.frames[before:]
+            one.frames.append(frame)
+            return Answer(202)
+
+        one.device._post = slow
+        one.now += 1
+        one.device.send()
+    assert sorted(one.epochs) == [0, 1, 2, 3]
+
+
 def test_a_collector_with_another_clock(tmp_path: Path) -> None:
     """What it calls early or late is refused for good, and the charge stays; the next epoch is answered."""
     one = Clocked(tmp_path / "d")

@@ -89,15 +89,20 @@ def put(
 def deliver(memory: Memory, clock: Callable[[], float], post: "Post", keys: Keys) -> Sent:
     """Send what is due, each report once; see `discreet.client.device.Device.send`."""
     sent, dropped, reason, started = 0, 0, None, clock()
-    while (leased := _leased(memory, started)) is not None:
+
+    def now() -> float:
+        # What waits is due after this; if the clock goes back meanwhile, it would be due at once, again and again.
+        return max(started, clock())
+
+    while (leased := _leased(memory, started, until=now() + _LEASE)) is not None:
         version, epoch, status = leased["version"], leased["epoch"], LATE
         if leased["tries"] == 0:
             # What is charged must not lie only in the log that is written ahead, whose end is lost with a bent bit.
             memory.overwrite()
-        if clock() < leased["until"]:
+        if now() < leased["until"]:
             answer = _posted(post, leased)
             if not (answer.is_taken or answer.is_final):
-                reason = _postponed(memory, leased, answer, clock(), keys.share())
+                reason = _postponed(memory, leased, answer, now(), keys.share())
                 continue
             status = str(answer.status)
         sent, dropped = sent + (status == _ACCEPTED), dropped + (status != _ACCEPTED)
@@ -107,8 +112,8 @@ def deliver(memory: Memory, clock: Callable[[], float], post: "Post", keys: Keys
     return Sent(sent, dropped, waiting, reason)
 
 
-def _leased(memory: Memory, now: float) -> sqlite3.Row | None:
-    """Take one report that is due, so that no other process takes it meanwhile."""
+def _leased(memory: Memory, now: float, *, until: float) -> sqlite3.Row | None:
+    """Take one report that is due, so that no other process takes it until then."""
     with memory.transaction() as database:
         row = one_row(
             database,
@@ -119,7 +124,7 @@ def _leased(memory: Memory, now: float) -> sqlite3.Row | None:
         if row is not None:
             database.execute(
                 "UPDATE reports SET due = ?, tries = tries + 1 WHERE version = ? AND epoch = ?",
-                (now + _LEASE, row["version"], row["epoch"]),
+                (until, row["version"], row["epoch"]),
             )
     return row
 
