@@ -204,9 +204,11 @@ def test_values_as_they_are_typed(double: Double, domain: str, value: list[str],
 
 def test_places(double: Double) -> None:
     signed_for(double, PLAN.replace('"Habits"', '"Habits"\ntags = ["home"]'))
-    device("join", "asked.json", "--trust", public(), "--agree")
+    shown = done("device", "join", "asked.json", "--trust", public(), "--agree", "--store", "mine")
+    assert "`discreet device tag habits TAG=VALUE...`" in shown
+    assert "a tag is one of home; others." in shown
     assert "tag" in refusal("device", "answer", "habits", "never", "--store", "mine")
-    assert device("tag", "habits", "home=never", "home=rarely")["places"] == 2
+    assert device("tag", "habits", "home=never", "home=rarely", "home=never")["places"] == 2
     assert device("answer", "habits", "never")["outcome"] == "recorded"
     assert "fixed" in refusal("device", "tag", "habits", "home=daily", "--store", "mine")
     cells = PLAN.replace('"Habits"', '"Habits"\ncells = { rows = 1, cols = 1 }').replace(

@@ -141,7 +141,9 @@ def tag(name: str, places: tuple[str, ...], *, store: Path | None, as_json: bool
     with _opened(_folder(store)) as opened:
         found = opened.collection(name)
         opened.tag(found, typed_places(found, places))
-    show_facts({"name": name, "places": len(places)}, [f"{len(places)} secret places are kept here."], as_json=as_json)
+    kept = len(set(places))
+    said = f"{kept} secret {'place is' if kept == 1 else 'places are'} kept here."
+    show_facts({"name": name, "places": kept}, [said], as_json=as_json)
 
 
 @device.command()

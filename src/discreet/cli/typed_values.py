@@ -51,7 +51,7 @@ def typed_places(found: "Collection", typed: Sequence[str]) -> Any:
 
 
 def values_to_type(found: "Collection") -> str:
-    """Return a sentence that says what can be answered, and how it is typed."""
+    """Return sentences that say what can be answered, and how it is typed."""
     space = found.domain.space
     if isinstance(space, Grid):
         said = "a latitude and a longitude within the map"
@@ -59,7 +59,15 @@ def values_to_type(found: "Collection") -> str:
         said = " ".join(f"{name}=LABEL" for name in space.attributes) + ", of " + _shown_parts(space)
     else:
         said = f"one of {_shown(space)}"
-    return f"Answer it by `discreet device answer {found.name} VALUE`, with {said}."
+    first = "" if found.bots is None else f"First say what is secret for you alone, {_said_of_bots(found)}. "
+    return f"{first}Answer it by `discreet device answer {found.name} VALUE`, with {said}."
+
+
+def _said_of_bots(found: "Collection") -> str:
+    bots, verb = found.bots, f"`discreet device tag {found.name}"
+    if bots is None or bots.cell_of is not None:
+        return f"by {verb} VALUE...`, without values if nothing is"
+    return f"by {verb} TAG=VALUE...`, without values if nothing is; a tag is one of {'; '.join(bots.tags)}"
 
 
 def _shown_parts(space: Product) -> str:
