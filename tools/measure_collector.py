@@ -12,6 +12,7 @@ Everything happens on loopback and in temporary folders, and ends by itself.
 
 import argparse
 import json
+import os
 import random
 import socket
 import statistics
@@ -19,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -151,7 +154,13 @@ def hostile(options: argparse.Namespace) -> None:
             done, good = done + len(submitted), good + sum(wanted)
         print(f"{done:,} frames, {good:,} of them good: {different} judged otherwise than by the reference")
         with collectors.serving(folder, limits=Limits(rate=0, burst=1, seconds=0.5)) as served:
-            print(dict(answers_of_requests(served.client.port, entry, options.requests, seed=1)))
+            each, before = options.requests // options.clients, loads.rss_bytes(os.getpid())
+            with ThreadPoolExecutor(options.clients) as pool:
+                counts = pool.map(
+                    lambda seed: answers_of_requests(served.client.port, entry, each, seed=seed), range(options.clients)
+                )
+                print(dict(sum(counts, start=Counter())))
+            print(f"{before / 1e6:.1f} MB before, {loads.rss_bytes(os.getpid()) / 1e6:.1f} MB after, clients among them")
 
 
 def soak(options: argparse.Namespace) -> None:

@@ -95,13 +95,6 @@ FAULTS = [
         ("tests/collector/test_sealing.py",),
     ),
     Fault(
-        "a backup has its name before it is whole",
-        "collector/backup.py",
-        'copy = DataFolder(target.with_name(f".{target.name}.{mark}"))',
-        "copy = DataFolder(target)",
-        ("tests/collector/test_collector_faults.py",),
-    ),
-    Fault(
         "a copy begins anew whenever somebody writes",
         "collector/sqlite.py",
         "        source.backup(copy)\n",

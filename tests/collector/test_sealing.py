@@ -118,6 +118,7 @@ def test_duplicates_are_found_wherever_they_are(tmp_path: Path, memory: int, mon
     from discreet.io import row_sort
 
     monkeypatch.setattr(row_sort, "_LEAST_ROWS", 7)
+    monkeypatch.setattr(row_sort, "_LEAST_BLOCK", 3)
     monkeypatch.setattr(sealing, "_SLICE_BYTES", 11 * 19)
     monkeypatch.setattr(first_reports, "_ROWS", 13)
     entry = added(tmp_path)
