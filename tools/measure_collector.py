@@ -160,7 +160,9 @@ def hostile(options: argparse.Namespace) -> None:
                     lambda seed: answers_of_requests(served.client.port, entry, each, seed=seed), range(options.clients)
                 )
                 print(dict(sum(counts, start=Counter())))
-            print(f"{before / 1e6:.1f} MB before, {loads.rss_bytes(os.getpid()) / 1e6:.1f} MB after, clients among them")
+            print(
+                f"{before / 1e6:.1f} MB before, {loads.rss_bytes(os.getpid()) / 1e6:.1f} MB after, clients among them"
+            )
 
 
 def soak(options: argparse.Namespace) -> None:
