@@ -4,6 +4,7 @@ No test may print or log what was planted of a person (see planted.py).
 """
 
 import os
+import re
 import warnings
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -36,10 +37,12 @@ if _BESIDE.is_dir():
     os.environ.setdefault("DISCREET_DATA", str(_BESIDE))
 
 
-# Handed out one by one, twenty thousand short tests would wait for each other.
+# Handed out one by one, thousands of short tests would wait for each other.
 _PARTS = 8
-# Handed out whole, and before all others: what they prepare once is dear, and the last tests to run should be short.
-_WHOLE = ("spark", "test_distributions", "test_closed_forms", "test_reproduce")
+# Handed out before all others: the last tests to run should be short.
+_FIRST = ("spark", "test_closed_forms", "test_reproduce")
+# Handed out whole: what they prepare once is dear.
+_WHOLE = (*_FIRST, "test_distributions")
 
 
 class DearFirst(LoadScopeScheduling):
@@ -55,9 +58,11 @@ class DearFirst(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         whole = next((name for name in _WHOLE if name in file), None)
-        return whole or f"{file} {crc32(nodeid.encode()) % _PARTS}"
+        # Tests of one mechanism go together: it is made once, and what it can send is spelled out once.
+        own = re.split(r"[\[-]", nodeid)[-1]
+        return whole or f"{file} {crc32(own.encode()) % _PARTS}"
 
-    # Where xdist looks through all tests for each of them, thirty thousand tests keep it busy for a minute.
+    # Where xdist looks through all tests for each of them, ten thousand tests keep it busy for many seconds.
 
     def _assign_work_unit(self, node: Any) -> None:
         scope, unit = self.workqueue.popitem(last=False)
@@ -78,7 +83,7 @@ class DearFirst(LoadScopeScheduling):
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
     """Put first what is handed out first; sorting keeps the order of the others."""
-    items.sort(key=lambda item: next((i for i, name in enumerate(_WHOLE) if name in item.nodeid), len(_WHOLE)))
+    items.sort(key=lambda item: next((i for i, name in enumerate(_FIRST) if name in item.nodeid), len(_FIRST)))
 
 
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> DearFirst:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache, partial, wraps
 from typing import Any
 
 import numpy as np
@@ -129,10 +129,36 @@ def rounding(case: Case) -> float:
     return 1e-3 if case.builder == "unary-per-value" else 1e-12
 
 
-small = pytest.mark.parametrize("case", cases(SMALL), ids=str)
-small_exact = pytest.mark.parametrize("case", [case for case in cases(SMALL) if case.builder not in POOLS], ids=str)
-every = pytest.mark.parametrize("case", cases(SIZES), ids=str)
-one_epsilon = pytest.mark.parametrize("case", cases(SIZES, (1.0,)), ids=str)
+def over(found: list[Case]) -> Callable[[Callable[..., None]], Any]:
+    """Return a decorator: the test runs for every case, those of one builder together; a failure names its case.
+
+    Each case has a ``tmp_path`` of its own. A test of pytest costs some milliseconds, and most cases take less.
+    """
+    builders = {case.builder: [one for one in found if one.builder == case.builder] for case in found}
+
+    def decorate(test: Callable[..., None]) -> Any:
+        @wraps(test)
+        def run(case: list[Case], **given: Any) -> None:
+            folder = given.get("tmp_path")
+            for one in case:
+                if folder is not None:
+                    given["tmp_path"] = folder / str(one).replace("/", "-")
+                    given["tmp_path"].mkdir()
+                try:
+                    test(case=one, **given)
+                except BaseException as error:
+                    error.add_note(f"The case is {one}.")
+                    raise
+
+        return pytest.mark.parametrize("case", builders.values(), ids=builders)(run)
+
+    return decorate
+
+
+small = over(cases(SMALL))
+small_exact = over([case for case in cases(SMALL) if case.builder not in POOLS])
+every = over(cases(SIZES))
+one_epsilon = over(cases(SIZES, (1.0,)))
 
 
 @lru_cache(maxsize=256)

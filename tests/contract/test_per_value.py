@@ -29,14 +29,14 @@ from discreet.mechanisms.weighted_bits import best_odds
 from discreet.privacy.audit import audit
 from discreet.privacy.notions import one_sided
 from discreet.privacy.verify import verify
-from laws import MEDIUM, SMALL, Case, cases, rounding, spelled
+from laws import MEDIUM, SMALL, Case, cases, over, rounding, spelled
 from refusals import refused
 
 BOTH = pytest.mark.parametrize("cls", [PerValueResponse, PerValueEncoding])
 DOMAIN = Domain(list("abcdef"), sensitive=list("abc"))
 EPSILONS = {"a": 0.5, "b": 1.0, "c": 2.0}
 per_value_cases = [case for case in cases({**SMALL, **MEDIUM}) if case.builder.endswith("per-value")]
-small = pytest.mark.parametrize("case", [case for case in per_value_cases if case.sizes in SMALL], ids=str)
+small = over([case for case in per_value_cases if case.sizes in SMALL])
 
 
 def own_ratio(case: Case, code: int) -> Fraction:
@@ -98,7 +98,7 @@ def test_a_value_without_any_bound_has_none() -> None:
     assert found.epsilons.tolist() == [nextafter(log(2), 1), np.inf]
 
 
-@pytest.mark.parametrize("case", per_value_cases, ids=str)
+@over(per_value_cases)
 def test_verification_says_it_of_each_level(case: Case) -> None:
     found, mechanism = verify(case.mechanism), case.mechanism
     assert found.holds
@@ -169,7 +169,7 @@ def test_the_printed_example() -> None:
     assert round(RandomizedResponse(DOMAIN, 0.5).decoder.mse(1, even), 1) == 22.8
 
 
-@pytest.mark.parametrize("case", [case for case in per_value_cases if case.builder == "rr-per-value"], ids=str)
+@over([case for case in per_value_cases if case.builder == "rr-per-value"])
 def test_randomized_response_has_its_closed_forms(case: Case) -> None:
     """S = 1/(1 + T), pi = beta/T, n MSE = (1 + T)^2 - sum (p + beta)^2 - sum p^2, and its largest by projection."""
     mechanism, domain = case.mechanism, case.domain

@@ -20,10 +20,10 @@ from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.io import arrow
 from discreet.io.files import write_reports, write_tally
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, SubsetSelection, UnaryEncoding
-from laws import MEDIUM, Case, cases, sampled
+from laws import MEDIUM, Case, cases, over, sampled
 
 SUFFIXES = ("parquet", "arrow", "jsonl", "jsonl.gz")
-every_law = pytest.mark.parametrize("case", cases(MEDIUM, (1.0,)), ids=str)
+every_law = over(cases(MEDIUM, (1.0,)))
 
 
 @pytest.fixture

@@ -24,14 +24,14 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from laws import SIZES, Case, cases, of_each
+from laws import SIZES, Case, cases, of_each, over
 from refusals import refused
 
 FEW = {name: SIZES[name] for name in ("1of7", "3of7", "5of5")}
 MORE = {name: SIZES[name] for name in ("12of40", "40of40")}
-some = pytest.mark.parametrize("case", cases(FEW, (1.0, 3.0)), ids=str)
-larger = pytest.mark.parametrize("case", cases(MORE, (3.0,)), ids=str)
-one_part = pytest.mark.parametrize("case", [case for case in cases(FEW, (1.0,)) if "bits" not in case.builder], ids=str)
+some = over(cases(FEW, (1.0, 3.0)))
+larger = over(cases(MORE, (3.0,)))
+one_part = over([case for case in cases(FEW, (1.0,)) if "bits" not in case.builder])
 
 
 def made(mechanism: BlockMechanism, n: int = 1500, seed: int = 6) -> Reports:
@@ -256,7 +256,7 @@ def test_progress_is_told(method: str) -> None:
     assert [passes for passes, _ in seen] == sorted(passes for passes, _ in seen)
 
 
-@pytest.mark.parametrize("case", [case for case in cases(FEW, (1.0, 3.0)) if case.domain.clear_count], ids=str)
+@over([case for case in cases(FEW, (1.0, 3.0)) if case.domain.clear_count])
 def test_inside_the_clear_values_the_estimate_follows_the_counts(case: Case) -> None:
     reports = made(case.mechanism)
     clear = case.mechanism.tally(reports).clear

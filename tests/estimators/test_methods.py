@@ -14,12 +14,12 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import METHODS, estimate
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
-from laws import POOLS, SMALL, Case, aim, cases, distributions, expected, sampled, small, spelled
+from laws import POOLS, SMALL, Case, aim, cases, distributions, expected, over, sampled, small, spelled
 from refusals import refused
 
 MANY = 1 << 60
 TALLIES = ("linear", "threshold", "norm-sub", "projected")
-several = pytest.mark.parametrize("case", cases({name: SMALL[name] for name in ("3of7", "5of5")}, (1.0, 3.0)), ids=str)
+several = over(cases({name: SMALL[name] for name in ("3of7", "5of5")}, (1.0, 3.0)))
 
 
 @small

@@ -31,10 +31,10 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from laws import Case, cases, sampled
+from laws import Case, cases, over, sampled
 from refusals import refused
 
-laws = pytest.mark.parametrize("case", cases({"3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (1.0,)), ids=str)
+laws = over(cases({"3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (1.0,)))
 DOMAIN = Domain(range(30), sensitive=list(range(20)))
 RR, UNARY, SUBSET = RandomizedResponse(DOMAIN, 1.0), UnaryEncoding(DOMAIN, 1.0), SubsetSelection(DOMAIN, 1.0, k=3)
 HASHING, HADAMARD = LocalHashing(DOMAIN, 1.0, g=3), HadamardResponse(DOMAIN, 1.0)

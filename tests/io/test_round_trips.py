@@ -26,14 +26,14 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from laws import BUILDERS, Case, cases
+from laws import BUILDERS, Case, cases, over
 from refusals import refused
 
 FORMATS = ("parquet", "arrow", "feather", "ipc", "jsonl")
 SPELLED = ("jsonl.gz", "PARQUET", "Arrow", "JSONL", "JsonL.GZ")
 SHAPES = {"1of7": (7, [3]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}
 formats = pytest.mark.parametrize("suffix", FORMATS[:2] + FORMATS[-1:])
-laws = pytest.mark.parametrize("case", cases(SHAPES, (1.0,)), ids=str)
+laws = over(cases(SHAPES, (1.0,)))
 
 
 def assert_same(found: Reports, wanted: Reports) -> None:

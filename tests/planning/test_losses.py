@@ -28,7 +28,7 @@ from discreet.planning.losses import (
     worst_normal_l1,
     worst_variance,
 )
-from laws import PER_VALUE, POOLS, SIZES, Case, cases, distributions, every, sizes_told_apart, spelled
+from laws import PER_VALUE, POOLS, SIZES, Case, cases, distributions, every, over, sizes_told_apart, spelled
 from refusals import refused
 
 PER_REPORT = sqrt(2 / pi)
@@ -109,7 +109,7 @@ def two_worths(case: Case) -> bool:
 SMALL = cases({"1of2": (2, [1]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (0.1, 1.0, 3.0))
 
 
-@pytest.mark.parametrize("case", [case for case in SMALL if two_worths(case)], ids=str)
+@over([case for case in SMALL if two_worths(case)])
 def test_exact_l1_equals_enumeration(case: Case) -> None:
     worth, matrix = spelled(case).worths, spelled(case).matrix
     for name, weights in distributions(case.domain.size, case.domain.sensitive).items():
@@ -119,14 +119,12 @@ def test_exact_l1_equals_enumeration(case: Case) -> None:
             assert exact_l1(case.mechanism, n, p) == pytest.approx(expected, rel=1e-9), name
 
 
-@pytest.mark.parametrize(
-    "case",
+@over(
     [
         case
         for case in SMALL
         if not two_worths(case) and one_kind(case) and max(case.mechanism.law.conditional_inclusions) > 0
-    ],
-    ids=str,
+    ]
 )
 def test_three_worths_are_refused_unless_nothing_goes_in_clear(case: Case) -> None:
     size, sensitive = case.domain.size, case.domain.sensitive
@@ -167,7 +165,7 @@ def test_exact_l1_by_simulation(epsilon: float) -> None:
     assert abs(losses.mean() - normal_l1(mechanism, n, p)) > 10 * error
 
 
-@pytest.mark.parametrize("case", [case for case in SMALL if two_worths(case)], ids=str)
+@over([case for case in SMALL if two_worths(case)])
 def test_exact_l1_tends_to_the_normal_one(case: Case) -> None:
     p = np.random.default_rng(1).dirichlet(np.ones(case.domain.size))
     few, many = (exact_l1(case.mechanism, n, p) / normal_l1(case.mechanism, n, p) for n in (20, 10**10))
@@ -175,9 +173,7 @@ def test_exact_l1_tends_to_the_normal_one(case: Case) -> None:
     assert abs(few - 1) > 1e-5
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in SMALL if not two_worths(case) and case.builder not in POOLS][::5], ids=str
-)
+@over([case for case in SMALL if not two_worths(case) and case.builder not in POOLS][::5])
 def test_normal_l1_of_three_worths_by_simulation(case: Case) -> None:
     p = np.random.default_rng(2).dirichlet(np.ones(case.domain.size))
     n, runs = 10**6, 4000
@@ -242,7 +238,7 @@ CLIMBED = [
 ]
 
 
-@pytest.mark.parametrize("case", CLIMBED, ids=str)
+@over(CLIMBED)
 def test_no_distribution_is_worse_than_the_worst(case: Case) -> None:
     mechanism, domain = case.mechanism, case.domain
     worst = worst_normal_l1(mechanism, 50)
@@ -369,7 +365,7 @@ def test_least_number_of_reports_is_enough_and_one_less_is_not(case: Case) -> No
         assert n == 1 or sqrt(worst_variance(mechanism, n - 1) / (n - 1)) > wanted
 
 
-@pytest.mark.parametrize("case", [case for case in cases(SIZES) if case.builder in POOLS], ids=str)
+@over([case for case in cases(SIZES) if case.builder in POOLS])
 def test_least_number_of_reports_where_a_part_of_the_error_lasts(case: Case) -> None:
     mechanism, given = case.mechanism, np.random.default_rng(9).dirichlet(np.ones(case.domain.size))
     ways = [

@@ -28,7 +28,7 @@ from discreet.mechanisms import (
 )
 from discreet.privacy.audit import Audit, audit, epsilon_at_least
 from discreet.privacy.events import Sample, best_candidate
-from laws import BUILDERS, PER_VALUE, SIZES, Case, cases
+from laws import BUILDERS, PER_VALUE, SIZES, Case, cases, over
 from refusals import refused
 
 DRAWS = 200_000
@@ -52,7 +52,7 @@ def wired(mechanism: Any, obfuscate: Callable[..., Reports]) -> Any:
 # What keeps its promise passes, and what is seen is nearly the promise
 
 
-@pytest.mark.parametrize("case", cases(SIZES), ids=str)
+@over(cases(SIZES))
 def test_every_mechanism_passes(case: Case) -> None:
     found = seeded(case.mechanism, 50_000)
     assert found.holds

@@ -15,7 +15,7 @@ from matrices import first_are_sensitive, rr_matrix, urr, urr_matrix
 from discreet.errors import ParameterError
 from discreet.mechanisms import Channel
 from discreet.privacy.notions import Protection, at_most, exact_ratio, logarithm, required, smallest_epsilon
-from laws import Case, cases, rounding
+from laws import Case, cases, over, rounding
 from refusals import refused
 
 NOTIONS = ("LDP", "ULDP", "OSLDP")
@@ -110,7 +110,7 @@ def test_outputs_that_never_occur_are_of_neither_type() -> None:
     assert found.invertible.tolist() == [False, True, False, False]
 
 
-@pytest.mark.parametrize("case", cases(SMALL), ids=str)
+@over(cases(SMALL))
 def test_spelled_out_mechanisms(case: Case) -> None:
     if case.mechanism.clear_blocks:
         return

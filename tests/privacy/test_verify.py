@@ -12,10 +12,10 @@ from matrices import rr_matrix, urr_matrix
 from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism, Channel, HadamardResponse, RandomizedResponse, UnaryEncoding
 from discreet.privacy.verify import matrix_epsilon, verify
-from laws import BUILDERS, MEDIUM, SMALL, Case, cases, rounding
+from laws import BUILDERS, MEDIUM, SMALL, Case, cases, over, rounding
 
-small_cases = pytest.mark.parametrize("case", cases(SMALL), ids=str)
-medium_cases = pytest.mark.parametrize("case", cases(MEDIUM, (1.0, 8.0)), ids=str)
+small_cases = over(cases(SMALL))
+medium_cases = over(cases(MEDIUM, (1.0, 8.0)))
 
 
 def fresh(case: Case) -> BlockMechanism:

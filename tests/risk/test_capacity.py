@@ -24,7 +24,7 @@ from discreet.mechanisms import (
 from discreet.risk.bounds import identification_bounds
 from discreet.risk.profile import Profile, profile
 from discreet.risk.users import Users
-from laws import POOLS, SMALL, Case, cases, spelled
+from laws import POOLS, SMALL, Case, cases, over, spelled
 
 D, N, G = 10_500_393, 1_370_637, 10**8
 LOCATIONS = Domain(range(D))
@@ -32,8 +32,8 @@ LOCATIONS = Domain(range(D))
 EXACT = {"rr", "unary", "unary-half", "unary-clear-bits", "subset", "subset-k2", "design", "design-mass"}
 CASES = [case for case in cases(SMALL, (1.0, 3.0)) if case.sizes != "1of2" or case.builder in {"rr", "unary"}]
 SEVERAL = [case for case in CASES if case.epsilon == 1.0 and case.sizes != "1of7"]
-every_case = pytest.mark.parametrize("case", CASES, ids=str)
-several = pytest.mark.parametrize("case", SEVERAL, ids=str)
+every_case = over(CASES)
+several = over(SEVERAL)
 
 
 @lru_cache(maxsize=256)
@@ -110,7 +110,7 @@ def test_success_with_a_prior(case: Case) -> None:
             assert found.value == pytest.approx(best, rel=1e-9)
 
 
-@pytest.mark.parametrize("case", [case for case in SEVERAL if case.sizes in ("5of5", "1of2")], ids=str)
+@over([case for case in SEVERAL if case.sizes in ("5of5", "1of2")])
 @pytest.mark.parametrize(("users", "listed"), [(3, 2), (4, 2), (5, 3), (4, 4), (3, 7)])
 def test_success_of_lists(case: Case, users: int, listed: int) -> None:
     best = brute_force.best_success(matrix_of(case), np.full(users, 1 / users), min(listed, users))
