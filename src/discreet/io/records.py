@@ -151,7 +151,7 @@ class RecordCodec:
 
     @cached_property
     def _turns(self) -> tuple[list[int], list[int]]:
-        """Where each byte comes from when numbers are turned: in records with a block, and with only a value."""
+        """Sources of the bytes of turned numbers: in records with a block, and in those with only a value."""
         blocks, in_clear, at = list(range(self.width)), list(range(self.width)), self._block_at
         for column in self._block:
             _turn(blocks, column, at)
