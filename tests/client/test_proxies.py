@@ -28,13 +28,6 @@ from signed import PUBLIC, TRUST, envelope
 ORIGIN = f"https://{NAME}"
 
 
-@pytest.fixture(autouse=True)
-def _no_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("https", "http", "all", "no"):
-        monkeypatch.delenv(f"{name}_proxy", raising=False)
-        monkeypatch.delenv(f"{name}_proxy".upper(), raising=False)
-
-
 @pytest.fixture
 def safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Double]:
     """A collector over TLS that the system trusts, under a name that nothing here can look up."""
