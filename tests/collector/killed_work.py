@@ -34,8 +34,8 @@ _DIGEST = 16
 class _Killer:
     """Kills of one piece of work, at times between its beginning and a little after its end."""
 
-    def __init__(self, work: Callable[..., None], *given: Any) -> None:
-        self._work, self._given = work, given
+    def __init__(self, work: Callable[..., None], *given: Any, seconds: float = 0.0) -> None:
+        self._work, self._given, self._seconds = work, given, seconds
         self._context, self._chance = forked(), random.Random(3)
 
     def _started(self) -> Any:
@@ -46,19 +46,23 @@ class _Killer:
         assert ours.recv() == "begun"
         return process
 
-    def whole(self) -> float:
-        """Let the work end, and return how long it took."""
+    def whole(self) -> None:
+        """Let the work end; kills come within the time that it took."""
         process, began = self._started(), time.monotonic()
         process.join()
         assert process.exitcode == 0
-        return time.monotonic() - began
+        self._seconds = 1.1 * (time.monotonic() - began)
 
-    def kill(self, seconds: float) -> None:
-        """Kill the work before so many seconds."""
+    def kill(self) -> None:
+        """Kill the work at some time."""
         process = self._started()
-        process.join(self._chance.uniform(0, seconds))
+        process.join(self._chance.uniform(0, self._seconds))
         process.kill()
         process.join()
+
+    def learn(self, *, late: bool) -> None:
+        """Kill a little earlier or later from now on: the machine may be busier than it was."""
+        self._seconds *= 0.85 if late else 1.1
 
 
 def _begun(told: Any, work: Callable[..., None], *given: Any) -> None:
@@ -86,20 +90,21 @@ def killed_sealing(folder: Path, kills: int) -> Counter[str]:
     entry, n, found = _filled(folder), _SINGLE + _LARGE * _IN_LARGE, Counter[str]()
     before, data = DataFolder(folder).database.read_bytes(), DataFolder(folder)
     killer = _Killer(_seal, str(folder), entry.key)
-    seconds = 1.1 * killer.whole()
+    killer.whole()
     for _ in range(kills):
         with stored(folder) as store:
             ended = bool(store.seals())
         if ended:
             shutil.rmtree(data.sealed)
             data.database.write_bytes(before)
-        killer.kill(seconds)
+        killer.kill()
         with stored(folder) as store:
             waiting, sealed = store.waiting(), store.seals()
         # Either the inbox or the seal, and either whole.
         assert (waiting, [row.n for row in sealed]) in (({(entry.key, 1): n}, []), ({}, [n]))
         assert check(data) == []
         found["sealed" if sealed else "inbox"] += 1
+        killer.learn(late=bool(sealed))
     killer.whole()
     assert check(data) == []
     assert kept(folder) == []
@@ -125,13 +130,13 @@ def killed_migrating(folder: Path, kills: int) -> Counter[str]:
     path, frames, found = DataFolder(folder).database, kept(folder), Counter[str]()
     copy, before = path.with_name(f"{path.name}.version1"), path.read_bytes()
     killer = _Killer(_migrate, str(path))
-    seconds = 1.1 * killer.whole()
+    killer.whole()
     for _ in range(kills):
         copy.unlink(missing_ok=True)
         for left in folder.glob(f"{path.name}-*"):
             left.unlink()
         path.write_bytes(before)
-        killer.kill(seconds)
+        killer.kill()
         version = _whole_database(path, frames)
         if version == 1:
             assert check(DataFolder(folder)) == []
@@ -139,6 +144,7 @@ def killed_migrating(folder: Path, kills: int) -> Counter[str]:
         if copy.exists():
             assert _whole_database(copy, frames) == 1
         found[f"version {version}, {'a' if copy.exists() else 'no'} copy"] += 1
+        killer.learn(late=version == 2)
     killer.whole()
     assert _whole_database(path, frames) == 2
     assert list(folder.glob(".*.part*")) == []
@@ -174,15 +180,16 @@ def killed_backing_up(folder: Path, kills: int) -> Counter[str]:
         store.insert([FrameRow(os.urandom(_DIGEST), entry.key, 2, 1, os.urandom(entry.width)) for _ in range(_SINGLE)])
     frames = kept(source)
     killer = _Killer(_back_up, str(source), str(target))
-    seconds = 1.1 * killer.whole()
+    killer.whole()
     for _ in range(kills):
         if target.exists():
             shutil.rmtree(target)
-        killer.kill(seconds)
+        killer.kill()
         if target.exists():
             assert check(DataFolder(target)) == []
             assert kept(target) == frames
         found["a backup" if target.exists() else "none"] += 1
+        killer.learn(late=target.exists())
         assert check(DataFolder(source)) == []
     if target.exists():
         shutil.rmtree(target)
@@ -206,10 +213,10 @@ def _checkpoint(folder: str, key: int, said: str) -> None:
 def killed_moving_the_log(folder: Path, kills: int) -> Counter[str]:
     """Kill a collector's store so many times that moves its log into the database after every commit."""
     entry, data, said, found = added(folder), DataFolder(folder), folder / "said", Counter[str]()
-    killer, seconds = _Killer(_checkpoint, str(folder), entry.key, str(said)), 0.1
+    killer = _Killer(_checkpoint, str(folder), entry.key, str(said), seconds=0.1)
     for _ in range(kills):
         said.write_bytes(b"")
-        killer.kill(seconds)
+        killer.kill()
         written = said.read_bytes()
         acknowledged = {written[at : at + _DIGEST] for at in range(0, len(written), _DIGEST)}
         log = data.database.with_name(f"{data.database.name}-wal")
@@ -223,8 +230,7 @@ def killed_moving_the_log(folder: Path, kills: int) -> Counter[str]:
             with store.transaction():
                 store.drop_frames(entry.key, 1)
         found[state if acknowledged else "nothing yet"] += 1
-        # On a busy machine it takes longer until there is something to be lost.
-        seconds *= 0.9 if acknowledged else 1.5
+        killer.learn(late=bool(acknowledged))
     return found
 
 
