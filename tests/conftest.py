@@ -115,6 +115,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark_executor_extraJavaOptions": light,
         "spark_sql_shuffle_partitions": "4",
         "spark_default_parallelism": "4",
+        # Queries of a few rows run once: to write and compile Java for each would take longer than they do.
+        "spark_sql_codegen_wholeStage": "false",
+        "spark_sql_codegen_factoryMode": "NO_CODEGEN",
         "spark_sql_warehouse_dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark_local_dir": str(tmp_path_factory.mktemp("local")),
         # A cluster within one machine needs no name that others could find.

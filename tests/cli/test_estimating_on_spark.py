@@ -33,8 +33,17 @@ def test_the_same_answer_from_a_cluster(files: Files) -> None:
         "--json",
     ]
     command += ["--engine", "spark", "--master", "local[2]", "--method", "mle"]
-    # Wherever this runs, its name need not be known to anybody.
-    known = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    # Wherever this runs, its name need not be known to anybody; and no machine code pays for much thought.
+    light = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    (files.folder / "spark-defaults.conf").write_text(
+        "spark.sql.codegen.wholeStage false\nspark.sql.codegen.factoryMode NO_CODEGEN\n"
+    )
+    known = {
+        **os.environ,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_CONF_DIR": str(files.folder),
+        "JAVA_TOOL_OPTIONS": light,
+    }
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300, env=known)
     assert done.returncode == 0, done.stderr
     found, expected = json.loads(done.stdout), told("estimate", files.plan, files.reports, "--method", "mle")

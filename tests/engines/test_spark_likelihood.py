@@ -91,8 +91,8 @@ def test_frames_and_many_small_matrices(spark: Any, monkeypatch: pytest.MonkeyPa
     from discreet.io.loose import sift_loose
 
     reports, _ = sift_loose(mechanism, rows.combine_chunks().to_batches()[0], simulated=True)
-    expected = estimate(mechanism, reports, method="mle", tolerance=1e-5)
-    found = estimate(mechanism, data, method="mle", tolerance=1e-5)
+    expected = estimate(mechanism, reports, method="mle", tolerance=1e-3)
+    found = estimate(mechanism, data, method="mle", tolerance=1e-3)
     assert found.frequencies == pytest.approx(expected.frequencies, abs=1e-12)
     # Laid out here in many matrices, as the executors do with more reports.
     monkeypatch.setattr(likelihood, "_BYTES", 1)
@@ -113,13 +113,13 @@ def test_a_step_is_mostly_one_job(spark: Any) -> None:
     data, _ = engine.gather(_frame(spark, mechanism, reports), mechanism)
     tracker = spark.sparkContext.statusTracker()
     spark.sparkContext.setJobGroup("mle", "mle")
-    found = estimate(mechanism, data, method="mle", tolerance=1e-6)
+    found = estimate(mechanism, data, method="mle", tolerance=1e-4)
     spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
     jobs = len(tracker.getJobIdsForGroup("mle"))
     assert found.passes is not None
     # Adaptive execution may split a job in two where it has shuffled.
     assert jobs <= 2 * found.passes
-    assert found.passes <= 2.0 * estimate(mechanism, reports, method="mle", tolerance=1e-6).passes + 3
+    assert found.passes <= 2.0 * estimate(mechanism, reports, method="mle", tolerance=1e-4).passes + 3
 
 
 def _frame(spark: Any, mechanism: Any, reports: Any) -> Any:

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binom, chi2
 
 from discreet.core.domain import Domain
+from discreet.core.estimate import Estimate
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.estimators import METHODS, estimate
@@ -33,6 +34,12 @@ def simulated(case: Case, n: int, runs: int = RUNS) -> list[Tally]:
     counts = np.random.default_rng(20260101).multinomial(n, np.array(P[case.sizes]) @ channel.matrix, runs)
     support, clear = (counts @ each for each in channel.counts)
     return [Tally(mechanism.fingerprint, n, each, told) for each, told in zip(support, clear, strict=True)]
+
+
+@cache
+def estimated(case: Case) -> list[Estimate]:
+    """Linear estimates of simulated collections."""
+    return [estimate(case.mechanism, tally) for tally in simulated(case, 2000)]
 
 
 whole = [case for case in cases({"5of5": SMALL["5of5"]}, (1.0, 3.0)) if case.builder not in POOLS]
@@ -116,7 +123,7 @@ def test_linear_errors_are_those_of_simulation(case: Case) -> None:
 
     Four thousand runs tell a deviation that is off by a seventh, such as one that forgets 1 - 1/4 of a variance.
     """
-    found = [estimate(case.mechanism, tally) for tally in simulated(case, 2000)]
+    found = estimated(case)
     ratio = np.var([each.frequencies for each in found], axis=0, ddof=1) / np.mean(
         [each.standard_errors**2 for each in found], axis=0
     )
@@ -130,8 +137,7 @@ def test_linear_intervals_cover(case: Case) -> None:
     """Pointwise and together, at n = 2000; the binomial law of the hits leaves the room."""
     p, domain = np.array(P[case.sizes]), case.domain
     pointwise, together = np.zeros(domain.size), 0
-    for tally in simulated(case, 2000):
-        found = estimate(case.mechanism, tally)
+    for found in estimated(case):
         low, high = found.interval(0.9)
         pointwise += (low <= p) & (p <= high)
         low, high = found.interval(0.9, simultaneous=True)
@@ -144,7 +150,7 @@ def test_linear_intervals_cover(case: Case) -> None:
     assert most < binom.ppf(1e-6, RUNS, 0.95)
     hits = sum(
         bool(((low <= p) & (p <= high)).all())
-        for low, high in (estimate(case.mechanism, tally).interval(0.9) for tally in simulated(case, 2000)[:1000])
+        for low, high in (found.interval(0.9) for found in estimated(case)[:1000])
     )
     assert hits < binom.ppf(1e-9, 1000, 0.89)
 

@@ -1,5 +1,6 @@
 """Tallies drawn from their joint law are tallies of real reports in distribution."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -46,13 +47,17 @@ def rows(tally: Any) -> list[int]:
     return [*tally.support.tolist(), *tally.clear.tolist()]
 
 
-def drawn(mechanism: BlockMechanism) -> np.ndarray:
+@cache
+def drawn(name: str) -> np.ndarray:
+    mechanism = mechanisms()[name]
     generator = np.random.default_rng(20261101)
     return np.array([rows(draw_tally(mechanism, COUNTS, generator)) for _ in range(RUNS)])
 
 
-def reported(mechanism: BlockMechanism) -> np.ndarray:
+@cache
+def reported(name: str, epsilon: float = 1.0) -> np.ndarray:
     """Tallies of real reports, all runs' people obfuscated in one batch and counted in parts."""
+    mechanism = mechanisms(epsilon)[name]
     people = np.repeat(np.arange(5), COUNTS)
     reports = mechanism.obfuscate_codes(np.tile(people, RUNS), random=SeededRandom(20261102))
     n = len(people)
@@ -61,8 +66,7 @@ def reported(mechanism: BlockMechanism) -> np.ndarray:
 
 @pytest.mark.parametrize("name", mechanisms())
 def test_moments_are_those_of_real_reports(name: str) -> None:
-    mechanism = mechanisms()[name]
-    ours, theirs = drawn(mechanism), reported(mechanism)
+    ours, theirs = drawn(name), reported(name)
     spread = np.sqrt((ours.var(axis=0) + theirs.var(axis=0)) / RUNS)
     assert (np.abs(ours.mean(axis=0) - theirs.mean(axis=0)) <= 6 * spread).all()
     # Standard error of a covariance is at most sqrt(2) s s' / sqrt(RUNS), near enough, for either sample.
@@ -81,20 +85,19 @@ def total_p(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 @pytest.mark.parametrize("name", mechanisms())
 def test_marginals_and_a_sum_follow_the_law_of_real_reports(name: str) -> None:
-    mechanism = mechanisms()[name]
-    ours, theirs = drawn(mechanism), reported(mechanism)
+    ours, theirs = drawn(name), reported(name)
     weights = np.arange(1, ours.shape[1] + 1)
     for one, other in [*zip(ours.T, theirs.T, strict=True), (ours @ weights, theirs @ weights)]:
         assert total_p(one, other) > 1e-7
 
 
 def test_the_chi_square_would_notice_another_law() -> None:
-    ours, rival = drawn(mechanisms(1.0)["uRAP"]), reported(mechanisms(1.2)["uRAP"])
+    ours, rival = drawn("uRAP"), reported("uRAP", 1.2)
     assert total_p(ours[:, 0], rival[:, 0]) < 1e-7
-    letter = reported(mechanisms()["uRAP, bits in clear"])
+    letter = reported("uRAP, bits in clear")
     assert total_p(ours[:, 0], letter[:, 0]) < 1e-7
     for name in ("uRR", "uRAP"):
-        assert total_p(drawn(mechanisms()[f"{name}, per value"])[:, 0], reported(mechanisms()[name])[:, 0]) < 1e-7
+        assert total_p(drawn(f"{name}, per value")[:, 0], reported(name)[:, 0]) < 1e-7
 
 
 @pytest.mark.parametrize("name", mechanisms())

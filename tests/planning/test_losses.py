@@ -329,7 +329,8 @@ def check_worst_variance(case: Case, n: int) -> None:
     worst, most = worst_variance(mechanism, n), 0.0
     kinds = [*domain.sensitive_codes[: 4 if case.builder in PER_VALUE else 2], *domain.clear_codes[:2]]
     corners = [np.eye(domain.size)[code] for code in kinds]
-    mixed = [s * a + (1 - s) * b for a, b in combinations(corners, 2) for s in np.linspace(0, 1, 101)]
+    # Between two corners a variance is quadratic, so that few places are as good as many.
+    mixed = [s * a + (1 - s) * b for a, b in combinations(corners, 2) for s in np.linspace(0, 1, 21)]
     for p in [*mixed, *np.random.default_rng(3).dirichlet(np.full(domain.size, 0.1), 20)]:
         found = n * float((mechanism.decoder.standard_errors(n, p / p.sum()) ** 2).max())
         assert found <= worst * (1 + 1e-9)

@@ -19,8 +19,10 @@ from closed_forms import even
 from scipy import stats
 
 from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.tally import Tally
 from discreet.estimators.tags import estimate_personalized
-from discreet.experiments.tallies import draw_tally
+from discreet.experiments.tallies import can_draw, draw_tally
 from discreet.mechanisms import (
     BlockDesign,
     BlockMechanism,
@@ -72,9 +74,19 @@ class Setting:
         """Return ``(RUNS,)`` losses of the linear estimate."""
         fixed = np.tile(np.rint(self.n * self.p).astype(np.int64), (RUNS, 1))
         people = generator.multinomial(self.n, self.p, size=RUNS) if self.drawn else fixed
-        tallies = (draw_tally(self.mechanism, row, generator) for row in people)
+        tallies = self._tallies(people, generator)
         estimates = np.array([self.mechanism.decoder.estimate(tally) for tally in tallies])
         return (np.abs(estimates - self.p) ** self.power).sum(axis=1)
+
+    def _tallies(self, people: Any, generator: np.random.Generator) -> Iterator[Tally]:
+        if can_draw(self.mechanism):
+            yield from (draw_tally(self.mechanism, row, generator) for row in people)
+            return
+        # The reports of all runs are drawn at once, and counted run by run.
+        codes = np.concatenate([np.repeat(np.arange(len(self.p)), row) for row in people])
+        reports = self.mechanism.obfuscate_codes(codes, random=SeededRandom(int(generator.integers(1 << 62))))
+        for end in np.cumsum(people.sum(axis=1)).tolist():
+            yield self.mechanism.tally(reports.part(end - self.n, end))
 
 
 def domain(v: int, w: int) -> Domain:
