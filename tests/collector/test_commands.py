@@ -89,6 +89,15 @@ def test_keys_are_pinned(tmp_path: Path, signed: Path) -> None:
     assert len(told("collector", "list", "--config", settings)["collections"]) == 1
 
 
+def test_a_file_without_end_is_read_as_far_as_a_collection_goes(tmp_path: Path) -> None:
+    """A file of zeros larger than the memory, of which the disk holds nothing."""
+    endless = tmp_path / "endless.json"
+    with endless.open("wb") as file:
+        file.truncate(1 << 40)
+    result = run("collector", "add", endless, *TRUSTED, "--data", tmp_path / "data")
+    assert (result.exit_code, "envelope" in result.stderr) == (2, True), result.output
+
+
 def test_every_bent_byte_of_an_envelope_is_refused(tmp_path: Path, signed: Path) -> None:
     data, good = ["--data", tmp_path / "data"], signed.read_bytes()
     for place in range(0, len(good), 97):

@@ -80,12 +80,16 @@ def add(collection: Path, *, trust: tuple[bytes, ...], data: Path | None, config
     """
     from discreet.collector import adding
     from discreet.collector.settings import load_settings
+    from discreet.io.envelope import MOST_ENVELOPE_BYTES
 
     keys = trust or adding.trusted(load_settings(config).trust)
     try:
-        envelope = collection.read_bytes()
+        with collection.open("rb") as file:
+            envelope = file.read(MOST_ENVELOPE_BYTES + 1)
     except OSError as error:
-        raise ParameterError(f"{collection} cannot be read ({type(error).__name__}).") from None
+        raise ParameterError(
+            f"{collection} must be a signed collection, and cannot be read ({error.strerror})."
+        ) from None
     with _opened(_folder(data, config, make=True)) as store:
         row, fresh = adding.add(store, envelope, keys, actor=_ACTOR)
     what = "withdrawn" if row.state == "withdrawn" else "open"
