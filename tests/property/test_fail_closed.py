@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,10 @@ def test_a_child_with_its_parents_number_takes_a_new_key(monkeypatch: pytest.Mon
     source = SecureRandom()
     source.words(1)
     reader, writer = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        # Threads of other tests may be there; the child needs none of them.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child == 0:
         os.write(writer, source.words(4).tobytes())
         os._exit(0)

@@ -263,7 +263,8 @@ class SqliteStore:
 
     def flaws(self) -> list[str]:
         """Return a sentence for each invariant that does not hold."""
-        ((found,),) = self._rows("SELECT group_concat(integrity_check, '; ') FROM pragma_integrity_check(20)")
+        # As a table, pragma_integrity_check(20), newer SQLite takes the number for a table's name.
+        sound = [row[0] for row in self._rows("PRAGMA integrity_check(20)")] == ["ok"]
         asked = {
             "frames belong to no collection": "inboxes WHERE collection NOT IN (SELECT key FROM collections)",
             "sealed epochs still have frames": "inboxes JOIN seals USING (collection, epoch)",
@@ -280,7 +281,7 @@ class SqliteStore:
             "(SELECT ifnull(max(seq), 0) - count(*) FROM audit)"
         )
         counts |= {"triggers that keep the audit are missing": 2 - triggers, "lines of the audit are missing": gaps}
-        broken = [] if found == "ok" else ["the database is damaged (integrity_check)"]
+        broken = [] if sound else ["the database is damaged (integrity_check)"]
         return broken + [f"{count} {what}" for what, count in counts.items() if count]
 
 
