@@ -939,7 +939,7 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         for name in ("src", "tests", "js", "tools"):
-            shutil.copytree(ROOT / name, folder / name, symlinks=True)
+            shutil.copytree(ROOT / name, folder / name)
         shutil.copy(ROOT / "pyproject.toml", folder)
         self._folder = folder
         self._variables = {**os.environ, "PYTHONPATH": str(folder / "src")}

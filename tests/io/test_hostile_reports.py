@@ -241,8 +241,12 @@ def written(builder: str, suffix: str, folder: Path) -> tuple[BlockMechanism, Re
 def test_truncated_files(builder: str, suffix: str, tmp_path: Path) -> None:
     """A table cut anywhere is refused; a file of lines may end early, but only after a whole report."""
     mechanism, reports, path, raw = written(builder, suffix, tmp_path)
-    whole = 0
-    for end in range(0, len(raw), 3 if suffix != "jsonl" else 1):
+    whole, ends = 0, list(range(0, len(raw), 3))
+    if suffix == "jsonl":
+        # In the first four lines and the last four: every line is read alike.
+        lines = [place for place, byte in enumerate(raw) if byte == ord("\n")]
+        ends = [end for end in range(len(raw)) if end < lines[3] + 2 or end > lines[-5]]
+    for end in ends:
         path.write_bytes(raw[:end])
         try:
             found = read_reports(path, mechanism)
@@ -251,8 +255,8 @@ def test_truncated_files(builder: str, suffix: str, tmp_path: Path) -> None:
         assert suffix == "jsonl"
         assert mechanism.tally(found) == mechanism.tally(reports.part(0, found.n)) or found.n == 0
         whole += 1
-    # With the line's end and without it, the full file aside.
-    assert whole == (80 if suffix == "jsonl" else 0)
+    # With each of the eight lines' ends and without it, the full file aside; nothing; the line before the last four.
+    assert whole == (2 * 8 - 1 + 1 + 1 if suffix == "jsonl" else 0)
 
 
 @formats
