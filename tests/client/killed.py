@@ -3,6 +3,7 @@
 python killed.py FOLDER KILLS         ends with 1 if a promise was broken; prints what was found as JSON
 python killed.py FOLDER --together 3  three processes answer at once instead
 python killed.py FOLDER --open 3      the same, while the process that forks them has the device open
+python killed.py FOLDER --inherited 1 what a process has open of the device when it forks, and its child
 """
 
 import json
@@ -127,21 +128,54 @@ def examine(folder: Path, wire: Path) -> dict[str, int | str]:
     }
 
 
+def ended_beside(mine: Device | None, children: list[int]) -> list[int]:
+    """Wait for children, and open and close the device meanwhile; return how they ended."""
+    running, ended = set(children), []
+    while running:
+        if mine is not None:
+            # Whoever closes as the last one takes the log that is written ahead away.
+            mine.close()
+            mine.budget()
+        time.sleep(0.005)
+        for one in list(running):
+            process, status = os.waitpid(one, os.WNOHANG)
+            if process:
+                running.remove(one)
+                ended.append(os.waitstatus_to_exitcode(status))
+    if mine is not None:
+        mine.close()
+    return ended
+
+
+def files_of(folder: Path) -> int:
+    """Return how many files of a device this process has open."""
+    links = [link for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    return sum(str(link.readlink()).startswith(str(folder)) for link in links)
+
+
+def inherited(folder: Path) -> dict[str, int]:
+    """Count the files of an open device before a fork, and in the child: a lock that is inherited holds nobody back."""
+    device = Device(folder, [PUBLIC], Limits(2, 1e9, 1e9))
+    before = files_of(folder)
+    child = os.fork()
+    if not child:
+        os._exit(files_of(folder))
+    _, status = os.waitpid(child, 0)
+    device.close()
+    return {"before": before, "in the child": os.waitstatus_to_exitcode(status)}
+
+
 def main() -> int:
     """Run, examine and print."""
     folder, wire = Path(sys.argv[1]) / "device", Path(sys.argv[1]) / "wire"
     wire.touch()
+    if sys.argv[2] == "--inherited":
+        print(json.dumps(inherited(folder)))
+        return 0
     if sys.argv[2].startswith("--"):
         mine = Device(folder, [PUBLIC], Limits(2, 1e9, 1e9)) if sys.argv[2] == "--open" else None
         children = [forked(folder, wire, 0, rounds=25) for _ in range(int(sys.argv[3]))]
-        if mine is not None:
-            # Whoever closes as the last one takes the log that is written ahead away.
-            for _ in range(20):
-                time.sleep(0.03)
-                mine.close()
-                mine.budget()
-            mine.close()
-        ended = [os.waitstatus_to_exitcode(os.waitpid(one, 0)[1]) for one in children]
+        ended = ended_beside(mine, children)
         said = " ".join((folder.parent / f"outcomes-{one}").read_text() for one in children).split()
         recorded = Counter(epoch for epoch, outcome in zip(said[::2], said[1::2], strict=True) if outcome == "recorded")
         found = {**examine(folder, wire), "ended badly": sum(map(bool, ended)), "recorded": len(recorded)}

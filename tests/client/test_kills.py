@@ -36,3 +36,10 @@ def test_a_device_that_is_open_when_a_process_forks(tmp_path: Path) -> None:
 def test_processes_share_a_device(tmp_path: Path) -> None:
     found = _run(tmp_path, "--together", "3")
     assert found["recorded"] == found["charged"] >= 25
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are listed in /proc.")
+def test_no_connection_lives_through_a_fork(tmp_path: Path) -> None:
+    found = _run(tmp_path, "--inherited", "1")
+    assert int(found["before"]) >= 1
+    assert found["in the child"] == 0
