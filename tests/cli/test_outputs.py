@@ -209,7 +209,7 @@ def test_if_one_file_of_a_study_fails_none_is_there(tmp_path: Path, monkeypatch:
         "what,people,sensitive\n" + "".join(f"v{code},{code + 50},{str(code > 1).lower()}\n" for code in range(9))
     )
     (tmp_path / "study.toml").write_text(STUDY)
-    from discreet.experiments.findings import Findings
+    from discreet.simulation.findings import Findings
 
     def full(_: object) -> None:
         raise OSError(28, "No space left on device")

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from running import done, refusal, told
 
-from discreet.experiments.data import shipped
 from discreet.experiments.data.sources import missing_files
+from discreet.simulation import shipped
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

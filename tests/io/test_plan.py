@@ -9,7 +9,6 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.experiments.study import Study
 from discreet.io.plan import DomainDocument, Plan, json_schema, read_document
 from discreet.mechanisms import (
     BLOCK_MECHANISMS,
@@ -19,6 +18,7 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
+from discreet.simulation.study import Study
 from refusals import refused
 
 ROOT = Path(__file__).parents[2]

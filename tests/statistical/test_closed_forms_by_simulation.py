@@ -22,7 +22,6 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.estimators.tags import estimate_personalized
-from discreet.experiments.tallies import can_draw, draw_tally
 from discreet.mechanisms import (
     BlockDesign,
     BlockMechanism,
@@ -32,6 +31,7 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.mechanisms.personalized import Personalized
+from discreet.simulation.tallies import can_draw, draw_tally
 
 pytestmark = pytest.mark.slow
 

@@ -16,11 +16,11 @@ from discreet.core.domain import Domain
 from discreet.core.guarantee import in_odds
 from discreet.engines import read_traces
 from discreet.errors import ParameterError
-from discreet.experiments.risk_page import check_page, tried_in_words, write_page
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.risk.assessment import Assessment, assess, sweep
 from discreet.risk.bounds import Bounds, conditions, identification_bounds
 from discreet.risk.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
+from discreet.simulation.risk_page import check_page, tried_in_words, write_page
 
 _SAMPLE = 200_000
 _MOST_DIGITS = 18

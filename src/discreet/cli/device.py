@@ -243,8 +243,8 @@ def simulate(
     from discreet.cli.collection import opened_file
     from discreet.cli.personalizing import codes_of
     from discreet.core.random import SeededRandom
-    from discreet.experiments.devices import chosen, frames
     from discreet.io.signing import plan_of
+    from discreet.simulation.devices import chosen, frames
 
     found, random = opened_file(file, ()), SeededRandom(seed)
     if epoch is None and (epoch := found.epoch_at(time.time())) is None:

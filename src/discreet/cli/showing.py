@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from discreet.cli.terminal import console, show_json
-from discreet.experiments.data.shipped import copy_examples
+from discreet.simulation.shipped import copy_examples
 
 
 def copy(folder: Path, *, force: bool, as_json: bool) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 from discreet.cli.outputs import OutputFolder, check_output
 from discreet.cli.terminal import console, progress_bar, show_json, show_table
 from discreet.core.random import SeededRandom
-from discreet.experiments.findings import Findings, table
-from discreet.experiments.saving import save_findings
-from discreet.experiments.study import Study, rows, run_study
+from discreet.simulation.findings import Findings, table
+from discreet.simulation.saving import save_findings
+from discreet.simulation.study import Study, rows, run_study
 
 
 def run(path: Path, folder: Path, seed: int | None, *, as_json: bool) -> None:

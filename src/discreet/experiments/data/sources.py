@@ -9,7 +9,7 @@ from typing import Any
 from discreet.errors import DataError, ParameterError
 from discreet.experiments.data import biometrics, censuses, places, trails
 from discreet.experiments.data.population import VARIABLE, Population, data_folder
-from discreet.experiments.data.shipped import shipped
+from discreet.simulation.shipped import shipped
 
 Loader = Callable[[Path], Any]
 

@@ -12,7 +12,6 @@ from discreet.estimators import estimate
 from discreet.experiments.data.biometrics import FAILED, Biometrics
 from discreet.experiments.data.trails import Sizes, Trails
 from discreet.experiments.reproduce.cells import Cell, Row
-from discreet.experiments.tallies import draw_tally
 from discreet.mechanisms import BlockMechanism, LocalHashing, RandomizedResponse
 from discreet.risk.assessment import Assessment, assess
 from discreet.risk.biometric import biometric
@@ -22,6 +21,7 @@ from discreet.risk.information import information_bounds, paper_information
 from discreet.risk.profile import profile
 from discreet.risk.traces import Split, Traces, by_half, maximum_knowledge
 from discreet.risk.users import Users
+from discreet.simulation.tallies import draw_tally
 
 RR, GLH = "RR", "GLH"
 BUCKETS, BUCKETS_PER_VALUE = 100_000_000, 10

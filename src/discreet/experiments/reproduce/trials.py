@@ -15,8 +15,8 @@ from discreet.estimators import estimate
 from discreet.experiments.data.population import Population
 from discreet.experiments.reproduce.cells import Cell, Row
 from discreet.experiments.reproduce.entrants import BOUND, EMPIRICAL, NO_PRIVACY, UNBIASED, make_mechanism
-from discreet.experiments.tallies import draw_tally
 from discreet.mechanisms import BlockMechanism, RandomizedResponse
+from discreet.simulation.tallies import draw_tally
 
 LINEAR = "emp"
 ESTIMATORS = {LINEAR: "linear", "emp+thr": "threshold", "EM": "mle"}

@@ -14,9 +14,9 @@ from discreet.experiments.reproduce.entrants import EMPIRICAL, NO_PRIVACY, PAPER
 from discreet.experiments.reproduce.finding import Finding
 from discreet.experiments.reproduce.results import Results
 from discreet.experiments.reproduce.trials import errors
-from discreet.experiments.tallies import draw_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.planning.losses import worst_normal_l1
+from discreet.simulation.tallies import draw_tally
 
 RUNS = (200, 50)
 SMALL_EPSILON = 1e-4

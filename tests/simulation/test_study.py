@@ -10,11 +10,11 @@ import pytest
 
 from discreet.core.random import SeededRandom
 from discreet.errors import DiscreetError, ParameterError
-from discreet.experiments.findings import Findings, table
-from discreet.experiments.page import page
-from discreet.experiments.saving import save_findings
-from discreet.experiments.study import Study, rows, run_study
 from discreet.mechanisms import BlockMechanism
+from discreet.simulation.findings import Findings, table
+from discreet.simulation.page import page
+from discreet.simulation.saving import save_findings
+from discreet.simulation.study import Study, rows, run_study
 from refusals import refused
 
 COUNTS = "label,count,sensitive\na,500,true\nb,0,false\nc,2500,false\nd,40,true\ne,960,false\n"

@@ -3,8 +3,8 @@
 import json
 from html import escape
 
-from discreet.experiments.findings import Findings, table
 from discreet.extras import optional
+from discreet.simulation.findings import Findings, table
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 1260px; margin: 2rem auto; padding: 0 1rem; color: #1c1917; }

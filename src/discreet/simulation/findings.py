@@ -7,8 +7,8 @@ import numpy as np
 
 from discreet.arrays import IntArray
 from discreet.charts.frequencies import Panel
-from discreet.experiments.study import Outcome, Study
 from discreet.plots.comparison import comparison_chart
+from discreet.simulation.study import Outcome, Study
 
 _SHOWN = 20
 

@@ -10,7 +10,6 @@ from scipy import stats
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import DataError
-from discreet.experiments.tallies import can_draw, draw_tally
 from discreet.mechanisms import (
     BlockMechanism,
     PerValueEncoding,
@@ -19,6 +18,7 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
+from discreet.simulation.tallies import can_draw, draw_tally
 from laws import by_value
 
 COUNTS = np.array([40, 0, 25, 10, 5])

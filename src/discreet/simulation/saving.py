@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from discreet.errors import ParameterError
-from discreet.experiments.findings import Findings
-from discreet.experiments.page import page
-from discreet.experiments.study import rows
 from discreet.io.json_text import json_text
 from discreet.io.replacing import replacing_all
+from discreet.simulation.findings import Findings
+from discreet.simulation.page import page
+from discreet.simulation.study import rows
 
 
 def save_findings(findings: Findings, folder: Path) -> list[Path]:
