@@ -24,7 +24,7 @@ from bench.memory import peak_bytes
 from discreet import Domain, RandomizedResponse, Reports, SeededRandom, UnaryEncoding
 from discreet.core.reports import Column
 from discreet.engines import observe, tally
-from discreet.io.files import write_reports
+from discreet.io.reports import write_reports
 from discreet.kernels.parallel import thread_count
 from discreet.mechanisms import BlockMechanism
 
@@ -246,7 +246,7 @@ def _pass_on_disk(mechanism: BlockMechanism, path: Path) -> float:
 
 def _pass_in_memory(mechanism: BlockMechanism, path: Path) -> float:
     """Return the time of a pass in memory, and of reading the tiles from a file once."""
-    from discreet.io.files import read_reports
+    from discreet.io.reports import read_reports
 
     reports = read_reports(path, mechanism)
     membership = mechanism.law.membership(reports.blocks)

@@ -215,14 +215,14 @@ FAULTS = [
     ),
     Fault(
         "floats are cut to whole numbers",
-        "io/loose.py",
+        "io/untyped_arrow.py",
         "(np.trunc(numbers) == numbers) & (",
         "(",
         ("tests/io/test_rewritten.py",),
     ),
     Fault(
         "single precision stands for numbers that it cannot tell apart",
-        "io/loose.py",
+        "io/untyped_arrow.py",
         "16: 1 << 11, 32: 1 << 24",
         "16: 1 << 53, 32: 1 << 53",
         ("tests/io/test_rewritten.py",),
@@ -778,7 +778,7 @@ FAULTS = [
     ),
     Fault(
         "another machine reads another file",
-        "io/parts.py",
+        "io/partitions.py",
         "if whole.content != content:",
         "if whole.content[0] < 0:",
         ("tests/io/test_changing_files.py",),
@@ -813,14 +813,14 @@ FAULTS = [
     ),
     Fault(
         "the second of two writers replaces the first",
-        "io/replacing.py",
+        "io/atomic.py",
         "            _put(beside, target)\n",
         "            beside.replace(target)\n",
         ("tests/io/test_writing.py",),
     ),
     Fault(
         "a new file has its name before it is on the disk",
-        "io/replacing.py",
+        "io/atomic.py",
         "        _sync(beside)\n",
         "        beside.stat()\n",
         ("tests/io/test_writing.py",),

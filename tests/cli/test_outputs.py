@@ -12,7 +12,7 @@ from running import Files, done, refusal, run
 from discreet.cli import main
 from discreet.cli.outputs import OutputFile, OutputFolder
 from discreet.core.estimate import Estimate
-from discreet.io import replacing as io_replacing
+from discreet.io import atomic as io_replacing
 
 STUDY = (
     'epsilon = 2.0\nmethods = ["linear"]\n[data]\npath = "people.csv"\nlabel = "what"\ncount = "people"\n'

@@ -12,8 +12,8 @@ from running import done, refusal, run, told
 
 from discreet.core.random import SeededRandom
 from discreet.estimators.tags import estimate_personalized
-from discreet.io.files import read_reports
 from discreet.io.plan import Plan
+from discreet.io.reports import read_reports
 from discreet.mechanisms.secret_tags import SimulatedTags
 
 PLAN = """

@@ -13,7 +13,7 @@ from running import Files, done, refusal, run
 
 from discreet.cli import main
 from discreet.estimators import estimate
-from discreet.io.files import read_reports
+from discreet.io.reports import read_reports
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ import discreet
 from discreet.cli import commands, main
 from discreet.core.reports import Reports
 from discreet.estimators import METHODS, estimate
-from discreet.io.files import read_reports, read_tally, write_tally
+from discreet.io.reports import read_reports
 from discreet.io.tables import read_table
+from discreet.io.tallies import read_tally, write_tally
 
 
 @pytest.fixture

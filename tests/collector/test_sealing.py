@@ -20,9 +20,10 @@ from discreet.collector.sealing import Sealing, forget_reports, sealed_folder
 from discreet.collector.store import FrameRow, SealRow, StoreError
 from discreet.engines import gather, tally
 from discreet.errors import DataError, ParameterError
-from discreet.io.files import read_reports, read_tally
 from discreet.io.plan import Plan
+from discreet.io.reports import read_reports
 from discreet.io.sealing import is_canonical
+from discreet.io.tallies import read_tally
 
 
 def put(folder: Path, entry: Entry, frames: Sequence[tuple[np.ndarray, np.ndarray]], epoch: int = 1) -> None:

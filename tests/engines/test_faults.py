@@ -15,8 +15,9 @@ from discreet.core.reports import Reports
 from discreet.engines import TallyFold, observe, tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.io import arrow
-from discreet.io.files import write_reports, write_tally
 from discreet.io.plan import Plan
+from discreet.io.reports import write_reports
+from discreet.io.tallies import write_tally
 from discreet.mechanisms import BlockMechanism
 
 PLAN = """

@@ -11,14 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import discreet.io.parts as reading
+import discreet.io.partitions as reading
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.engines import TallyFold, tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.io import arrow
-from discreet.io.files import write_reports, write_tally
+from discreet.io.reports import write_reports
+from discreet.io.tallies import write_tally
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, SubsetSelection, UnaryEncoding
 from laws import MEDIUM, Case, cases, over, sampled
 

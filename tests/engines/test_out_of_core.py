@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-import discreet.io.parts as reading
+import discreet.io.partitions as reading
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.engines import gather, observe
-from discreet.engines import storage as stored
-from discreet.engines.ahead import ahead
+from discreet.engines import spill as stored
+from discreet.engines.prefetch import prefetched
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate
-from discreet.io.files import write_reports, write_tally
+from discreet.io.reports import write_reports
+from discreet.io.tallies import write_tally
 from discreet.kernels.mapped import forget
 from discreet.mechanisms import Channel, LocalHashing, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.evidence import StoredBlocks
@@ -185,14 +186,14 @@ def test_what_is_read_ahead_keeps_its_order(threads: str, monkeypatch: pytest.Mo
             yield item
         raise RuntimeError("the end")
 
-    found = ahead(items())
+    found = prefetched(items())
     for expected in range(20):
         assert next(found) == expected
         assert len(made) <= expected + 2
     with pytest.raises(RuntimeError, match="the end"):
         next(found)
-    assert list(ahead(iter([]))) == []
-    assert list(ahead(iter([0, None, 1]))) == [0, None, 1]
+    assert list(prefetched(iter([]))) == []
+    assert list(prefetched(iter([0, None, 1]))) == [0, None, 1]
 
 
 def test_memory_decides(spread: Any, temporary: Path) -> None:

@@ -15,7 +15,8 @@ from discreet.estimators import estimate, likelihood_methods
 from discreet.estimators.likelihood import LocalRows, RowSums
 from discreet.estimators.likelihood_methods import _likelihood
 from discreet.estimators.linear_start import LinearStart
-from discreet.io.files import write_reports, write_tally
+from discreet.io.reports import write_reports
+from discreet.io.tallies import write_tally
 from discreet.mechanisms import Channel, HadamardResponse, UnaryEncoding
 from discreet.mechanisms.evidence import StoredBlocks
 from laws import MEDIUM, cases, sampled
@@ -88,9 +89,9 @@ def test_frames_and_many_small_matrices(spark: Any, monkeypatch: pytest.MonkeyPa
     drawn = engine.obfuscate(values, mechanism, "value", seed=3)
     data, _ = engine.gather(drawn, mechanism)
     rows = drawn.toArrow()
-    from discreet.io.loose import sift_loose
+    from discreet.io.untyped_arrow import sift_untyped
 
-    reports, _ = sift_loose(mechanism, rows.combine_chunks().to_batches()[0], simulated=True)
+    reports, _ = sift_untyped(mechanism, rows.combine_chunks().to_batches()[0], simulated=True)
     expected = estimate(mechanism, reports, method="mle", tolerance=1e-3)
     found = estimate(mechanism, data, method="mle", tolerance=1e-3)
     assert found.frequencies == pytest.approx(expected.frequencies, abs=1e-12)

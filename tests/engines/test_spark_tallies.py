@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import discreet.io.parts as reading
+import discreet.io.partitions as reading
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
@@ -31,7 +31,8 @@ from discreet.errors import (
     ParameterError,
     RewrittenFileWarning,
 )
-from discreet.io.files import write_reports, write_tally
+from discreet.io.reports import write_reports
+from discreet.io.tallies import write_tally
 from discreet.mechanisms import (
     BLOCK_MECHANISMS,
     Channel,

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import discreet.io.parts as reading
+import discreet.io.partitions as reading
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.engines import stamp, tally
@@ -22,7 +22,8 @@ from discreet.errors import (
     RewrittenFileWarning,
 )
 from discreet.io.arrow import to_arrow
-from discreet.io.files import read_reports, write_reports, write_tally
+from discreet.io.reports import read_reports, write_reports
+from discreet.io.tallies import write_tally
 from discreet.mechanisms import UnaryEncoding
 from laws import Case, cases, sampled
 from refusals import refused

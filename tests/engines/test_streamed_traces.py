@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import csv
 
-import discreet.io.streams as reading
+import discreet.io.table_scan as reading
 from discreet.core.domain import Domain
 from discreet.engines import read_traces
 from discreet.errors import DataError, ParameterError
@@ -476,7 +476,7 @@ def test_files_that_change_while_they_are_read_are_refused(
         later = {1: batches[:-1], 2: [*batches, *batches], 3: [batches[0]] * len(batches), 4: new}
         yield from batches if passes[0] < 3 else later[when]
 
-    monkeypatch.setattr("discreet.engines.rows.stream", changing)
+    monkeypatch.setattr("discreet.engines.event_table.stream", changing)
     with pytest.raises(DataError, match="changed while they were read; leave the files alone"):
         read_traces(tmp_path, **COLUMNS)
 

@@ -19,7 +19,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import CLEAR
 from discreet.errors import DataError
-from discreet.io import json_form
+from discreet.io import json_reports
 from discreet.io.frames import Frame, FrameError, frame_of_json, head, head_of_json
 from discreet.io.json_entries import entry_as_json
 from discreet.io.records import RecordCodec
@@ -300,7 +300,7 @@ def taken_as_json(mechanism: BlockMechanism, data: bytes) -> str:
     lines = [{**one, "plan": mechanism.fingerprint} for one in json.loads(data)["reports"]]
     for line in lines:
         del line["id"]
-    reports = json_form.from_json(mechanism, map(json.dumps, lines))
+    reports = json_reports.from_json(mechanism, map(json.dumps, lines))
     assert np.array_equal(codec.encode(reports), frame.records)
     assert head_of_json(data) == (frame.collection, frame.epoch, reports.n)
     return "taken"

@@ -10,7 +10,7 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.engines import tally
 from discreet.errors import DataError
-from discreet.io.files import write_reports
+from discreet.io.reports import write_reports
 from discreet.io.seals import footer_of, read_seal
 from discreet.mechanisms import RandomizedResponse
 

@@ -8,8 +8,8 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DataError, MismatchError
-from discreet.io.files import read_reports, write_reports
 from discreet.io.records import RecordCodec
+from discreet.io.reports import read_reports, write_reports
 from discreet.io.sealing import canonical, is_canonical
 from discreet.mechanisms import Mechanism
 from laws import MEDIUM, Case, cases

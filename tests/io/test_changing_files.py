@@ -15,9 +15,9 @@ from discreet.engines.fold import TallyFold
 from discreet.engines.local import fold_parts, surveyed
 from discreet.errors import DataError, DiscreetError
 from discreet.io.cells import Cells, Kind
-from discreet.io.files import iterate_reports, read_reports, write_reports
-from discreet.io.parts import part_elsewhere
-from discreet.io.streams import stream, survey
+from discreet.io.partitions import partition_elsewhere
+from discreet.io.reports import iterate_reports, read_reports, write_reports
+from discreet.io.table_scan import stream, survey
 from refusals import refused
 
 SUFFIXES = ["parquet", "arrow", "jsonl", "jsonl.gz"]
@@ -83,10 +83,10 @@ def test_another_machine_must_see_the_same_file(suffix: str, tmp_path: Path) -> 
     _, (part,) = surveyed(MECHANISM, path)
     there = (part.groups, part.rows, part.content, MECHANISM)
     touch(path)
-    assert part_elsewhere(path, *there).rows == part.rows
+    assert partition_elsewhere(path, *there).rows == part.rows
     reports = read_reports(path, MECHANISM)
     write_reports(path, MECHANISM, reports.part(0, EACH), force=True)
-    assert "not the file that was checked" in refused(DataError, lambda: part_elsewhere(path, *there))
+    assert "not the file that was checked" in refused(DataError, lambda: partition_elsewhere(path, *there))
 
 
 SHORTENED = """
@@ -94,7 +94,7 @@ import sys
 from pathlib import Path
 from damage import MECHANISM
 from discreet.errors import DataError
-from discreet.io.files import iterate_reports
+from discreet.io.reports import iterate_reports
 
 path = Path(sys.argv[1])
 try:

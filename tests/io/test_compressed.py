@@ -13,11 +13,11 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.engines import Counted, gather, tally
-from discreet.engines.gathering import memory_needed
+from discreet.engines.evidence import memory_needed
 from discreet.errors import DataError
 from discreet.io.endings import ending, is_lines, lines_of, opened_text, text_bytes
-from discreet.io.files import write_reports
-from discreet.io.parts import parts_of
+from discreet.io.partitions import partitions_of
+from discreet.io.reports import write_reports
 from discreet.mechanisms import UnaryEncoding
 from refusals import refused
 
@@ -118,5 +118,7 @@ def test_what_compressed_reports_take_in_memory_is_what_they_say(tmp_path: Path)
     reports = REPORTING.obfuscate_codes(np.zeros(20_000, np.int64), random=SeededRandom(1))
     for name in ("a.jsonl", "b.jsonl.gz"):
         write_reports(tmp_path / name, REPORTING, reports)
-    plain, packed = (memory_needed(REPORTING, parts_of(tmp_path / n, REPORTING)) for n in ("a.jsonl", "b.jsonl.gz"))
+    plain, packed = (
+        memory_needed(REPORTING, partitions_of(tmp_path / n, REPORTING)) for n in ("a.jsonl", "b.jsonl.gz")
+    )
     assert plain == packed > 5 * (tmp_path / "b.jsonl.gz").stat().st_size

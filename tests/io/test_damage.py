@@ -14,9 +14,10 @@ from damage import BATCHES, EACH, MECHANISM, SEALED, flipped, unsealed, verdicts
 from discreet.engines import tally
 from discreet.errors import DataError
 from discreet.io import arrow
-from discreet.io.files import read_reports, read_tally, write_tally
+from discreet.io.reports import read_reports
 from discreet.io.seals import read_seal
 from discreet.io.stored import look
+from discreet.io.tallies import read_tally, write_tally
 from refusals import refused
 
 FLIPS = 160

@@ -10,8 +10,8 @@ from damage import MECHANISM, written
 from discreet.core.random import SeededRandom
 from discreet.engines import gather, observe, tally
 from discreet.errors import DataError, ParameterError
-from discreet.io.files import write_reports
-from discreet.io.streams import table_files
+from discreet.io.reports import write_reports
+from discreet.io.table_scan import table_files
 from refusals import refused
 
 SUFFIXES = ["parquet", "arrow", "jsonl", "jsonl.gz"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, MismatchError
-from discreet.io import json_form, wire
+from discreet.io import json_reports, wire
 from discreet.io.wire import UNREADABLE, FlawedRowsError
 from discreet.mechanisms import (
     BlockMechanism,
@@ -41,7 +41,7 @@ NUMBERS = [True, False, 1.0, 1e300, -1, 1 << 63, 10**400, "1", None, [1], {"a": 
 
 @pytest.mark.parametrize("mechanism", GOOD, ids=lambda mechanism: mechanism.name)
 def test_good_reports_are_good(mechanism: BlockMechanism) -> None:
-    assert json_form.from_json(mechanism, [line(mechanism, **GOOD[mechanism])]).n == 1
+    assert json_reports.from_json(mechanism, [line(mechanism, **GOOD[mechanism])]).n == 1
 
 
 @pytest.mark.parametrize("entry", NUMBERS, ids=lambda entry: str(entry)[:20])
@@ -56,7 +56,7 @@ def test_numbers_that_are_none(entry: Any) -> None:
     ]
     for mechanism, name, others in kinds:
         bad = line(mechanism, **{name: entry}, **others)
-        message = refused(DataError, lambda m=mechanism, bad=bad: json_form.from_json(m, [bad]), "1e300", "e+300")
+        message = refused(DataError, lambda m=mechanism, bad=bad: json_reports.from_json(m, [bad]), "1e300", "e+300")
         assert "report 0" in message
 
 
@@ -65,7 +65,7 @@ def test_numbers_that_are_none(entry: Any) -> None:
 )
 def test_bits_that_are_none(bits: Any) -> None:
     """Twelve bits are two bytes: four characters of base64, no more and no less."""
-    message = refused(DataError, lambda: json_form.from_json(UNARY, [line(UNARY, bits=bits)]))
+    message = refused(DataError, lambda: json_reports.from_json(UNARY, [line(UNARY, bits=bits)]))
     assert message == "report 0 has a bits that is not of its kind."
 
 
@@ -89,7 +89,7 @@ def test_bits_that_are_none(bits: Any) -> None:
     ids=str,
 )
 def test_members_that_are_none(members: Any) -> None:
-    message = refused(DataError, lambda: json_form.from_json(SUBSET, [line(SUBSET, members=members)]))
+    message = refused(DataError, lambda: json_reports.from_json(SUBSET, [line(SUBSET, members=members)]))
     assert message == "report 0 has a members that is not of its kind."
 
 
@@ -118,20 +118,20 @@ def test_members_that_are_none(members: Any) -> None:
 )
 def test_lines_that_are_no_reports(text: str) -> None:
     lines = [line(RR, clear=SECRET), text]
-    message = refused(DataError, lambda: json_form.from_json(RR, lines), SECRET)
+    message = refused(DataError, lambda: json_reports.from_json(RR, lines), SECRET)
     assert "report 1" in message
 
 
 @pytest.mark.parametrize("plan", ["", "x", RR.fingerprint.upper(), RR.fingerprint[:-1], RR.fingerprint + " "])
 def test_other_plans(plan: str) -> None:
     lines = [line(RR, clear=SECRET), json.dumps({"plan": plan, "clear": SECRET})]
-    assert "report 1" in refused(MismatchError, lambda: json_form.from_json(RR, lines), SECRET)
+    assert "report 1" in refused(MismatchError, lambda: json_reports.from_json(RR, lines), SECRET)
 
 
 def test_a_value_in_the_place_of_the_plan_is_not_quoted() -> None:
     for sent in (str(SECRET), f"\n{SECRET}", "\ud800"):
         text = json.dumps({"plan": sent, "clear": 1})
-        refused(MismatchError, lambda text=text: json_form.from_json(RR, [text]), sent)
+        refused(MismatchError, lambda text=text: json_reports.from_json(RR, [text]), sent)
 
 
 @pytest.mark.parametrize(
@@ -150,25 +150,25 @@ def test_a_value_in_the_place_of_the_plan_is_not_quoted() -> None:
     ids=str,
 )
 def test_fields_that_are_not_of_the_plan(extra: dict[str, Any]) -> None:
-    message = refused(DataError, lambda: json_form.from_json(RR, [line(RR, symbol=3, **extra)]), SECRET, "yes")
+    message = refused(DataError, lambda: json_reports.from_json(RR, [line(RR, symbol=3, **extra)]), SECRET, "yes")
     assert message == "report 0 has fields that are not of this plan, or not of their kind."
 
 
 def test_any_simulated_report_marks_the_batch() -> None:
     lines = [line(RR, symbol=3, simulated=False), line(RR, clear=SECRET, simulated=True), line(RR, symbol=1)]
-    assert json_form.from_json(RR, lines).simulated
-    assert not json_form.from_json(RR, [lines[0], lines[2]]).simulated
+    assert json_reports.from_json(RR, lines).simulated
+    assert not json_reports.from_json(RR, [lines[0], lines[2]]).simulated
 
 
 def test_truncated_lines() -> None:
     whole = line(RR, clear=SECRET)
     for end in range(len(whole)):
-        refused(DataError, lambda end=end: json_form.from_json(RR, [whole, whole[:end]]), SECRET)
+        refused(DataError, lambda end=end: json_reports.from_json(RR, [whole, whole[:end]]), SECRET)
 
 
 def test_an_entry_said_twice() -> None:
     text = line(RR, clear=SECRET).replace('"clear"', '"clear": 1, "clear"')
-    refused(DataError, lambda: json_form.from_json(RR, [text]), SECRET)
+    refused(DataError, lambda: json_reports.from_json(RR, [text]), SECRET)
 
 
 # Some bad lines among good ones
@@ -179,7 +179,7 @@ def as_a_loop_would(lines: list[str]) -> tuple[list[tuple[bool, int]], bool, Cou
     found, simulated, left_out = [], False, Counter[str]()
     for text in lines:
         try:
-            one = json_form.from_json(RR, [text])
+            one = json_reports.from_json(RR, [text])
         except FlawedRowsError as error:
             left_out[error.what] += 1
         except DataError:
@@ -211,7 +211,7 @@ LINES = [
 @settings(max_examples=300)
 @given(st.lists(st.sampled_from(LINES), max_size=12))
 def test_lines_are_sifted_as_a_loop_would(lines: list[str]) -> None:
-    reports, left_out = json_form.sift_json(RR, lines)
+    reports, left_out = json_reports.sift_json(RR, lines)
     told, clear = reports.in_clear.tolist(), iter(reports.clear.tolist())
     blocks = iter(reports.blocks["symbol"].tolist())
     found = [(in_clear, next(clear) if in_clear else next(blocks)) for in_clear in told]
@@ -230,9 +230,9 @@ def test_a_bad_line_costs_no_more_than_a_good_one(monkeypatch: pytest.MonkeyPatc
 
         return counted
 
-    monkeypatch.setattr(json_form.json, "loads", counting("parsed", json.loads))
+    monkeypatch.setattr(json_reports.json, "loads", counting("parsed", json.loads))
     monkeypatch.setattr(wire, "checked_reports", counting("checked", wire.checked_reports))
-    reports, left_out = json_form.sift_json(RR, lines)
+    reports, left_out = json_reports.sift_json(RR, lines)
     assert reports.n == 1003
     assert left_out.total() == 10
     assert calls["parsed"] == len(lines)
@@ -241,4 +241,4 @@ def test_a_bad_line_costs_no_more_than_a_good_one(monkeypatch: pytest.MonkeyPatc
 
 def test_a_line_of_another_plan_is_no_bad_row() -> None:
     stranger = json.dumps({"plan": "0" * 32, "clear": 1})
-    refused(MismatchError, lambda: json_form.sift_json(RR, ["{", LINES[0], stranger]))
+    refused(MismatchError, lambda: json_reports.sift_json(RR, ["{", LINES[0], stranger]))

@@ -15,7 +15,7 @@ from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import DataError, MismatchError
 from discreet.io import arrow
-from discreet.io.files import read_reports, write_reports
+from discreet.io.reports import read_reports, write_reports
 from discreet.mechanisms import (
     BlockMechanism,
     HadamardResponse,

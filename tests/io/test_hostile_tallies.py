@@ -14,7 +14,8 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError
 from discreet.estimators import estimate
-from discreet.io.files import read_tally, write_reports, write_tally
+from discreet.io.reports import write_reports
+from discreet.io.tallies import read_tally, write_tally
 from discreet.mechanisms import HadamardResponse, RandomizedResponse, UnaryEncoding
 from refusals import refused
 

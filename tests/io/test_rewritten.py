@@ -20,7 +20,7 @@ from discreet.core.random import SeededRandom
 from discreet.engines import gather, observe, tally
 from discreet.errors import DataError, MismatchError, RewrittenFileWarning
 from discreet.io.arrow import to_arrow
-from discreet.io.files import read_reports, write_reports
+from discreet.io.reports import read_reports, write_reports
 from discreet.io.wire import UNREADABLE
 from discreet.mechanisms import (
     BlockMechanism,

@@ -15,8 +15,9 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
-from discreet.io import arrow, json_form
-from discreet.io.files import iterate_reports, read_reports, read_tally, write_reports, write_tally
+from discreet.io import arrow, json_reports
+from discreet.io.reports import iterate_reports, read_reports, write_reports
+from discreet.io.tallies import read_tally, write_tally
 from discreet.mechanisms import (
     Channel,
     HadamardResponse,
@@ -259,15 +260,15 @@ def test_columns_are_as_narrow_as_can_be(builder: str, size: int, sensitive: int
 def test_one_report_reads_as_documented(builder: str, block: dict[str, Any], contained: list[int]) -> None:
     mechanism = BUILDERS[builder](Domain(range(14), sensitive=list(range(2, 12))), 1.0)
     lines = [json.dumps({"plan": mechanism.fingerprint, **part}) for part in ({"clear": 12}, block, {"clear": 1})]
-    reports = json_form.from_json(mechanism, lines)
+    reports = json_reports.from_json(mechanism, lines)
     tally = mechanism.tally(reports)
     assert np.flatnonzero(mechanism.counts.support_of(tally.support)).tolist() == sorted(contained)
     assert tally.clear.tolist() == [0, 1, 1, 0]
-    assert list(json_form.to_json(mechanism, reports)) == lines
+    assert list(json_reports.to_json(mechanism, reports)) == lines
 
 
 def test_a_clear_value_may_come_with_noise_bits_where_the_plan_says_so() -> None:
     mechanism = UnaryEncoding(Domain(range(4), sensitive=[0, 1]), 1.0, clear_bits=True)
     line = json.dumps({"plan": mechanism.fingerprint, "clear": 3, "bits": "Aw=="})
-    tally = mechanism.tally(json_form.from_json(mechanism, [line]))
+    tally = mechanism.tally(json_reports.from_json(mechanism, [line]))
     assert (tally.support.tolist(), tally.clear.tolist()) == ([1, 1], [0, 1])

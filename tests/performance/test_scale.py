@@ -9,7 +9,7 @@ import pytest
 from bench import scale
 
 from discreet import Domain, RandomizedResponse
-from discreet.io.files import write_reports
+from discreet.io.reports import write_reports
 
 
 @pytest.fixture

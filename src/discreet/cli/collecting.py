@@ -22,13 +22,14 @@ from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.methods import NO_INTERVALS
 from discreet.estimators.tags import TagEstimate, estimate_personalized
+from discreet.io.atomic import replacing_all
 from discreet.io.endings import ending
-from discreet.io.estimates import estimate_facts
-from discreet.io.files import put_tally, write_columns, write_reports
+from discreet.io.estimates import estimate_facts, write_columns
 from discreet.io.json_text import json_text
 from discreet.io.plan import Plan
-from discreet.io.replacing import replacing_all
+from discreet.io.reports import write_reports
 from discreet.io.suffixes import is_tally
+from discreet.io.tallies import put_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.personalized import Personalized

@@ -270,8 +270,8 @@ def opened_file(file: Path, trust: Sequence[bytes]) -> "Collection":
 
 
 def _write(envelope: bytes, keys: Sequence[Path], output: Path, *, force: bool, as_json: bool) -> None:
+    from discreet.io.atomic import replacing
     from discreet.io.collection import open_envelope
-    from discreet.io.replacing import replacing
 
     found = open_envelope(envelope, _public(keys))
     if found.state == "open" and found.epochs.end <= time.time():

@@ -276,7 +276,7 @@ def _post_frames(found: "Collection", packed: Iterable[bytes]) -> int:
 
 
 def _write_frames(folder: Path, packed: Iterable[bytes]) -> int:
-    from discreet.io.replacing import replacing
+    from discreet.io.atomic import replacing
 
     folder.mkdir(parents=True, exist_ok=True)
     count = 0

@@ -73,7 +73,7 @@ def _several(value: Any) -> tuple[Path, ...]:
 
 def check_output(kind: Any, path: Path, *, force: bool) -> None:
     """Refuse a file or a folder that cannot be written; errors as for `check_outputs`."""
-    from discreet.io.replacing import check_folder, check_free
+    from discreet.io.atomic import check_folder, check_free
     from discreet.plots.pictures import check_drawing
 
     if isinstance(kind, OutputFolder):

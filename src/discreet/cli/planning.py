@@ -11,8 +11,8 @@ from discreet.cli.terminal import console, show_json, show_table
 from discreet.core.domain import Domain
 from discreet.core.guarantee import in_odds
 from discreet.errors import ParameterError
+from discreet.io.atomic import replacing
 from discreet.io.plan import DomainDocument, read_document
-from discreet.io.replacing import replacing
 from discreet.io.tables import read_distribution
 from discreet.planning.compare import Comparison, compare
 from discreet.planning.curves import LOWER_BOUND, Curve, against_epsilon, against_users

@@ -12,8 +12,9 @@ from discreet.collector.sealing import sealed_folder, sha256_of
 from discreet.collector.sqlite import SqliteStore
 from discreet.collector.store import SealRow, Store
 from discreet.errors import DiscreetError, OutputExistsError, ParameterError
-from discreet.io.files import iterate_reports, read_tally
+from discreet.io.reports import iterate_reports
 from discreet.io.sealing import is_canonical
+from discreet.io.tallies import read_tally
 
 _DAY = 86_400
 _RESTORING = ".restoring"

@@ -25,8 +25,8 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError, DiscreetError
 from discreet.estimators import estimate
 from discreet.io.collection import Collection, rebuild
-from discreet.io.files import read_tally
 from discreet.io.frames import ID_BYTES
+from discreet.io.tallies import read_tally
 
 DEVICES = 300
 

@@ -22,9 +22,9 @@ from discreet.estimators import METHODS, estimate
 from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.methods import thresholded
 from discreet.io.estimates import estimate_facts
-from discreet.io.files import read_tally
 from discreet.io.frames import ID_BYTES
 from discreet.io.json_text import json_text
+from discreet.io.tallies import read_tally
 
 FROM_REPORTS = ("mle", "em")
 _SIGNIFICANCE = 0.05

@@ -16,9 +16,10 @@ from discreet.collector.store import SealRow, Store
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
-from discreet.io.files import write_reports, write_tally
-from discreet.io.replacing import replacing
+from discreet.io.atomic import replacing
+from discreet.io.reports import write_reports
 from discreet.io.sealing import MEMORY, CanonicalOrder
+from discreet.io.tallies import write_tally
 
 _SLICE_BYTES = 1 << 22
 

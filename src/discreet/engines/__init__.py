@@ -3,8 +3,8 @@
 Files of reports and of events are streamed, never held in memory whole.
 """
 
+from discreet.engines.evidence import gather, observe
 from discreet.engines.fold import Counted, Fold, TallyFold
-from discreet.engines.gathering import gather, observe
 from discreet.engines.local import Progress, tally
 from discreet.engines.stamping import Stamped, stamp
 from discreet.engines.traces import read_traces

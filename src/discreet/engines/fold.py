@@ -17,8 +17,8 @@ from discreet.arrays import IntArray
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError
-from discreet.io import arrow, json_form
-from discreet.io.parts import Batch, Lines
+from discreet.io import arrow, json_reports
+from discreet.io.partitions import Batch, Lines
 from discreet.io.rewritten import Rewritten, rewritten_reports
 from discreet.io.wire import reasons
 from discreet.mechanisms import Mechanism
@@ -159,8 +159,8 @@ class TallyFold:
         """Return the reports of a batch, and how many rows are left out for each reason; errors as for `add`."""
         if isinstance(batch, Lines):
             if self.sift:
-                return json_form.sift_json(self.mechanism, batch.texts, form=batch.form)
-            return json_form.from_json(self.mechanism, batch.texts, first=batch.first, form=batch.form), Counter()
+                return json_reports.sift_json(self.mechanism, batch.texts, form=batch.form)
+            return json_reports.from_json(self.mechanism, batch.texts, first=batch.first, form=batch.form), Counter()
         if isinstance(batch, Rewritten):
             return rewritten_reports(self.mechanism, batch, sift=self.sift)
         table = pa.Table.from_batches([batch])

@@ -12,12 +12,13 @@ from discreet.arrays import IntArray
 from discreet.core.checks import checked_share
 from discreet.engines.fold import Counted, Fold, TallyFold
 from discreet.errors import DataError
-from discreet.io.files import read_tally, readable
 from discreet.io.folders import refuse_copies
 from discreet.io.manifest import promised_rows
-from discreet.io.parts import Batch, Part, parts_of, read_part, report_files
+from discreet.io.partitions import Batch, Partition, partitions_of, read_partition, report_files
+from discreet.io.read_errors import readable
 from discreet.io.rewritten import warn_of
 from discreet.io.suffixes import is_tally
+from discreet.io.tallies import read_tally
 from discreet.kernels.parallel import thread_count
 from discreet.mechanisms import Mechanism
 
@@ -69,7 +70,7 @@ def tally(
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.io.files import write_reports
+        >>> from discreet.io.reports import write_reports
         >>> from tempfile import TemporaryDirectory
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> with TemporaryDirectory() as folder:
@@ -93,7 +94,7 @@ def surveyed(
     trust_plan: bool = False,
     allow_copies: bool = False,
     manifest: bool = False,
-) -> tuple[list[Any], list[Part]]:
+) -> tuple[list[Any], list[Partition]]:
     """Return the tallies among the sources, and the parts of all reports, in order; errors as for `tally`.
 
     Warns of what is taken on the caller's word, and of columns that are not read.
@@ -102,7 +103,7 @@ def surveyed(
     files = report_files(named, allow_copies=allow_copies)
     tallies = {path: read_tally(path, mechanism) for path in files if is_tally(path)}
     reports = [path for path in files if path not in tallies]
-    parts = [part for path in reports for part in parts_of(path, mechanism, trust_plan=trust_plan)]
+    parts = [part for path in reports for part in partitions_of(path, mechanism, trust_plan=trust_plan)]
     if manifest:
         parts = _promised(promised_rows(named, files), tallies, parts)
     if not allow_copies:
@@ -114,7 +115,7 @@ def surveyed(
     return [tallies[path] for path in files if path in tallies], parts
 
 
-def _promised(rows: Mapping[Path, int], tallies: Mapping[Path, Any], parts: list[Part]) -> list[Part]:
+def _promised(rows: Mapping[Path, int], tallies: Mapping[Path, Any], parts: list[Partition]) -> list[Partition]:
     """Return parts that hold as many rows as their manifests state; lines are counted when they are read."""
     found = Counter({path: one.n for path, one in tallies.items()})
     for part in parts:
@@ -125,22 +126,22 @@ def _promised(rows: Mapping[Path, int], tallies: Mapping[Path, Any], parts: list
     return [replace(part, rows=rows[part.path]) if part.rows is None else part for part in parts]
 
 
-def rows_in(parts: Sequence[Part]) -> int | None:
+def rows_in(parts: Sequence[Partition]) -> int | None:
     """Return the number of rows in parts; None if some are not counted yet."""
     counts = [part.rows for part in parts]
     return None if None in counts else sum(count for count in counts if count)
 
 
-def batches_of(part: Part, mechanism: Mechanism, check: Callable[[Batch], Answer]) -> Iterator[Answer]:
+def batches_of(part: Partition, mechanism: Mechanism, check: Callable[[Batch], Answer]) -> Iterator[Answer]:
     """Yield the checked batches of a part; errors name the file."""
     with readable(part.path):
-        for batch in read_part(part, mechanism):
+        for batch in read_partition(part, mechanism):
             yield check(batch)
 
 
 def fold_parts(
     fold: Fold[Answer],
-    parts: Sequence[Part],
+    parts: Sequence[Partition],
     mechanism: Mechanism,
     *,
     threads: int | None = None,
@@ -172,7 +173,7 @@ class _Work:
 
     fold: Fold[Any]
     mechanism: Mechanism
-    parts: list[Part]
+    parts: list[Partition]
 
     def __post_init__(self) -> None:
         self.errors: dict[int, Exception] = {}
@@ -181,7 +182,7 @@ class _Work:
         self._lock = threading.Lock()
         self._interrupted = False
 
-    def _take(self) -> tuple[int, Part] | None:
+    def _take(self) -> tuple[int, Partition] | None:
         # After an error nothing new is begun; what was begun before it is finished, so that the first error is found.
         with self._lock:
             return None if self.errors or self._interrupted else next(self._next, None)
@@ -195,7 +196,7 @@ class _Work:
             except Exception as error:
                 self.errors[place] = error
 
-    def _add(self, state: IntArray, part: Part) -> None:
+    def _add(self, state: IntArray, part: Partition) -> None:
         def add(batch: Batch) -> None:
             self.fold.add(state, batch)
 

@@ -10,10 +10,10 @@ from discreet.core.reports import Reports
 from discreet.engines.fold import Counted, TallyFold
 from discreet.engines.local import Progress, batches_of, fold_parts, surveyed
 from discreet.errors import DataError, ParameterError
+from discreet.io.atomic import check_free
 from discreet.io.endings import GZIP, ending
-from discreet.io.files import write_reports
-from discreet.io.parts import Part, report_files
-from discreet.io.replacing import check_free
+from discreet.io.partitions import Partition, report_files
+from discreet.io.reports import write_reports
 from discreet.io.suffixes import REPORTS, checked_output
 from discreet.mechanisms import Mechanism
 
@@ -87,7 +87,7 @@ def stamp(
     if tallies:
         raise ParameterError(f"reports are stamped, and tallies have a stamp; leave the {len(tallies)} tallies out.")
     wanted = _targets([Path(source) for source in named], Path(target))
-    going: dict[Path, list[Part]] = {path: [] for path in wanted.values()}
+    going: dict[Path, list[Partition]] = {path: [] for path in wanted.values()}
     for part in parts:
         going[wanted[part.path]].append(part)
     _refuse_inside([Path(source) for source in named], Path(target))
@@ -140,7 +140,7 @@ def _check_target(path: Path, target: Path, *, force: bool) -> None:
         check_free(path, force=force)
 
 
-def _write(path: Path, parts: Sequence[Part], fold: TallyFold, found: Counted, *, force: bool) -> None:
+def _write(path: Path, parts: Sequence[Partition], fold: TallyFold, found: Counted, *, force: bool) -> None:
     mechanism: Mechanism = fold.mechanism
 
     def batches() -> Iterator[Reports]:

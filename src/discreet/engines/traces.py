@@ -15,13 +15,13 @@ import pyarrow as pa
 from discreet.arrays import AnyArray, IntArray
 from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
-from discreet.engines.ahead import ahead
+from discreet.engines.event_table import Column, EventTable, changed
 from discreet.engines.local import Progress
-from discreet.engines.rows import Column, Rows, changed
+from discreet.engines.prefetch import prefetched
 from discreet.risk.traces import Traces
 
 if TYPE_CHECKING:
-    from discreet.engines.names import Names
+    from discreet.engines.vocabulary import Vocabulary
 
 _SMALLEST = 1 << 10
 _RECODED = 1 << 20
@@ -73,7 +73,7 @@ def read_traces(
     checked_choice("missing", missing, ("refuse", "drop"))
     asked = [Column(user, "users"), Column(event, "events" if domain is None else "values", domain=domain)]
     asked += [] if time is None else [Column(time, "times", timed=True)]
-    rows = Rows.of(sources, asked, drop=missing == "drop")
+    rows = EventTable.of(sources, asked, drop=missing == "drop")
     building = _Building(rows, keep_times and time is not None, progress)
     found = building.in_one_pass()
     if found is None:
@@ -89,7 +89,7 @@ def read_traces(
     return Traces(offsets, events, count, times, left_out)
 
 
-def _codes(domain: Domain, names: "Names", rows: Rows) -> AnyArray:
+def _codes(domain: Domain, names: "Vocabulary", rows: EventTable) -> AnyArray:
     """Return the domain's codes of names, by number."""
     codes = domain.space.encode(names.column())
     if len(codes) and codes.min() < 0:
@@ -116,7 +116,7 @@ class _Building:
         progress: called after each batch.
     """
 
-    rows: Rows
+    rows: EventTable
     keep_times: bool
     progress: Progress | None
 
@@ -124,14 +124,14 @@ class _Building:
         self.users, self.events = self._names("users"), self._names(self.rows.columns[1].wanted)
         self._done, self._total = 0, self.rows.count
 
-    def _names(self, wanted: str) -> "Names":
-        from discreet.engines.names import TextNames
+    def _names(self, wanted: str) -> "Vocabulary":
+        from discreet.engines.vocabulary import TextVocabulary
         from discreet.kernels.traces.numbering import KeyTable
 
-        return KeyTable() if self.rows.kinds.get(wanted) == "integers" else TextNames()
+        return KeyTable() if self.rows.kinds.get(wanted) == "integers" else TextVocabulary()
 
     def _read(self, *chosen: Column) -> Any:
-        for batch in ahead(self.rows.batches(*chosen)):
+        for batch in prefetched(self.rows.batches(*chosen)):
             yield batch
             self._done += len(batch[0])
             if self.progress is not None:

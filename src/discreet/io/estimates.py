@@ -1,8 +1,13 @@
-"""Estimates as plain facts, ready for JSON."""
+"""Estimates as plain facts, ready for JSON, and as columns in files."""
 
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from discreet.core.estimate import DEFAULT_LEVEL, Estimate
+from discreet.io.endings import ending
 
 
 def estimate_facts(found: Estimate, level: float | None, *, simultaneous: bool) -> dict[str, Any]:
@@ -23,3 +28,12 @@ def estimate_facts(found: Estimate, level: float | None, *, simultaneous: bool) 
         "simulated": found.simulated,
         "columns": {name: column.tolist() for name, column in columns.items()},
     }
+
+
+def write_columns(path: Path, table: Any) -> None:
+    """Write a table into an existing file, as Parquet or Arrow IPC by its name."""
+    if ending(path) == ".parquet":
+        pq.write_table(table, path)
+        return
+    with pa.ipc.new_file(str(path), table.schema) as sink:
+        sink.write_table(table)

@@ -12,11 +12,11 @@ from typing import Literal
 import msgspec
 
 from discreet.errors import DataError, ParameterError
+from discreet.io.atomic import replacing
 from discreet.io.endings import is_lines, lines_of, opened_text
-from discreet.io.files import readable
 from discreet.io.folders import digest
-from discreet.io.parts import report_files
-from discreet.io.replacing import replacing
+from discreet.io.partitions import report_files
+from discreet.io.read_errors import readable
 from discreet.io.stored import StoredTable, look
 from discreet.io.suffixes import is_tally
 
@@ -81,7 +81,7 @@ def write_manifest(folder: str | Path, *, force: bool = False) -> Manifest:
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.io.files import write_reports
+        >>> from discreet.io.reports import write_reports
         >>> from tempfile import TemporaryDirectory
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> with TemporaryDirectory() as folder:
@@ -138,7 +138,7 @@ def read_manifest(folder: str | Path) -> Manifest:
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.io.files import write_tally
+        >>> from discreet.io.tallies import write_tally
         >>> from tempfile import TemporaryDirectory
         >>> tally = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0).empty_tally()
         >>> with TemporaryDirectory() as folder:

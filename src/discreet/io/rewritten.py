@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from discreet.core.reports import CLEAR, Reports
 from discreet.errors import DataError, MismatchError, RewrittenFileWarning
 from discreet.io.arrow import check_schema, is_stamped, read_stamp, schema
-from discreet.io.loose import check_loose_schema, loose_reports, sift_loose
+from discreet.io.untyped_arrow import check_untyped_schema, sift_untyped, untyped_reports
 from discreet.mechanisms import Mechanism
 
 PLAN, SIMULATED = "plan", "simulated"
@@ -81,7 +81,7 @@ def form_of(mechanism: Mechanism, found: pa.Schema, *, trust_plan: bool = False)
     named, marked = PLAN in found.names, SIMULATED in found.names
     if simulated is None and not named and not trust_plan:
         raise DataError(UNSTAMPED)
-    check_loose_schema(mechanism, found)
+    check_untyped_schema(mechanism, found)
     ours = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
     _check_others(found, ours)
     extra = tuple(name for name in found.names if name not in ours)
@@ -133,8 +133,8 @@ def rewritten_reports(mechanism: Mechanism, rows: Rewritten, *, sift: bool) -> t
     if form.marked and not pa.types.is_null(batch.column(SIMULATED).type):
         simulated |= bool(pc.any(batch.column(SIMULATED)).as_py())
     if sift:
-        return sift_loose(mechanism, batch, simulated=simulated)
-    return loose_reports(mechanism, batch, simulated=simulated), Counter()
+        return sift_untyped(mechanism, batch, simulated=simulated)
+    return untyped_reports(mechanism, batch, simulated=simulated), Counter()
 
 
 def refuse_strange_rows(plans: Any, fingerprint: str) -> None:

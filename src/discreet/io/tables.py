@@ -23,8 +23,8 @@ from discreet.errors import DataError, ParameterError
 from discreet.io import separated
 from discreet.io.cells import ANYTHING, LISTED, NAMES, NUMBERS, Cells, Kind, cells_of, columns_of, from_typed
 from discreet.io.endings import ending
-from discreet.io.files import readable
 from discreet.io.piped import Piped, Source, opened
+from discreet.io.read_errors import readable
 from discreet.io.suffixes import ARROW, TABLES, checked
 
 _CSV = ".csv"

@@ -11,8 +11,8 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.extras import optional
+from discreet.io.atomic import check_free, replacing_all
 from discreet.io.json_text import json_text
-from discreet.io.replacing import check_free, replacing_all
 from discreet.plots.curves import Curves, curve_chart
 from discreet.plots.det import det_chart, rank_chart
 from discreet.risk.assessment import Assessment

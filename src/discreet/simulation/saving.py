@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from discreet.errors import ParameterError
+from discreet.io.atomic import replacing_all
 from discreet.io.json_text import json_text
-from discreet.io.replacing import replacing_all
 from discreet.simulation.findings import Findings
 from discreet.simulation.page import page
 from discreet.simulation.study import rows

@@ -4,7 +4,7 @@ from importlib import resources
 from pathlib import Path
 
 from discreet.errors import DataError, ParameterError
-from discreet.io.replacing import check_free, replacing
+from discreet.io.atomic import check_free, replacing
 
 
 def shipped(name: str) -> Path | None:

@@ -108,7 +108,7 @@ def membership_is_what_blocks_contain(mechanism: BlockMechanism) -> None:
 
 def reports_survive_the_wire(mechanism: BlockMechanism) -> None:
     """Every report that can be made is the same after it was written and read, in every format."""
-    from discreet.io.files import read_reports, write_reports
+    from discreet.io.reports import read_reports, write_reports
 
     one_of_each = replace(spell_out(mechanism).reports, simulated=True)
     with TemporaryDirectory() as folder:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from discreet.core.reports import Column, Reports, check_same_plan
 from discreet.errors import DataError, MismatchError
-from discreet.io.loose import check_loose_schema, is_bits, sift_loose
+from discreet.io.untyped_arrow import check_untyped_schema, is_bits, sift_untyped
 from discreet.mechanisms import Mechanism
 
 PLAN, SIMULATED = "plan", "simulated"
@@ -43,7 +43,7 @@ def prepared(frame: Any, mechanism: Mechanism) -> Any:
             "a frame of reports needs a column 'plan' with the plan's fingerprint in every row; read files of reports "
             "with discreet.engines.spark.read_reports, or add the column if you know which plan they belong to."
         )
-    check_loose_schema(mechanism, to_arrow_schema(frame.schema))
+    check_untyped_schema(mechanism, to_arrow_schema(frame.schema))
     ours = (sql.col(PLAN).cast("string") == mechanism.fingerprint).alias(_OURS)
     marked = sql.col(SIMULATED).cast("boolean") if SIMULATED in frame.columns else sql.lit(False)
     return frame.select(*names, sql.coalesce(ours, sql.lit(False)).alias(_OURS), marked.alias(SIMULATED))
@@ -62,7 +62,7 @@ def reports_in(batch: pa.RecordBatch, mechanism: Mechanism) -> tuple[Reports, di
             f"belong to {mechanism.fingerprint[:12]}."
         )
     simulated = bool(pc.any(batch.column(SIMULATED)).as_py())
-    return sift_loose(mechanism, batch, simulated=simulated)
+    return sift_untyped(mechanism, batch, simulated=simulated)
 
 
 def to_spark(mechanism: Mechanism, reports: Reports) -> pa.RecordBatch:

@@ -25,7 +25,7 @@ from discreet.engines.local import Progress, surveyed
 from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import Source, Task, from_files, from_frame, one_thread
 from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
-from discreet.engines.storage import with_blocks
+from discreet.engines.spill import with_blocks
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators.likelihood import RowLikelihood, RowSums
 from discreet.mechanisms import Mechanism

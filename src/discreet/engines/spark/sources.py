@@ -11,7 +11,7 @@ from discreet.core.reports import Reports
 from discreet.engines.fold import TallyFold
 from discreet.engines.local import batches_of
 from discreet.engines.spark.frames import prepared, reports_in
-from discreet.io.parts import Part, part_elsewhere
+from discreet.io.partitions import Partition, partition_elsewhere
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """The function of an executor over the batches of a partition."""
@@ -47,7 +47,7 @@ def from_frame(fold: TallyFold, frame: Any) -> Source:
     return Source(prepared(frame, fold.mechanism), read)
 
 
-def from_files(spark: Any, fold: TallyFold, parts: Sequence[Part]) -> Source:
+def from_files(spark: Any, fold: TallyFold, parts: Sequence[Partition]) -> Source:
     """Return the source of parts of files, a task for each; bad rows are left out if the fold sifts."""
     # What the driver let through on the caller's word is let through again.
     places = [(part.path, tuple(part.groups), part.rows, part.content, part.form is not None) for part in parts]
@@ -57,7 +57,7 @@ def from_files(spark: Any, fold: TallyFold, parts: Sequence[Part]) -> Source:
             for number in batch.column(0).to_pylist():
                 # What a file says of itself is read again: it may be large, and another machine reads it now.
                 path, groups, rows, content, rewritten = places[number]
-                part = part_elsewhere(path, groups, rows, content, fold.mechanism, trust_plan=rewritten)
+                part = partition_elsewhere(path, groups, rows, content, fold.mechanism, trust_plan=rewritten)
                 yield from batches_of(part, fold.mechanism, fold.checked)
 
     return Source(spark.range(0, len(places), 1, max(len(places), 1)), read)

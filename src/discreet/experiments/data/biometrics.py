@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from discreet.arrays import FloatArray
 from discreet.errors import DataError
 from discreet.experiments.data.population import column_of, whole_numbers
-from discreet.io.files import readable
+from discreet.io.read_errors import readable
 
 BSSR1_FILE = "bssr1_set1_scores.parquet"
 MATCHERS = {

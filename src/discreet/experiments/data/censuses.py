@@ -13,7 +13,7 @@ from discreet.arrays import AnyArray, IntArray
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.experiments.data.population import Population, count_product, recoded, whole_numbers
-from discreet.io.files import readable
+from discreet.io.read_errors import readable
 from discreet.io.tables import read_labels, read_table
 
 AGES = ["under 1", "1-12", "13-19", "20-29", "30-39", "40-49", "50-64", "65+"]

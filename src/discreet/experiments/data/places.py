@@ -15,7 +15,7 @@ from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.domain import Domain
 from discreet.errors import DataError
 from discreet.experiments.data.population import Population, column_of
-from discreet.io.files import readable
+from discreet.io.read_errors import readable
 
 LATITUDES, LONGITUDES = (40.700, 40.880), (-74.020, -73.907)
 SIDE = 25

@@ -13,7 +13,7 @@ from pyarrow import csv
 
 from discreet.errors import DataError
 from discreet.experiments.data.population import column_of
-from discreet.io.files import readable
+from discreet.io.read_errors import readable
 from discreet.risk.traces import Traces
 
 KL_FILE, NYC_FILE, FOURSQUARE_FILE = "lbsn_kuala_lumpur.parquet", "lbsn_nyc.parquet", "foursquare_nyc.parquet"

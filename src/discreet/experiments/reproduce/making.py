@@ -15,8 +15,8 @@ from discreet.experiments.reproduce.registry import ARTEFACTS
 from discreet.experiments.reproduce.report import Section, page
 from discreet.experiments.reproduce.results import Results
 from discreet.experiments.reproduce.runner import Progress, finished, run_cells
+from discreet.io.atomic import replacing
 from discreet.io.json_text import json_text
-from discreet.io.replacing import replacing
 from discreet.plots.pictures import check_drawing
 
 _PIXELS_PER_INCH = 144

@@ -11,7 +11,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from discreet.experiments.reproduce.cells import Row
-from discreet.io.replacing import replacing
+from discreet.io.atomic import replacing
 
 POINT = ("population", "mechanism", "estimator", "epsilon", "drawn", "values", "sensitive", "n")
 MEASURES = ("tv", "mse", "seconds")

@@ -11,7 +11,7 @@ from pathlib import Path
 from discreet.errors import ParameterError
 from discreet.experiments.reproduce.cells import Cell, Row
 from discreet.experiments.reproduce.measuring import measure
-from discreet.io.replacing import replacing
+from discreet.io.atomic import replacing
 
 Progress = Callable[[str, int, int], None]
 

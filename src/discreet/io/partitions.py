@@ -12,10 +12,11 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from discreet.errors import DataError
-from discreet.io import json_form
+from discreet.io import json_reports
 from discreet.io.endings import lines_of, opened_text
-from discreet.io.files import checked_suffix, readable
 from discreet.io.folders import files_in
+from discreet.io.read_errors import readable
+from discreet.io.reports import checked_suffix
 from discreet.io.rewritten import Form, Rewritten, form_of
 from discreet.io.stored import FileState, StoredTable, look, no_rows, read_groups
 from discreet.io.suffixes import LINES, REPORTS
@@ -30,7 +31,7 @@ _LINES, _LETTERS = 1 << 16, 1 << 25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class Partition:
     """A part of a file of reports.
 
     Attributes:
@@ -60,7 +61,7 @@ def report_files(sources: Iterable[str | Path], *, allow_copies: bool = False) -
     return files_in(sources, REPORTS, "reports", allow_copies=allow_copies)
 
 
-def parts_of(path: Path, mechanism: Mechanism, *, trust_plan: bool = False) -> list[Part]:
+def partitions_of(path: Path, mechanism: Mechanism, *, trust_plan: bool = False) -> list[Partition]:
     """Return the parts of a file of reports, after checks of its metadata.
 
     Args:
@@ -80,15 +81,15 @@ def parts_of(path: Path, mechanism: Mechanism, *, trust_plan: bool = False) -> l
         if checked_suffix(path) in LINES:
             state = FileState.of(path)
             with opened_text(path) as text:
-                lines = lines_of(text, json_form.longest_line(mechanism))
-                form = json_form.form_of_lines(mechanism, lines, trust_plan=trust_plan)
+                lines = lines_of(text, json_reports.longest_line(mechanism))
+                form = json_reports.form_of_lines(mechanism, lines, trust_plan=trust_plan)
             with opened_text(path) as text:
-                return [Part(path, (), None if text.read(1) else 0, state, None, form)]
+                return [Partition(path, (), None if text.read(1) else 0, state, None, form)]
         table = look(path)
         return _runs(table, form_of(mechanism, table.schema, trust_plan=trust_plan))
 
 
-def part_elsewhere(
+def partition_elsewhere(
     path: Path,
     groups: Sequence[int],
     rows: int | None,
@@ -96,22 +97,22 @@ def part_elsewhere(
     mechanism: Mechanism,
     *,
     trust_plan: bool = False,
-) -> Part:
+) -> Partition:
     """Return a part on another machine, after checking that the file there is the same.
 
     Raises:
-        DataError: as for `parts_of`, and if the file has not the `Part.content` that it had.
+        DataError: as for `partitions_of`, and if the file has not the `Partition.content` that it had.
         MismatchError: if it belongs to another plan.
     """
-    whole, *_ = parts_of(path, mechanism, trust_plan=trust_plan)
+    whole, *_ = partitions_of(path, mechanism, trust_plan=trust_plan)
     if whole.content != content:
         raise DataError(f"{path} is not the file that was checked before; see that all machines see the same files.")
     return replace(whole, groups=groups, rows=rows)
 
 
-def _runs(table: StoredTable, form: Form | None) -> list[Part]:
+def _runs(table: StoredTable, form: Form | None) -> list[Partition]:
     """Return parts of neighbouring row groups; at least one part, which also carries the mark of simulation."""
-    whole = Part(table.path, (), 0, table.state, table, form)
+    whole = Partition(table.path, (), 0, table.state, table, form)
     runs, groups, rows = [], [], 0
     for place, size in enumerate(table.rows):
         groups.append(place)
@@ -143,14 +144,14 @@ Batch: TypeAlias = pa.RecordBatch | Rewritten | Lines
 """Reports as they are read, not checked yet: stamped with their plan, as another tool rewrote them, or lines."""
 
 
-def read_part(part: Part, mechanism: Mechanism) -> Iterator[Batch]:
+def read_partition(part: Partition, mechanism: Mechanism) -> Iterator[Batch]:
     """Yield the batches of a part, at most 4 MB each and at least one; Arrow batches carry the stamp or form.
 
     What a library says of a truncated file is raised as it is; see `readable`.
     """
     size = min(max(_BATCH_BYTES // sum(column.bytes for column in mechanism.columns), 1), _BATCH_ROWS)
     if part.table is None:
-        yield from _from_lines(part, json_form.longest_line(mechanism))
+        yield from _from_lines(part, json_reports.longest_line(mechanism))
         return
     form = part.form
     names = None if form is None else form.names(mechanism)
@@ -159,7 +160,7 @@ def read_part(part: Part, mechanism: Mechanism) -> Iterator[Batch]:
         yield batch if form is None else Rewritten(batch, form)
 
 
-def _from_lines(part: Part, longest: int) -> Iterator[Lines]:
+def _from_lines(part: Partition, longest: int) -> Iterator[Lines]:
     first, letters, texts = 0, 0, list[str]()
     part.state.check(part.path)
     with opened_text(part.path) as text:

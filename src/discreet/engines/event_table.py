@@ -1,4 +1,4 @@
-"""Rows of users, events and times in files of tables, of the same kinds in all files."""
+"""EventTable of users, events and times in files of tables, of the same kinds in all files."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,8 +15,8 @@ from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError
 from discreet.io.cells import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of
-from discreet.io.files import readable
-from discreet.io.streams import Stored, stream, survey, table_files
+from discreet.io.read_errors import readable
+from discreet.io.table_scan import Stored, stream, survey, table_files
 from discreet.io.tables import check_once, is_text
 from discreet.risk.naming import instants, missing_rows, spelled
 
@@ -83,7 +83,7 @@ def _kind_of_times(dtype: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class EventTable:
     """The rows of all files, in the order of the files.
 
     Attributes:
@@ -100,7 +100,9 @@ class Rows:
     kinds: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, sources: str | Path | Sequence[str | Path], asked: Sequence[Column], *, drop: bool = False) -> "Rows":
+    def of(
+        cls, sources: str | Path | Sequence[str | Path], asked: Sequence[Column], *, drop: bool = False
+    ) -> "EventTable":
         """Return the rows of files; all files are inspected before any is read.
 
         Raises:

@@ -12,15 +12,15 @@ import pyarrow as pa
 from discreet.core.checks import checked_share
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
-from discreet.engines.ahead import ahead
 from discreet.engines.fold import Counted, TallyFold
 from discreet.engines.local import Progress, batches_of, rows_in, surveyed
-from discreet.engines.storage import BlockWriter, rows_on_disk
+from discreet.engines.prefetch import prefetched
+from discreet.engines.spill import BlockWriter, rows_on_disk
 from discreet.errors import ParameterError
 from discreet.estimators.likelihood import LocalRows
 from discreet.io.endings import text_bytes
-from discreet.io.files import readable
-from discreet.io.parts import Part
+from discreet.io.partitions import Partition
+from discreet.io.read_errors import readable
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.evidence import StoredBlocks
 
@@ -65,7 +65,7 @@ def gather(
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.io.files import write_reports
+        >>> from discreet.io.reports import write_reports
         >>> from tempfile import TemporaryDirectory
         >>> mechanism = dc.UnaryEncoding(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> with TemporaryDirectory() as folder:
@@ -122,7 +122,7 @@ def observe(
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.io.files import write_reports
+        >>> from discreet.io.reports import write_reports
         >>> from tempfile import TemporaryDirectory
         >>> mechanism = dc.SubsetSelection(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
         >>> with TemporaryDirectory() as folder:
@@ -141,7 +141,7 @@ class _Through:
     """One pass through all parts, in order, so that rows stay in the order of the files."""
 
     def __init__(
-        self, mechanism: Mechanism, parts: Sequence[Part], bad_share: float, progress: Progress | None
+        self, mechanism: Mechanism, parts: Sequence[Partition], bad_share: float, progress: Progress | None
     ) -> None:
         self._mechanism, self._parts, self._progress = mechanism, parts, progress
         self._share = checked_share("bad_share", bad_share)
@@ -150,7 +150,7 @@ class _Through:
 
     def _batches(self) -> Iterator[Reports]:
         done, total = 0, rows_in(self._parts)
-        for reports, left_out in ahead(self._checked()):
+        for reports, left_out in prefetched(self._checked()):
             self._left_out += left_out
             done += reports.n
             yield reports
@@ -185,7 +185,7 @@ class _Through:
         return found
 
 
-def memory_needed(mechanism: Mechanism, parts: Sequence[Part]) -> int:
+def memory_needed(mechanism: Mechanism, parts: Sequence[Partition]) -> int:
     """Return about how many bytes the reports of parts would take in memory."""
     each = sum(column.bytes for column in mechanism.columns)
     # Where nobody has counted rows, a text is longer than what it says.

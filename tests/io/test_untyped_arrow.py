@@ -13,7 +13,7 @@ from discreet.engines.spark.frames import spark_type, to_spark
 from discreet.errors import DataError
 from discreet.io import wire
 from discreet.io.arrow import to_arrow
-from discreet.io.loose import check_loose_schema, sift_loose
+from discreet.io.untyped_arrow import check_untyped_schema, sift_untyped
 from discreet.mechanisms import RandomizedResponse, SubsetSelection, UnaryEncoding
 from laws import Case, one_epsilon, sampled
 from refusals import refused
@@ -42,12 +42,12 @@ def test_looser_types_hold_the_same_reports(case: Case) -> None:
         }
     )
     for table in (wire_types, pa.Table.from_batches([loose]), larger):
-        check_loose_schema(mechanism, table.schema)
-        found, left_out = sift_loose(mechanism, as_batch(table), simulated=True)
+        check_untyped_schema(mechanism, table.schema)
+        found, left_out = sift_untyped(mechanism, as_batch(table), simulated=True)
         assert not left_out
         assert equal(mechanism, found, reports)
         # Any rows of a batch, too, with what is before them in its buffers.
-        part, _ = sift_loose(mechanism, as_batch(table).slice(17, 100), simulated=True)
+        part, _ = sift_untyped(mechanism, as_batch(table).slice(17, 100), simulated=True)
         assert equal(mechanism, part, reports.part(17, 117))
 
 
@@ -69,7 +69,7 @@ def test_every_flaw_has_its_reason() -> None:
     ]
     clear, bits = zip(*rows, strict=True)
     batch = pa.record_batch({"clear": pa.array(clear, pa.int16()), "bits": pa.array(bits, pa.binary())})
-    found, left_out = sift_loose(mechanism, batch)
+    found, left_out = sift_untyped(mechanism, batch)
     assert found.n == 2
     assert sum(left_out.values()) == 9
     assert left_out[wire.UNREADABLE] == 3
@@ -81,11 +81,11 @@ def test_lists_of_another_length_or_with_gaps() -> None:
     mechanism = SubsetSelection(Domain(range(9)), 1.0, k=3)
     lists = [[0, 4, 8], [0, 4], [0, None, 8], None, [0, 4, 9], [4, 4, 8], [0, 4, 5, 8], [None, None, None], [1, 2, 3]]
     batch = pa.record_batch({"members": pa.array(lists, pa.list_(pa.int32()))})
-    found, left_out = sift_loose(mechanism, batch)
+    found, left_out = sift_untyped(mechanism, batch)
     assert found.blocks["members"].tolist() == [[0, 4, 8], [1, 2, 3]]
     assert sum(left_out.values()) == 7
     assert (left_out[wire.UNREADABLE], left_out[wire.GAP]) == (2, 2)
-    cut, others = sift_loose(mechanism, batch.slice(2, 2))
+    cut, others = sift_untyped(mechanism, batch.slice(2, 2))
     assert (cut.n, sum(others.values())) == (0, 2)
 
 
@@ -95,7 +95,7 @@ def test_random_numbers_are_sifted_as_a_loop_would() -> None:
     pick = [None, None, None, *range(-3, 24)]
     clear, symbol = ([pick[place] for place in rng.integers(0, len(pick), 4000)] for _ in range(2))
     batch = pa.record_batch({"clear": pa.array(clear, pa.int64()), "symbol": pa.array(symbol, pa.int32())})
-    found, left_out = sift_loose(mechanism, batch)
+    found, left_out = sift_untyped(mechanism, batch)
     good = [
         (c, s)
         for c, s in zip(clear, symbol, strict=True)
@@ -120,7 +120,7 @@ def test_random_numbers_are_sifted_as_a_loop_would() -> None:
 )
 def test_columns_of_another_kind(schema: Any) -> None:
     mechanism = UnaryEncoding(Domain(range(12), sensitive=list(range(9))), 1.0)
-    message = refused(DataError, lambda: check_loose_schema(mechanism, pa.schema(list(schema.items()))))
+    message = refused(DataError, lambda: check_untyped_schema(mechanism, pa.schema(list(schema.items()))))
     assert "clear (integer), bits (2 bytes)" in message
 
 
@@ -128,5 +128,5 @@ def test_simulated_batches_stay_marked() -> None:
     mechanism = RandomizedResponse(Domain(range(20)), 1.0)
     reports = mechanism.obfuscate_codes(np.arange(20), random=SeededRandom(1))
     batch = to_spark(mechanism, reports)
-    assert sift_loose(mechanism, batch, simulated=True)[0].simulated
-    assert not sift_loose(mechanism, batch)[0].simulated
+    assert sift_untyped(mechanism, batch, simulated=True)[0].simulated
+    assert not sift_untyped(mechanism, batch)[0].simulated

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.engines.names import TextNames
+from discreet.engines.vocabulary import TextVocabulary
 from discreet.errors import DataError
 from discreet.kernels.traces import numbering
 from discreet.kernels.traces.numbering import KeyTable
@@ -27,7 +27,7 @@ def numbers_of(batches: list[list[Any]]) -> tuple[list[list[int]], list[Any]]:
 def test_texts_are_numbered_as_they_come(batches: list[list[str]], slots: int, coded: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(numbering, "SMALLEST", 1 << slots)
-        names, expected = TextNames(), numbers_of(batches)
+        names, expected = TextVocabulary(), numbers_of(batches)
         for batch, numbers in zip(batches, expected[0], strict=True):
             column = pa.array(["before", *batch], pa.large_string())[1:]
             assert names.number(column.dictionary_encode() if coded else column).tolist() == numbers
@@ -50,7 +50,7 @@ def test_names_that_share_a_tag_are_told_apart() -> None:
     # 2^31 tags: among so many names some pairs share theirs.
     words = np.unique(generator.integers(0, 1 << 62, 300_000))
     column = pa.array(words.astype(str).tolist(), pa.large_string())
-    names = TextNames()
+    names = TextVocabulary()
     assert names.number(column).tolist() == list(range(len(words)))
     assert names.number(column[::-1]).tolist() == list(range(len(words)))[::-1]
 

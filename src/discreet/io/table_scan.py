@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from discreet.io.cells import Cells, Kind
 from discreet.io.endings import ending
-from discreet.io.files import readable
 from discreet.io.folders import files_in
+from discreet.io.read_errors import readable
 from discreet.io.separated import Separated, layout_of
 from discreet.io.stored import FileState, StoredTable, look, read_groups
 from discreet.io.suffixes import COLUMNS, TABLES

@@ -30,7 +30,7 @@ def is_bits(column: Column) -> bool:
     return column.width is not None and column.bound is None
 
 
-def check_loose_schema(mechanism: Mechanism, found: pa.Schema) -> None:
+def check_untyped_schema(mechanism: Mechanism, found: pa.Schema) -> None:
     """Refuse a table that cannot hold reports of this plan.
 
     Raises:
@@ -69,12 +69,12 @@ def _holds_numbers(column: Column, kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_null(kind))
 
 
-def loose_reports(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> Reports:
+def untyped_reports(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> Reports:
     """Return the reports of a batch, checked.
 
     Args:
         mechanism: what they claim to come from.
-        batch: an Arrow batch with the mechanism's columns and perhaps others; see `check_loose_schema`.
+        batch: an Arrow batch with the mechanism's columns and perhaps others; see `check_untyped_schema`.
         simulated: whether they say that they are simulated.
 
     Raises:
@@ -89,10 +89,10 @@ def _checked(mechanism: Mechanism, plain: pa.RecordBatch, *, simulated: bool) ->
     return checked_reports(mechanism, plain.num_rows, columns, simulated=simulated)
 
 
-def sift_loose(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> tuple[Reports, Counter[str]]:
+def sift_untyped(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> tuple[Reports, Counter[str]]:
     """Return the valid reports of a batch, and the number of invalid rows by flaw.
 
-    Arguments as for `loose_reports`.
+    Arguments as for `untyped_reports`.
     """
     left_out: Counter[str] = Counter()
     # Arrow chooses no rows of views.

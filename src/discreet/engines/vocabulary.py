@@ -9,7 +9,7 @@ from discreet.arrays import AnyArray, IntArray
 from discreet.kernels.traces import numbering
 
 
-class Names(Protocol):
+class Vocabulary(Protocol):
     """A table of names and their numbers, 0.. in the order of first occurrence."""
 
     @property
@@ -26,7 +26,7 @@ class Names(Protocol):
         ...
 
 
-class TextNames:
+class TextVocabulary:
     """A table of texts and their numbers: 8 bytes per text for its offset, and about 11 for the search."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from discreet.kernels.parallel import thread_count
 Item = TypeVar("Item")
 
 
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
+def prefetched(items: Iterator[Item]) -> Iterator[Item]:
     """Yield the same items in the same order; a thread makes the next item while the current one is in use."""
     if thread_count() == 1:
         yield from items

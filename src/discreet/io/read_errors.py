@@ -1,0 +1,26 @@
+"""Errors of reading: what libraries raise about a damaged file, as one sentence."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+
+from discreet.errors import DataError, DiscreetError
+from discreet.io.endings import BROKEN
+from discreet.io.piped import Piped
+
+
+@contextmanager
+def readable(path: Path | Piped) -> Iterator[None]:
+    """Turn errors of libraries about a damaged file, or about standard input, into one sentence."""
+    try:
+        yield
+    except DiscreetError as error:
+        raise type(error)(f"{path}: {error}") from None
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist.") from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError, *BROKEN) as error:
+        raise DataError(
+            f"{path} cannot be read ({type(error).__name__}); it may be truncated or of another format."
+        ) from None

@@ -1,0 +1,54 @@
+"""Tables in Parquet or Arrow files that end with a seal (see `discreet.io.seals`)."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.core.reports import Reports
+from discreet.io import arrow
+from discreet.io.endings import ending
+from discreet.io.seals import SealingFile
+from discreet.mechanisms import Mechanism
+
+# What a row group or a batch holds at most: readers check and keep it as a whole.
+_GROUP_ROWS, _GROUP_BYTES = 1 << 20, 1 << 28
+
+
+class SealedTable:
+    """A new Parquet or Arrow file, sealed when it is closed.
+
+    Args:
+        path: the file, which exists.
+        schema: of its columns.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._file = SealingFile(path)
+        if ending(path) == ".parquet":
+            self._writer = pq.ParquetWriter(self._file, schema, compression="zstd", write_page_checksum=True)
+        else:
+            self._writer = pa.ipc.new_file(self._file, schema)
+
+    def write(self, mechanism: Mechanism, reports: Reports) -> None:
+        """Write a batch of reports."""
+        each = sum(column.bytes for column in mechanism.columns)
+        self.write_table(arrow.to_arrow(mechanism, reports), min(max(_GROUP_BYTES // each, 1), _GROUP_ROWS))
+
+    def write_table(self, table: pa.Table, rows: int = _GROUP_ROWS) -> None:
+        """Write a table of the file's schema, a stretch for so many rows."""
+        for start in range(0, table.num_rows, rows):
+            group = table.slice(start, rows)
+            self._writer.write_table(group, rows)
+            self._file.mark(group.num_rows)
+
+    def close(self) -> None:
+        """Write the footer and the seal."""
+        self._file.hold()
+        self._writer.close()
+        self._file.seal()
+        self._file.release()
+
+    def drop(self) -> None:
+        """Give the file up."""
+        self._file.release()
