@@ -31,16 +31,16 @@ $(VENV)/python:
 	@touch $@
 
 # pip is not quiet: it shows how far each download is.
-$(VENV)/run: $(VENV)/python requirements/run.txt pyproject.toml
+$(VENV)/run: $(VENV)/python requirements/run.txt pyproject.toml papers/pyproject.toml
 	@echo "Installing discreet and what it needs into $(VENV): 180 MB to download, 620 MB on disk, a minute or two."
 	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements/build.txt -r requirements/run.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e papers
 	@touch $@
 
-$(VENV)/dev: $(VENV)/python requirements/dev.txt pyproject.toml
+$(VENV)/dev: $(VENV)/python requirements/dev.txt pyproject.toml papers/pyproject.toml
 	@echo "Installing what developing and testing needs into $(VENV); this takes some minutes."
 	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements/build.txt -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e papers
 	@touch $@ $(VENV)/run
 
 demo: $(VENV)/run

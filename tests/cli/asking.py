@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from click import Command
-from running import run, told
 
 from discreet.cli import main
+from running import run, told
 
 PLAN = """
 epsilon = 1.0

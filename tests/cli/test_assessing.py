@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv as arrow_csv
-from running import done, refusal, run, told
 
 from discreet.risk.strongest import ATTACKS
+from running import done, refusal, run, told
 
 PLACES = [f"place {place}" for place in range(12)]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from asking import NOW, TERMS, document, options, prepare, public
+
 from running import done, refusal, run, told
 
 SIGN = ["collection", "sign", "plan.toml", *TERMS]

@@ -2,10 +2,10 @@
 
 import click
 import pytest
-from running import Files, told
 
 from discreet.cli import main
 from discreet.cli.counts import Count
+from running import Files, told
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from asking import PLAN, TERMS, options, prepare, public
 from click.testing import CliRunner
-from running import done, refusal, run, told
 
 import planted
 from collector_double import Double, collector
 from discreet.cli import main
 from discreet.io.frames import Frame, head
+from running import done, refusal, run, told
 
 SIMULATE = ["device", "simulate", "simulated.json", "plain.csv"]
 GIVEN: dict[str, dict[str, str]] = {

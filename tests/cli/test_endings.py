@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import VERBS, Files, done, run, told
 
 from discreet.cli import judging, main
 from discreet.cli.endings import ended_by_signals
+from running import VERBS, Files, done, run, told
 
 SECRET = "alice-has-asthma"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from running import Files, done, refusal, told
 
 from discreet.io import arrow
+from running import Files, done, refusal, told
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from running import Files, refusal, told
 
 from programs import program
+from running import Files, refusal, told
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from running import Files, done, refusal, run, told
 
 from discreet.cli import main
 from discreet.core.domain import Domain
@@ -15,6 +14,7 @@ from discreet.io.plan import Plan
 from discreet.planning.compare import compare
 from discreet.planning.question import Target
 from discreet.privacy.verify import verify
+from running import Files, done, refusal, run, told
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from running import done, refusal, told
 
 from discreet.cli import main
 from discreet.errors import ParameterError
 from discreet.io.plan import Plan
 from refusals import refused
+from running import done, refusal, told
 
 PLAN = 'epsilon = 1.0\n[domain]\n{domain}\n[mechanism]\nname = "rr"\n'
 LABELS = 'labels = ["a", "b", "none said"]'

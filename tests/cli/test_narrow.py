@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from running import Files, done
 
 from discreet.cli.terminal import show_table
+from running import Files, done
 
 BORDERS = "┃│┡┩┏┓└┘━─╇╈┳┴┼├┤╭╮"
 PER_VALUE = """
@@ -68,11 +68,6 @@ def test_no_number_of_a_verb_is_broken(
     for line in narrow.splitlines():
         if set(line) & set(BORDERS):
             assert cell_len(line) <= width, line
-
-
-def test_a_list_of_artefacts_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    assert all(cell_len(line) <= 60 for line in done("reproduce", "--list").splitlines() if set(line) & set(BORDERS))
 
 
 CELLS = st.text("ab ç漢-", max_size=30)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from running import PLAN, VALUES, run
 
 from discreet.cli import main
+from running import PLAN, VALUES, run
 
 TAGS = (
     'epsilon = 2.0\ntags = ["home", "work"]\n[domain]\nlabels = ["clinic", "park", "street"]\nsensitive = ["clinic"]\n'
@@ -54,7 +54,6 @@ FORMS: dict[str, list[str]] = {
     "plan": ["plan", "plan.toml", "--epsilon", "1", "--users", "1000"],
     "plan for a risk": ["plan", "plan.toml", "--users", "1000", "--identification-error", "0.9"],
     "simulate": ["simulate", "study.toml", "--seed", "1"],
-    "reproduce --list": ["reproduce", "--list"],
     "manifest": ["manifest", "folder"],
     "stamp": ["stamp", "plan.toml", "bare.parquet", "-o", "stamped.parquet"],
     "examples": ["examples", "new"],
@@ -118,17 +117,6 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--json": ["--json"],
     },
     "simulate": {"--output": ["-o elsewhere"], "--seed": ["--seed 2"], "--json": ["--json"]},
-    "reproduce": {
-        "--all": ["--all"],
-        "--runs": ["--runs 1"],
-        "--quick": ["--quick"],
-        "--seed": ["--seed 1"],
-        "--jobs": ["--jobs 2"],
-        "--data": ["--data data"],
-        "--only": ["--only sizes"],
-        "--output": ["-o elsewhere"],
-        "--json": ["--json"],
-    },
     "manifest": {"--json": ["--json"]},
     "stamp": {
         "--output": ["-o other.parquet"],
@@ -145,10 +133,9 @@ ELSEWHERE = {
     ("estimate", "--memory"): "test_where_blocks_go",
     ("estimate", "--temporary"): "test_where_blocks_go",
     ("obfuscate", "--force"): "test_outputs_are_replaced_with_force",
-    ("reproduce", "--list"): "test_reproducing.py",
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("manifest", "stamp", "examples")},
 }
-OTHER_VERBS = {"risk", "collection", "device", "collector", "serve"}
+OTHER_VERBS = {"risk", "collection", "device", "collector", "serve", "reproduce"}
 """Whose options are proved in a file of their own."""
 
 
@@ -186,10 +173,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts["tagged_gaps.csv"] = "who,place\nu1,park\nu2,\nu4,street\n"
     for name, text in texts.items():
         (folder / name).write_text(text)
-    for name in ("folder", "tagged_folder", "data", "listed", "shown"):
+    for name in ("folder", "tagged_folder", "listed", "shown"):
         (folder / name).mkdir()
     (folder / "shown" / "census.toml").write_text("mine")
-    (folder / "data" / "foursquare_nyc.parquet").write_text("not read")
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         for command in (

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import Files, done, refusal, run
 
 from discreet.cli import main
 from discreet.cli.outputs import OutputFile, OutputFolder
 from discreet.core.estimate import Estimate
 from discreet.io import atomic as io_replacing
+from running import Files, done, refusal, run
 
 STUDY = (
     'epsilon = 2.0\nmethods = ["linear"]\n[data]\npath = "people.csv"\nlabel = "what"\ncount = "people"\n'
@@ -26,7 +26,6 @@ VERBS: dict[str, Callable[[Files], list[object]]] = {
     "estimate --tally": lambda files: ["estimate", files.plan, "none.parquet", "--tally"],
     "plan --plot": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "--plot"],
     "simulate -o": lambda files: ["simulate", "none.toml", "-o"],
-    "reproduce -o": lambda files: ["reproduce", "none", "-o"],
     "risk -o": lambda files: ["risk", "none.csv", "-o"],
 }
 FILES = {
@@ -36,7 +35,7 @@ FILES = {
     "estimate --tally": "t.tally.arrow",
     "plan --plot": "p.png",
 }
-DRAWING = ["estimate --plot", "plan --plot", "simulate -o", "reproduce -o", "risk -o"]
+DRAWING = ["estimate --plot", "plan --plot", "simulate -o", "risk -o"]
 
 
 @pytest.fixture
@@ -118,14 +117,11 @@ def test_pictures_without_what_draws_them(
     assert everything(files.folder) == before
 
 
-@pytest.mark.parametrize(("verb", "folder"), [("simulate", "out/study"), ("reproduce", "out/reproduce")])
-def test_folders_that_are_not_named_are_looked_at_too(
-    files: Files, verb: str, folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_that_are_not_named_are_looked_at_too(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(files.folder)
     (files.folder / "study.toml").write_text("nothing")
     Path("out").write_text("in the way")
-    assert "is no folder" in refusal(verb, {"simulate": "study.toml", "reproduce": "none"}[verb])
+    assert "is no folder" in refusal("simulate", "study.toml")
 
 
 # Twice the same

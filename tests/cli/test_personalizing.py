@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from running import done, refusal, run, told
 
 from discreet.core.random import SeededRandom
 from discreet.estimators.tags import estimate_personalized
 from discreet.io.plan import Plan
 from discreet.io.reports import read_reports
 from discreet.mechanisms.secret_tags import SimulatedTags
+from running import done, refusal, run, told
 
 PLAN = """
 epsilon = 2.0

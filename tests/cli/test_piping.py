@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from running import Files, done, refusal, run
 
 from discreet.cli import main
 from discreet.estimators import estimate
 from discreet.io.reports import read_reports
+from running import Files, done, refusal, run
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv as arrow_csv
-from running import done, refusal, run, told
 
 from discreet.cli import main
 from discreet.cli.forms import COMPARE, OPTIONS, SCORES, TRACES
+from running import done, refusal, run, told
 
 RISK = main.commands["risk"]
 NAMES = {one.name: max(one.opts, key=len) for one in RISK.params if isinstance(one, click.Option)}

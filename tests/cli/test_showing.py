@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from running import done, refusal, told
 
-from discreet.experiments.data.sources import missing_files
 from discreet.simulation import shipped
+from papers.data.sources import missing_files
+from running import done, refusal, told
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

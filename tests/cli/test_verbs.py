@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from running import LABELS, VALUES, VERBS, Files, done, refusal, run, told
 
 import discreet
 from discreet.cli import commands, main
@@ -18,6 +17,7 @@ from discreet.estimators import METHODS, estimate
 from discreet.io.reports import read_reports
 from discreet.io.tables import read_table
 from discreet.io.tallies import read_tally, write_tally
+from running import LABELS, VALUES, VERBS, Files, done, refusal, run, told
 
 
 @pytest.fixture

@@ -85,6 +85,7 @@ def test_the_sdist_has_every_file_of_the_repository(archive: Path) -> None:
     # Besides, what installers read, and files that are not committed yet.
     linked = {f"src/discreet/{name}" for name in expected if name.startswith(("examples/", "js/"))}
     assert linked <= there
+    assert {"papers/pyproject.toml", "papers/command.py"} <= there
     ignored = run("git", "ls-files", "-z", "--others", "--exclude-standard", folder=ROOT).split("\0")
     assert there - expected - linked - set(ignored) == {"PKG-INFO"}
 
@@ -127,6 +128,41 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     assert "Requires-Python: >=3.11\n" in metadata
     assert "License-File: LICENSE" in metadata
     assert "Author: The discreet developers" in metadata
+
+
+def test_the_papers_are_beside_the_package(installed: Path, unpacked: Path, tmp_path: Path) -> None:
+    """Without them the verb says where they are; installed from the sdist they add it, and nothing else."""
+    discreet = (sys.executable, "-P", installed / "bin" / "discreet", "reproduce", "--list")
+    # What is installed beside this interpreter would be found too.
+    alone = (
+        f"import importlib.metadata as m, sys; m.entry_points = lambda **_: (); sys.argv = {['discreet', 'reproduce']}"
+    )
+    place = {"PYTHONPATH": str(installed)}
+    refused = subprocess.run(
+        [sys.executable, "-P", "-c", f"{alone}; from discreet.cli import main; main()"],
+        cwd=tmp_path,
+        env=os.environ | place,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        "Error: the papers' figures and tables are no part of the package; they lie in the folder papers of discreet's "
+        "sources, from which 'pip install ./papers' installs them.\n"
+    )
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, folder=unpacked / "papers")
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as file:
+        names = {name for name in file.namelist() if ".dist-info/" not in name}
+    assert names == {path.relative_to(ROOT).as_posix() for path in (ROOT / "papers").rglob("*.py")}
+    added = tmp_path / "papers"
+    install = ("-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile", "--target", added, wheel)
+    run(sys.executable, *install, folder=tmp_path)
+    listed = run(*discreet, folder=tmp_path, PYTHONPATH=f"{added}{os.pathsep}{installed}")
+    assert "uldp/fig5" in listed
+    assert "pie/fig12" in listed
 
 
 def test_the_page_of_an_index_has_no_link_that_leads_nowhere(wheel: Path) -> None:

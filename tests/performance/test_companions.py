@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reconstruction
+
 from bench import companions, numpy_pipeline
 from bench import numpy_reference as reference
 from bench.growth import Point, _open
 from bench.limits import Demand, Limits
 from bench.tasks import CountingRandom, client_demand
-
 from discreet import (
     Domain,
     HadamardResponse,

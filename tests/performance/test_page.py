@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from bench import companions, results
 from bench.__main__ import main
 from bench.groups import GROUPS

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench import scale
 
+from bench import scale
 from discreet import Domain, RandomizedResponse
 from discreet.io.reports import write_reports
 

@@ -1,0 +1,142 @@
+"""One run of an experiment: people are drawn, report and are estimated, and the loss is measured."""
+
+from collections.abc import Callable, Iterator, Mapping
+from time import perf_counter
+
+import numpy as np
+
+from discreet.accuracy.optimum import optimal_design
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.estimators import estimate
+from discreet.mechanisms import BlockMechanism, RandomizedResponse
+from discreet.simulation.tallies import draw_tally
+from papers.cells import Cell, Row
+from papers.data.population import Population
+from papers.entrants import BOUND, EMPIRICAL, NO_PRIVACY, UNBIASED, make_mechanism
+
+LINEAR = "emp"
+ESTIMATORS = {LINEAR: "linear", "emp+thr": "threshold", "EM": "mle"}
+"""The paper's estimators. EM stands for the point that it climbs to, the maximum of the likelihood, certified."""
+
+STOPPED = "EM, stopped"
+ENDS = {LINEAR: "linear", "emp+thr": "threshold", STOPPED: "em", "EM": "mle"}
+"""Where EM starts (emp+thr), where it is when an iteration changes little, and where it ends."""
+
+_WARM_UP = 200
+
+
+def half_of(counts: IntArray, generator: np.random.Generator, n: int | None = None) -> IntArray:
+    """Return the counts of n people, drawn without replacement; n is half of them, rounded up, by default."""
+    wanted = (int(counts.sum()) + 1) // 2 if n is None else min(n, int(counts.sum()))
+    return generator.multivariate_hypergeometric(counts, wanted, method="marginals").astype(np.int64)
+
+
+def answers(mechanism: BlockMechanism, users: IntArray, generator: np.random.Generator) -> Reports | Tally:
+    """Return data for every estimator: a tally where blocks are single values, real reports otherwise."""
+    if mechanism.name == RandomizedResponse.name:
+        return draw_tally(mechanism, users, generator)
+    codes = np.repeat(np.arange(len(users)), users)
+    return mechanism.obfuscate_codes(codes, random=SeededRandom(int(generator.integers(1 << 62))))
+
+
+def errors(found: FloatArray, truth: FloatArray) -> dict[str, float]:
+    """Return the total variation distance (half the l1 loss) and the summed squared error."""
+    difference = found - truth
+    return {"tv": float(np.abs(difference).sum() / 2), "mse": float(difference @ difference)}
+
+
+def least_error(users: int, population: Population, sensitive: BoolArray, epsilon: float) -> float:
+    """Return the least mean squared error of any unbiased estimate by any mechanism, were p even in each class.
+
+    With a = p(X_S), n reports of independent draws lose M(a)/n at least [spec of the optimum, section 3], of which
+    (1 - a^2/v - (1 - a)^2/N)/n comes from drawing people and the rest from privacy. Here people are drawn without
+    replacement and differ in their frequencies, so that drawing them loses what it does, and privacy the same.
+
+    Args:
+        users: n.
+        population: the people.
+        sensitive: ``(|X|,)`` booleans, X_S.
+        epsilon: in nats.
+    """
+    truth, people = population.truth, population.people
+    v, mass = int(sensitive.sum()), min(float(truth[sensitive].sum()), 1.0)
+    others = len(sensitive) - v
+    even = mass**2 / v + ((1 - mass) ** 2 / others if others else 0.0)
+    privacy = optimal_design(v, len(sensitive), epsilon, sensitive_mass=mass if others else None).value - 1 + even
+    drawing = (1 - float(truth @ truth)) * (people - users) / (people - 1)
+    return (privacy + drawing) / users
+
+
+def losses(methods: Mapping[str, str]) -> Callable[[Cell, Population, int], Iterator[Row]]:
+    """Return the task that measures the losses of estimators.
+
+    Args:
+        methods: names in the figures, and what `discreet.estimate` calls them.
+    """
+
+    def measured(cell: Cell, population: Population, run: int) -> Iterator[Row]:
+        generator, truth = cell.generator(run), population.truth
+        users = half_of(population.counts, cell.people(run), cell.users)
+        n = int(users.sum())
+        facts: Row = {"mechanism": cell.mechanism, "values": population.domain.size, "n": n}
+        if cell.mechanism == NO_PRIVACY or cell.epsilon is None:
+            yield facts | {"sensitive": 0, "estimator": EMPIRICAL, "seconds": 0.0} | errors(users / n, truth)
+            return
+        sensitive = _sensitive(cell, population, run)
+        mass = float(truth[sensitive].sum())
+        if cell.mechanism == BOUND:
+            least = least_error(n, population, sensitive, cell.epsilon)
+            yield facts | {"sensitive": int(sensitive.sum()), "estimator": UNBIASED, "mse": least}
+            return
+        mechanism = make_mechanism(cell.mechanism, Domain(range(len(truth)), sensitive=sensitive), cell.epsilon, mass)
+        facts["sensitive"] = mechanism.domain.sensitive_count
+        if cell.timed:
+            _compile_kernels(mechanism, users, generator, methods)
+        for row in _estimated(mechanism, users, generator, methods, truth):
+            exact = {"expected_mse": _expected(mechanism, n, population)} if row["estimator"] == LINEAR else {}
+            yield facts | row | exact
+
+    return measured
+
+
+def _expected(mechanism: BlockMechanism, n: int, population: Population) -> float:
+    """Return the expected squared error of the linear estimate, exactly, for people drawn without replacement."""
+    p = population.truth
+    return mechanism.decoder.mse(n, p) - (1 - float(p @ p)) / n * (n - 1) / (population.people - 1)
+
+
+def _estimated(
+    mechanism: BlockMechanism,
+    users: IntArray,
+    generator: np.random.Generator,
+    methods: Mapping[str, str],
+    truth: FloatArray,
+) -> Iterator[Row]:
+    data = answers(mechanism, users, generator)
+    tally = mechanism.tally(data) if isinstance(data, Reports) else data
+    for name, method in methods.items():
+        start = perf_counter()
+        found = estimate(mechanism, data if method in ("em", "mle") else tally, method=method)
+        seconds = perf_counter() - start
+        yield {"estimator": name, "seconds": seconds} | errors(found.frequencies, truth)
+
+
+def _compile_kernels(
+    mechanism: BlockMechanism, users: IntArray, generator: np.random.Generator, methods: Mapping[str, str]
+) -> None:
+    """Run every kernel once, so that compiling is not timed."""
+    few = answers(mechanism, half_of(users, generator, _WARM_UP), generator)
+    for method in methods.values():
+        estimate(mechanism, few, method=method)
+
+
+def _sensitive(cell: Cell, population: Population, run: int) -> BoolArray:
+    if cell.drawn is None:
+        return population.domain.sensitive
+    chosen = np.zeros(population.domain.size, dtype=np.bool_)
+    chosen[cell.choice(run).choice(population.domain.size, cell.drawn, replace=False)] = True
+    return chosen

@@ -1,1 +1,0 @@
-"""Simulations on known data, and the pages and pictures that show them."""

@@ -1,0 +1,207 @@
+"""Cells: what is measured, that it can be measured again, and that nothing finished is measured twice."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from census_file import write_census
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.errors import DiscreetError, ParameterError
+from discreet.estimators import estimate
+from papers import runner
+from papers.cells import TIMED, Cell
+from papers.data import sources
+from papers.entrants import BEYOND, BOUND, NAMES, NO_PRIVACY, PAPER, make_mechanism
+from papers.measuring import TASKS, measure
+from papers.trials import (
+    ENDS,
+    ESTIMATORS,
+    LINEAR,
+    STOPPED,
+    answers,
+    errors,
+    half_of,
+    least_error,
+)
+
+NAME = "us-census-1990"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_census(tmp_path)
+
+
+def cell(folder: Path, mechanism: str = "uRAP", epsilon: float | None = 1.0, **more: Any) -> Cell:
+    return Cell(NAME, sources.load(NAME, folder).fingerprint, mechanism, epsilon, **more)
+
+
+def without_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+
+
+def test_a_cell_has_a_row_per_run_and_estimator(folder: Path) -> None:
+    rows = measure(cell(folder, runs=2, first=3), folder)
+    assert [(row["run"], row["estimator"]) for row in rows] == [(run, name) for run in (3, 4) for name in ESTIMATORS]
+    assert {(row["n"], row["values"], row["sensitive"], row["epsilon"]) for row in rows} == {(300, 400, 76, 1.0)}
+    assert all(row["tv"] > 0 and row["mse"] > 0 for row in rows)
+
+
+def test_every_mechanism_protects_whom_it_should(folder: Path) -> None:
+    found = {name: measure(cell(folder, name), folder)[0]["sensitive"] for name in PAPER}
+    assert found == {"RR": 400, "RAPPOR": 400, "uRR": 76, "uRAP": 76}
+    assert measure(cell(folder, NO_PRIVACY, None), folder)[0]["sensitive"] == 0
+    for size in (1, 399, 400):
+        assert {row["sensitive"] for row in measure(cell(folder, drawn=size), folder)} == {size}
+    with pytest.raises(ParameterError, match=r"^mechanisms are RR, RAPPOR, uRR, uRAP"):
+        make_mechanism("PRAM", Domain(range(3)), 1.0)
+
+
+def test_urap_is_the_papers_to_the_letter() -> None:
+    some = Domain(range(3), sensitive=[0])
+    assert make_mechanism("uRAP", some, 1.0).clear_blocks
+    assert not make_mechanism("uRAP", Domain(range(3)), 1.0).clear_blocks
+    assert not make_mechanism("RAPPOR", some, 1.0).clear_blocks
+    assert not any(make_mechanism(name, some, 1.0, 0.3).clear_blocks for name in NAMES if name != "uRAP")
+
+
+def test_each_task_measures_its_estimators(folder: Path) -> None:
+    for task, names in (("estimate", ESTIMATORS), ("stopping", ENDS), (TIMED, [*ESTIMATORS, STOPPED])):
+        rows = measure(cell(folder, task=task), folder)
+        assert [row["estimator"] for row in rows] == list(names)
+        assert {row["n"] for row in rows} == {300}
+    assert {"tags", "cells", "maps", "worst case"} < set(TASKS)
+
+
+def test_squared_errors_are_what_they_are_expected_to_be(folder: Path) -> None:
+    for name in (*PAPER[:2], *BEYOND):
+        rows = [row for row in measure(cell(folder, name, 2.0, runs=150), folder) if row["estimator"] == LINEAR]
+        found, expected = [row["mse"] for row in rows], {row["expected_mse"] for row in rows}
+        assert len(expected) == 1
+        assert abs(np.mean(found) - expected.pop()) < 4 * np.std(found, ddof=1) / np.sqrt(len(found)), name
+
+
+def test_nobody_is_below_the_bound_and_the_optimum_attains_it(folder: Path) -> None:
+    population = sources.load(NAME, folder)
+    for epsilon in (0.1, 1.0, 4.0, 8.0):
+        (row,) = measure(cell(folder, BOUND, epsilon), folder)
+        assert "tv" not in row
+        assert row["mse"] == least_error(300, population, population.domain.sensitive, epsilon)
+        excess = {name: measure(cell(folder, name, epsilon), folder)[0]["expected_mse"] / row["mse"] for name in BEYOND}
+        assert min(excess.values()) >= 1 - 1e-12
+        assert excess["BlockDesign at p(X_S)"] == pytest.approx(1, abs=1e-3)
+
+
+def test_what_is_sensitive_is_the_same_for_all(folder: Path) -> None:
+    one, other = (cell(folder, name, epsilon, drawn=7) for name, epsilon in (("uRR", 0.1), (BOUND, 4.0)))
+    chosen = [each.choice(3).choice(400, 7, replace=False) for each in (one, other)]
+    assert (chosen[0] == chosen[1]).all()
+    assert (chosen[0] != one.choice(4).choice(400, 7, replace=False)).any()
+
+
+def test_runs_do_not_depend_on_how_they_are_grouped(folder: Path) -> None:
+    together = measure(cell(folder, runs=3), folder)
+    apart = [row for first in range(3) for row in measure(cell(folder, first=first), folder)]
+    assert without_times(together) == without_times(apart)
+    assert len({row["tv"] for row in together if row["estimator"] == "emp"}) == 3
+    assert without_times(measure(cell(folder, seed=1), folder)) != without_times(apart[:3])
+
+
+def test_all_mechanisms_of_a_run_share_their_users(folder: Path) -> None:
+    one, other = cell(folder, "RR", 0.1), cell(folder, "uRAP", 9.0, drawn=3)
+    counts = sources.load(NAME, folder).counts
+    users = [half_of(counts, each.people(7)) for each in (one, other)]
+    assert (users[0] == users[1]).all()
+    assert (users[0] != half_of(counts, one.people(8))).any()
+    assert users[0].sum() == 300
+    assert (users[0] <= counts).all()
+
+
+def test_tallies_and_reports_are_alike() -> None:
+    users, domain = np.array([4000, 3000, 2000, 1000]), Domain(range(4), sensitive=[0, 1])
+    generator = np.random.default_rng(5)
+    for name in PAPER:
+        mechanism = make_mechanism(name, domain, 2.0)
+        ours = estimate(mechanism, answers(mechanism, users, generator), method="em").frequencies
+        real = mechanism.obfuscate_codes(np.repeat(np.arange(4), users), random=SeededRandom(9))
+        theirs = estimate(mechanism, real, method="em").frequencies
+        assert ours == pytest.approx(theirs, abs=0.12)
+        assert ours == pytest.approx([0.4, 0.3, 0.2, 0.1], abs=0.1)
+
+
+def test_losses() -> None:
+    found = errors(np.array([0.5, 0.6, -0.1]), np.array([0.5, 0.3, 0.2]))
+    assert found == pytest.approx({"tv": 0.3, "mse": 0.18})
+
+
+def test_users_are_as_many_as_asked_for(folder: Path) -> None:
+    assert {row["n"] for row in measure(cell(folder, users=240), folder)} == {240}
+    assert {row["n"] for row in measure(cell(folder, users=10_000), folder)} == {600}
+
+
+def test_changed_data_are_noticed(folder: Path) -> None:
+    stale = replace(cell(folder), data="0" * 16)
+    with pytest.raises(ParameterError, match="has changed while it was in use"):
+        measure(stale, folder)
+
+
+# Resuming
+
+
+def test_what_is_finished_is_not_measured_again(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = [cell(folder, name) for name in PAPER]
+    asked: list[str] = []
+
+    def failing(one: Cell, where: Path | None) -> list[dict[str, Any]]:
+        asked.append(one.mechanism)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return measure(one, where)
+
+    monkeypatch.setattr(runner, "measure", failing)
+    store = tmp_path / "cells"
+    with pytest.raises(KeyboardInterrupt):
+        runner.run_cells(cells, store, folder=folder)
+    assert len(list(store.iterdir())) == 2
+    told: list[tuple[int, int]] = []
+    rows = runner.run_cells(cells, store, folder=folder, progress=lambda _, done, total: told.append((done, total)))
+    assert asked == ["RR", "RAPPOR", "uRR", "uRR", "uRAP"]
+    assert told == [(3, 4), (4, 4)]
+    assert without_times(rows) == without_times([row for one in cells for row in measure(one, folder)])
+
+
+def test_broken_cells_are_measured_again(folder: Path, tmp_path: Path) -> None:
+    one, store = cell(folder, "uRR"), tmp_path / "cells"
+    first = runner.run_cells([one, one], store, folder=folder)
+    assert len(first) == 6
+    path = store / f"{one.key}.json"
+    for broken in ("", "{", "[]", "{}", '"rows"'):
+        path.write_text(broken)
+        assert without_times(runner.run_cells([one], store, folder=folder)) == without_times(first[:3])
+    assert json.loads(path.read_text())["mechanism"] == "uRR"
+
+
+def test_keys_tell_everything_apart(folder: Path) -> None:
+    one = cell(folder)
+    others = [
+        replace(one, **{name: value})
+        for name, value in {
+            "population": "x", "data": "x", "mechanism": "uRR", "epsilon": 2.0, "drawn": 1, "first": 1, "runs": 2,
+            "seed": 1, "task": "x", "users": 9,
+        }.items()
+    ]  # fmt: skip
+    assert len({each.key for each in [one, *others]}) == 11
+
+
+def test_two_processes_find_what_one_finds(folder: Path, tmp_path: Path) -> None:
+    cells = [cell(folder, "uRR"), cell(folder, "RR"), cell(folder, "uRR", 6.0, task=TIMED)]
+    alone = runner.run_cells(cells, tmp_path / "one", folder=folder)
+    pooled = runner.run_cells(cells, tmp_path / "two", jobs=2, folder=folder)
+    assert without_times(pooled) == without_times(alone)
+    with pytest.raises(DiscreetError, match="jobs must be at least 1, got jobs=0"):
+        runner.run_cells(cells, tmp_path, jobs=0)

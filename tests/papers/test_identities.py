@@ -1,0 +1,134 @@
+"""The figures of [PIE], on small files in the published formats."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.errors import DataError
+from papers.artefact import Settings
+from papers.data import biometrics, sources, trails
+from papers.identities import HALF, MAXIMUM, epsilon_of, hashing_loss, split_of
+from papers.making import Made, Workshop, make
+from papers.registry import artefact
+from papers.risks import PIE
+
+GENERATOR = np.random.default_rng(20261120)
+
+
+def visits(users: int, events: int, places: int) -> tuple[np.ndarray, np.ndarray]:
+    who = np.repeat(np.arange(users), events)
+    mine = GENERATOR.integers(0, places, (users, 4))[who, GENERATOR.integers(0, 4, len(who))]
+    return who, np.where(GENERATOR.random(len(who)) < 0.8, mine, GENERATOR.integers(0, places, len(who)))
+
+
+def write_world(folder: Path, users: int = 60, events: int = 220) -> None:
+    who, where = visits(users, events, 40)
+    rows = [f"{u}\t4b{p:022d}\tTue Apr 03 18:00:06 +0000 2012\t-240\n" for u, p in zip(who, where, strict=True)]
+    (folder / trails.WWW_FILE).write_text("".join(rows))
+
+
+def write_ratings(folder: Path, users: int = 30) -> None:
+    lines = ["userId,movieId,rating,timestamp"]
+    for user in range(users):
+        for time, movie in enumerate(GENERATOR.permutation(400)[:120]):
+            lines.append(f"{user},{movie},{4.5 if time % 12 else 1.0},{1_000_000 + time}")
+    (folder / trails.RATINGS_CSV).write_text("\n".join(lines) + "\n")
+    dat = [line.replace(",", "::").replace("4.5", "5").replace("1.0", "1") for line in lines[1:]]
+    (folder / trails.RATINGS_DAT).write_text("\n".join(dat) + "\n")
+
+
+def write_matchers(folder: Path, users: int = 25) -> None:
+    row, col = np.divmod(np.arange(users * users), users)
+    own = np.where(row == col, 4.0, 0.0)
+    columns = {name: own + GENERATOR.normal(size=len(row)) for name in biometrics.MATCHERS}
+    columns["face_C"][row == 3] = -1.0
+    table = pa.table({"row": row.astype(np.int16), "col": col.astype(np.int16), "genuine": row == col, **columns})
+    pq.write_table(table, folder / biometrics.BSSR1_FILE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trails")
+    write_world(folder)
+    write_ratings(folder)
+    write_matchers(folder)
+    return folder
+
+
+def made(name: str, folder: Path, output: Path, *names: str) -> Made:
+    return make(artefact(name), Settings(runs=1, quick=True), Workshop(output, 1, folder, names))
+
+
+NAMES = ("lbsn-world", "movielens", "bssr1", "sizes")
+
+
+@pytest.mark.parametrize("one", PIE, ids=lambda one: one.name)
+def test_every_figure_is_made(folder: Path, tmp_path: Path, one: object) -> None:
+    name = one.name  # type: ignore[attr-defined]
+    found = made(name, folder, tmp_path, *NAMES)
+    assert found.results.points
+    pictures = [file for file in found.files if file.suffix == ".png"]
+    assert pictures
+    assert found.artefact.title.split("]")[0] in (tmp_path / "report.html").read_text()
+
+
+def test_bounds_are_those_that_the_paper_prints(folder: Path, tmp_path: Path) -> None:
+    assert all(finding.holds for finding in made("pie/fig4", folder, tmp_path, "sizes").findings)
+
+
+def test_nothing_found_exceeds_a_bound(folder: Path, tmp_path: Path) -> None:
+    for name in ("pie/fig8", "pie/fig9"):
+        found = made(name, folder, tmp_path, "lbsn-world")
+        bounded = [
+            one for one in found.findings if "above the exact bound" in one.claim or "exact bound says" in one.claim
+        ]
+        assert len(bounded) == 2
+        assert all(one.holds for one in bounded)
+
+
+def test_published_formats_are_read(folder: Path) -> None:
+    world = sources.load("lbsn-world", folder)
+    assert (world.traces.users, len(world.traces), world.differs) == (60, 60 * 220, ())
+    ratings, dat = sources.load("movielens", folder), sources.load("movielens-dat", folder)
+    assert ratings.traces.users == dat.traces.users == 30
+    # Ten of 120 ratings have one star.
+    assert len(ratings.traces) == len(dat.traces) == 30 * 110
+    assert (ratings.traces.events == dat.traces.events).all()
+    matchers = sources.load("bssr1", folder)
+    assert (matchers.users, len(matchers.scores)) == (25, 4)
+    assert "25 users" in matchers.facts
+    assert sources.load("sizes", folder).facts == "1,370,637 users, 10,500,393 values"
+
+
+def test_broken_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / trails.RATINGS_CSV).write_text("userId,movieId,stars\n1,2,5\n")
+    with pytest.raises(DataError, match="no column 'rating'"):
+        trails.load_ratings(tmp_path / trails.RATINGS_CSV)
+    (tmp_path / trails.WWW_FILE).write_text("1\tx\tt\t0\n" * 5)
+    with pytest.raises(DataError, match="fewer than 2 users"):
+        trails.load_www(tmp_path / trails.WWW_FILE)
+    table = pa.table({"row": [0, 0, 1], "col": [0, 1, 0], "face_C": [1.0, 1, 1]})
+    pq.write_table(table, tmp_path / biometrics.BSSR1_FILE)
+    with pytest.raises(DataError, match="3 scores are not all of 2 x 2 pairs"):
+        biometrics.load_bssr1(tmp_path / biometrics.BSSR1_FILE)
+    with pytest.raises(DataError, match=r"lbsn-kl needs lbsn_kuala_lumpur\.parquet"):
+        sources.load("lbsn-kl", tmp_path)
+
+
+def test_what_the_attacker_knows(folder: Path) -> None:
+    traces = sources.load("lbsn-world", folder).traces
+    assert split_of(traces, MAXIMUM, 3).training.lengths.tolist() == [3] * 60
+    halves = split_of(traces, HALF, None)
+    assert (halves.training.lengths == 110).all()
+    assert (halves.target.lengths == 110).all()
+
+
+def test_printed_loss_of_hashing() -> None:
+    """Eq. 23 tends to p(1 - theta)/(n theta) as g grows [PIE, Thm 17], and falls on the way."""
+    p = np.array([0.01, 0.2])
+    losses = [hashing_loss(p, 1000, g, epsilon_of(0.5, g)) for g in (10, 1000, 10**6, 10**9)]
+    assert (np.diff(losses, axis=0) < 0).all()
+    assert losses[-1] == pytest.approx(p / 1000, rel=1e-5)

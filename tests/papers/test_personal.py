@@ -1,0 +1,127 @@
+"""The personalized mechanism's figures, on a small map written in the paper's own format."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from papers.artefact import Settings
+from papers.cells import CELLS, MAPS, TAGS, Cell
+from papers.data import sources
+from papers.data.population import Population
+from papers.entrants import DESIGN, DROP_BITS, NO_PRIVACY, OPTIMIZED
+from papers.making import Made, Workshop, make
+from papers.measuring import measure
+from papers.registry import artefact
+from papers.tagged import CASES, OPEN, POINTS, points_of_interest, true_backgrounds
+from papers.trials import ESTIMATORS
+
+NAME = "foursquare-tist2015"
+CATEGORIES = ["Hospital", "Home (private)", "Office", "Park"]
+
+
+def write_map(folder: Path, visits: int = 3_000) -> Path:
+    """Write check-ins at 60 places around Times Square, every fourth of them of one category."""
+    generator = np.random.default_rng(20261120)
+    lat, lon = generator.uniform(40.745, 40.765, 60), generator.uniform(-73.990, -73.975, 60)
+    names = [f"4b{place:022d}" for place in range(60)]
+    points = [
+        f"{n}\t{a:.6f}\t{o:.6f}\t{CATEGORIES[p % 4]}\tUS\n"
+        for p, (n, a, o) in enumerate(zip(names, lat, lon, strict=True))
+    ]
+    (folder / "dataset_TIST2015_POIs.txt").write_text("".join(points))
+    places = np.minimum(generator.geometric(0.05, visits) - 1, 59)
+    users = generator.integers(0, 200, visits)
+    rows = [f"{u}\t{names[p]}\tTue Apr 03 18:00:06 +0000 2012\t-240\n" for u, p in zip(users, places, strict=True)]
+    (folder / "dataset_TIST2015_Checkins.txt").write_text("".join(rows))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_map(tmp_path_factory.mktemp("map"))
+
+
+@pytest.fixture(scope="module")
+def population(folder: Path) -> Population:
+    return sources.load(NAME, folder)
+
+
+def cell(population: Population, mechanism: str, epsilon: float | None, runs: int = 1, task: str = TAGS) -> Cell:
+    return Cell(NAME, population.fingerprint, mechanism, epsilon, runs=runs, task=task)
+
+
+def test_backgrounds_are_over_what_may_be_secret(population: Population) -> None:
+    for known in (points_of_interest(population), true_backgrounds(population)):
+        assert set(known) == {"home", "workplace"}
+        for shares in known.values():
+            assert shares.sum() == pytest.approx(1)
+            assert shares[population.domain.sensitive].sum() == 0
+
+
+@pytest.mark.parametrize("mechanism", [*OPTIMIZED, DROP_BITS, DESIGN])
+def test_a_cell_has_a_row_per_case_and_estimator(folder: Path, population: Population, mechanism: str) -> None:
+    rows = measure(cell(population, mechanism, 2.0), folder)
+    found = [(row["mechanism"], row["estimator"]) for row in rows]
+    assert found == [(f"{mechanism} ({case})", name) for case in CASES for name in ESTIMATORS]
+    assert {row["sensitive"] for row in rows} == {population.domain.sensitive_count + 2}
+    assert {row["n"] for row in rows} == {1_500}
+
+
+def test_theorem_1_holds_in_every_run(folder: Path, population: Population) -> None:
+    for mechanism in OPTIMIZED:
+        for row in measure(cell(population, mechanism, 3.0, runs=3), folder):
+            assert row["l1"] == pytest.approx(2 * row["tv"])
+            # Dropping bots and normalising is sharing them out by the estimate itself, clipped at 0.
+            assert row["l1"] <= row["first_term"] + row["second_term"] + 1e-9
+            if row["mechanism"].endswith("(III)"):
+                assert row["second_term"] == pytest.approx(0, abs=1e-9)
+
+
+def test_with_little_noise_only_knowledge_matters(folder: Path, population: Population) -> None:
+    rows = {(row["mechanism"], row["estimator"]): row["tv"] for row in measure(cell(population, "uRR", 20.0), folder)}
+    (base,) = measure(cell(population, NO_PRIVACY, None), folder)
+    # Knowing where homes are saves the error of drawing people there.
+    assert 0.5 * base["tv"] < rows["uRR (III)", "EM"] < 1.15 * base["tv"]
+    assert rows["uRR (I)", "EM"] > 2 * base["tv"]
+
+
+def test_cells_need_no_knowledge(folder: Path, population: Population) -> None:
+    for mechanism in ("uRR", DROP_BITS, DESIGN):
+        rows = measure(cell(population, mechanism, 20.0, task=CELLS), folder)
+        assert [row["mechanism"] for row in rows] == [f"{mechanism} (5 x 5 cells)"] * 3
+        assert rows[0]["sensitive"] == population.domain.sensitive_count + 25
+        tags = {row["mechanism"]: row for row in measure(cell(population, mechanism, 20.0), folder)}
+        # Without noise, secrets shared inside their cells are nearer to the truth than secrets left out.
+        assert rows[-1]["tv"] < tags[f"{mechanism} (I)"]["tv"]
+
+
+def test_maps_are_compared_with_the_truth(folder: Path, population: Population) -> None:
+    rows = measure(cell(population, NO_PRIVACY, None, task=MAPS), folder)
+    assert [(row["mechanism"], row["estimator"]) for row in rows] == [
+        (tag, kind) for tag in ("home", "workplace") for kind in (POINTS, OPEN)
+    ]
+    home = rows[0]
+    assert home["n"] == population.behind["home"].sum()
+    known, truth = points_of_interest(population)["home"], true_backgrounds(population)["home"]
+    assert home["tv"] == pytest.approx(np.abs(known - truth).sum() / 2)
+
+
+def made(name: str, folder: Path, output: Path) -> Made:
+    return make(artefact(name), Settings(runs=1, quick=True), Workshop(output, 1, folder, (NAME,)))
+
+
+def test_the_figures_the_maps_and_the_table_are_made(folder: Path, tmp_path: Path) -> None:
+    assert len(made("uldp/fig8", folder, tmp_path).findings) == 6
+    assert len(made("uldp/fig13", folder, tmp_path).findings) == 6
+    table = made("uldp/table1", folder, tmp_path)
+    assert [finding.holds for finding in table.findings] == [True] * 6
+    assert "the paper 0.0673, 0.027, 0.0734" in table.findings[0].detail
+    assert len(table.artefact.tables(table.results)[0].rows) == 6
+    assert len(made("beyond/fig8", folder, tmp_path).findings) == 3
+    assert made("beyond/fig13", folder, tmp_path).findings == []
+    maps = made("uldp/fig9", folder, tmp_path)
+    assert [finding.data for finding in maps.findings] == [NAME, NAME]
+    svg = next(file for file in maps.files if file.suffix == ".svg").read_text()
+    assert svg.count("points of interest") >= 2
+    assert "first_term" in (tmp_path / "uldp-table1.csv").read_text().splitlines()[0]

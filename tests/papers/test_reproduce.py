@@ -1,0 +1,147 @@
+"""Artefacts from end to end, on a small census in the paper's own format."""
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from census_file import write_census
+from discreet.errors import DataError, ParameterError
+from papers import making
+from papers.artefact import Settings
+from papers.data import sources
+from papers.entrants import PAPER
+from papers.making import Made, Workshop, make
+from papers.registry import ARTEFACTS, artefact
+from papers.sweeps import growth_users, sizes
+
+QUICK = Settings(runs=1, quick=True)
+
+
+def made(name: str, folder: Path, *names: str, output: str = "out") -> Made:
+    write_census(folder)
+    return make(artefact(name), QUICK, Workshop(folder / output, 1, folder, names or ("us-census-1990",)))
+
+
+def test_figure_5_from_the_papers_own_file(tmp_path: Path) -> None:
+    found = made("uldp/fig5", tmp_path)
+    out = tmp_path / "out"
+    assert {file.name for file in found.files} == {
+        "uldp-fig5.csv",
+        "uldp-fig5-findings.json",
+        "uldp-fig5-us-census-1990.svg",
+        "uldp-fig5-us-census-1990.png",
+        "report.html",
+    }
+    with (out / "uldp-fig5.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    # Four epsilons, four mechanisms, three estimators; and no privacy.
+    assert len(lines) == 4 * 4 * 3 + 1
+    report = (out / "report.html").read_text()
+    assert "600 people, |X| = 400, |X_S| = 76" in report
+    assert "the paper&#x27;s own data" in report
+    assert "where the paper has 100" in report
+    assert report.count("data:image/svg+xml;base64,") == 1
+    assert "http" not in report.replace("http://www.w3.org", "")
+    told = json.loads((out / "uldp-fig5-findings.json").read_text())
+    assert [one["holds"] for one in told] == [finding.holds for finding in found.findings]
+    assert len(told) == 6
+
+
+def test_other_losses_come_from_the_same_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made("uldp/fig5", tmp_path)
+    monkeypatch.setattr(making, "run_cells", _only_read(making.run_cells))
+    made("uldp/fig10", tmp_path)
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert report.index("[ULDP, Fig. 5]") < report.index("[ULDP, Fig. 10]")
+
+
+def _only_read(run_cells):  # type: ignore[no-untyped-def]
+    def reading(cells, store, **options):  # type: ignore[no-untyped-def]
+        assert all((store / f"{cell.key}.json").is_file() for cell in cells)
+        return run_cells(cells, store, **options)
+
+    return reading
+
+
+def test_figure_6_and_its_other_loss(tmp_path: Path) -> None:
+    assert len(made("uldp/fig6", tmp_path).findings) == 6
+    assert len(made("uldp/fig11", tmp_path).findings) == 6
+
+
+def test_figures_over_attributes(tmp_path: Path) -> None:
+    names = ("us-census-1990", "us-census-1990+1")
+    found = made("uldp/fig7", tmp_path, *names)
+    assert {point["values"] for point in found.results.points} == {400, 800}
+    assert {finding.data for finding in found.findings} == {"us-census-1990+1"}
+    assert made("uldp/fig12", tmp_path, *names).findings == []
+    times = made("uldp/time", tmp_path)
+    assert all(point["seconds"].value > 0 for point in times.results.points)
+    assert {point["n"] for point in times.results.points} == {600}
+
+
+def test_tables_of_the_worst_cases(tmp_path: Path) -> None:
+    for number, unlike in ((3, {"RAPPOR", "uRR"}), (4, {"RAPPOR", "uRR"})):
+        found = made(f"uldp/table{number}", tmp_path)
+        (table,) = found.artefact.tables(found.results)
+        assert len(table.rows) == 9
+        assert f"<h3>{table.caption}" in (tmp_path / "out" / "report.html").read_text()
+        entries, (agreement,) = found.findings[:9], found.findings[9:]
+        at_small = [one for one in entries if "0.0001" in one.claim]
+        assert [one.holds for one in at_small] == [True] * 4
+        assert {
+            name for name in PAPER if any(f"for {name} " in one.claim and not one.holds for one in entries)
+        } == unlike
+        assert agreement.claim == "simulated losses agree with the closed forms"
+
+
+def test_figures_beyond_the_paper(tmp_path: Path) -> None:
+    names = ("us-census-1990",)
+    for number in (5, 6, 7):
+        assert made(f"beyond/fig{number}", tmp_path, *names).findings == []
+    for number in (10, 11, 12):
+        found = made(f"beyond/fig{number}", tmp_path, *names)
+        assert [one.holds for one in found.findings] == [True] * 3
+        svg = next(file for file in found.files if file.suffix == ".svg").read_text()
+        assert svg.count(">lower bound<") == 1
+    assert len(made("beyond/stopping", tmp_path, *names).findings) == 8
+
+
+def test_sizes_go_from_one_to_all() -> None:
+    assert sizes(400, quick=False)[:4] == [1, 2, 3, 4]
+    assert (sizes(400, quick=False)[-1], sizes(400, quick=True)) == (400, [1, 4, 20, 89, 400])
+
+
+def test_attributes_are_added_for_the_papers_users_where_there_are_enough() -> None:
+    assert growth_users(sources.load("acs-and")) == 240_000
+    small = replace(sources.load("acs-and"), counts=np.full(277, 1_700))
+    assert growth_users(small) is None
+
+
+def test_runs_are_as_many_as_asked_for() -> None:
+    assert [Settings(*given).chosen(100, 3) for given in ((None, False), (None, True), (7, True))] == [100, 3, 7]
+
+
+def test_what_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"^artefacts are uldp/fig5, .*, got 'uldp/fig99'\.$"):
+        artefact("uldp/fig99")
+    with pytest.raises(DataError, match=r"us-census-1990 lacks USCensus1990\.data\.txt"):
+        make(artefact("uldp/fig5"), QUICK, Workshop(tmp_path, data=tmp_path, names=("us-census-1990",)))
+    with pytest.raises(DataError, match="none of them was chosen"):
+        make(artefact("uldp/fig7"), QUICK, Workshop(tmp_path, data=tmp_path, names=("acs-or",)))
+    with pytest.raises(ParameterError, match=r"^data sets are acs-and, .* got 'atlantis'\.$"):
+        make(artefact("uldp/fig5"), QUICK, Workshop(tmp_path, data=tmp_path, names=("atlantis",)))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ParameterError, match="cannot be made"):
+        make(artefact("uldp/fig5"), QUICK, Workshop(tmp_path / "file", names=("acs-and",)))
+
+
+def test_every_artefact_says_what_it_is() -> None:
+    for name, one in ARTEFACTS.items():
+        assert one.name == name
+        assert one.paper
+        assert one.instead or one.name == "pie/fig4"
+        assert one.slug.startswith(("uldp-", "beyond-", "pie-"))
