@@ -8,16 +8,16 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
+from discreet.core.traces import Split, Traces, by_half, maximum_knowledge
 from discreet.estimators import estimate
 from discreet.mechanisms import BlockMechanism, LocalHashing, RandomizedResponse
 from discreet.risk.assessment import Assessment, assess
-from discreet.risk.biometric import biometric
 from discreet.risk.bounds import identification_bounds
-from discreet.risk.det import DET
-from discreet.risk.information import information_bounds, paper_information
-from discreet.risk.profile import profile
-from discreet.risk.traces import Split, Traces, by_half, maximum_knowledge
-from discreet.risk.users import Users
+from discreet.risk.bounds.capacity import information_bounds, paper_information
+from discreet.risk.bounds.leakage import profile
+from discreet.risk.bounds.prior import Users
+from discreet.risk.scores.biometric import biometric
+from discreet.risk.scores.det import DET
 from discreet.simulation.tallies import draw_tally
 from papers.cells import Cell, Row
 from papers.data.biometrics import FAILED, Biometrics

@@ -20,10 +20,11 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 MODULES = {
     "planning": ["compare", "curves", "identification", "losses", "question"],
     "privacy": ["audit", "bounds", "composition", "decomposition", "notions", "processing", "verify"],
-    "risk": [
-        *("assessment", "biometric", "bounds", "det", "figures", "inverse", "matching"),
-        *("pse", "ranks", "rates", "strongest", "traces"),
-    ],
+    "core": ["traces"],
+    "risk": ["assessment"],
+    "risk.attacks": ["matching", "strongest"],
+    "risk.bounds": ["bound", "calibration", "identification"],
+    "risk.scores": ["biometric", "det", "pse", "ranks", "rates"],
 }
 # Names that users call in modules of which the rest is for other modules.
 NAMES = {
@@ -34,9 +35,9 @@ NAMES = {
     "io.reports": "iterate_reports read_reports write_reports",
     "io.tables": "read_distribution read_table read_values",
     "io.tallies": "read_tally write_tally",
-    "risk.attack": "OneReport match_reports one_report",
-    "risk.divergence": "divergence",
-    "risk.models": "Matcher cosine markov smoothed tf_idf visits",
+    "risk.attacks.reports": "OneReport match_reports one_report",
+    "risk.scores.divergence": "divergence",
+    "risk.attacks.traces": "Matcher cosine markov smoothed tf_idf visits",
     "risk.scores": "Scores",
     "testing": "Outputs check_mechanism spell_out",
 }

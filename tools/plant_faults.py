@@ -659,7 +659,7 @@ FAULTS = [
     ),
     Fault(
         "ties find the right user for sure",
-        "risk/rates.py",
+        "risk/scores/rates.py",
         "np.clip((k - greater) / ties, 0.0, 1.0)",
         "np.clip(k - greater, 0.0, 1.0)",
         ("tests/risk/test_assessment.py",),
@@ -673,7 +673,7 @@ FAULTS = [
     ),
     Fault(
         "the best of several attacks is judged as if it were the only one",
-        "risk/strongest.py",
+        "risk/attacks/strongest.py",
         "return 1 - (1 - checked_level(level)) / attempts",
         "return checked_level(level)",
         ("tests/risk/test_assessment.py",),
@@ -694,14 +694,14 @@ FAULTS = [
     ),
     Fault(
         "ranks are judged by the law that was fitted to them",
-        "risk/ranks.py",
+        "risk/scores/ranks.py",
         "spread[~held].sum(axis=0)",
         "spread.sum(axis=0) + 1000 * spread[held].sum(axis=0)",
         ("tests/risk/test_ranks.py",),
     ),
     Fault(
         "a probe's spread is taken for what it would be alone",
-        "risk/variational.py",
+        "risk/scores/variational.py",
         "spread = max(_variance(logs - levels / (users * mean), own), _variance(logs, own))",
         "spread = _variance(logs - levels / (users * mean), own)",
         ("tests/risk/test_second_look.py",),

@@ -19,10 +19,10 @@ from pyarrow import csv
 
 import discreet.io.table_scan as reading
 from discreet.core.domain import Domain
+from discreet.core.traces import Traces
 from discreet.engines import read_traces
 from discreet.errors import DataError, ParameterError
 from discreet.kernels.traces import numbering
-from discreet.risk.traces import Traces
 from refusals import refused
 
 SECRET = 8_675_309

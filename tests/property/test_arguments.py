@@ -21,8 +21,8 @@ from discreet.mechanisms.personalized import Personalized
 from discreet.planning.compare import compare
 from discreet.privacy.composition import integrated, sequential
 from discreet.privacy.notions import smallest_epsilon
-from discreet.risk.divergence import divergence
-from discreet.risk.pse import pse_of_matrix
+from discreet.risk.scores.divergence import divergence
+from discreet.risk.scores.pse import pse_of_matrix
 from refusals import refused
 
 DOMAIN = Domain(["a", "b", "c", "d"], sensitive=["a", "b"])

@@ -52,8 +52,8 @@ from discreet.privacy.composition import integrated, repeated_epsilon, sequentia
 from discreet.privacy.notions import one_sided, smallest_epsilon
 from discreet.privacy.verify import verify
 from discreet.risk.bounds import identification_bounds
-from discreet.risk.divergence import divergence
-from discreet.risk.pse import pse_of_matrix, pse_of_scores
+from discreet.risk.scores.divergence import divergence
+from discreet.risk.scores.pse import pse_of_matrix, pse_of_scores
 from refusals import refused
 
 DOMAIN, PLAIN, TEXT = Domain(range(5), sensitive=[0, 1, 2]), Domain(range(5)), Domain(["a", "b", "c"], sensitive=["a"])

@@ -8,9 +8,9 @@ from math import log
 
 import numpy as np
 
-from discreet.risk.models import SMALLEST, UNIT
+from discreet.core.traces import Split, Traces
+from discreet.risk.attacks.traces import SMALLEST, UNIT
 from discreet.risk.scores import Scores
-from discreet.risk.traces import Split, Traces
 
 Factors = list[Fraction]
 ZERO = Fraction(SMALLEST)

@@ -9,12 +9,12 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
+from discreet.core.traces import Traces, by_half, maximum_knowledge
 from discreet.errors import ParameterError
 from discreet.mechanisms import LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.risk.assessment import REPORTS, SWEPT, YARDSTICK_USERS, YARDSTICKS, Assessment, _best_among, assess, sweep
-from discreet.risk.rates import rank_curve, rate
-from discreet.risk.strongest import ALL, ATTACKS, strongest
-from discreet.risk.traces import Traces, by_half, maximum_knowledge
+from discreet.risk.attacks.strongest import ALL, ATTACKS, strongest
+from discreet.risk.scores.rates import rank_curve, rate
 from refusals import refused
 
 PLACES = 40

@@ -11,6 +11,7 @@ from slow_matching import assert_agrees, events_of, fixed, visit_factors
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
+from discreet.core.traces import Split, Traces, by_count, by_half, maximum_knowledge
 from discreet.errors import DataError, DiscreetError, MismatchError, ParameterError
 from discreet.mechanisms import (
     BlockMechanism,
@@ -23,11 +24,10 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from discreet.risk.attack import UNIT, OneReport, match_reports, one_report, report_matcher
-from discreet.risk.matching import match
-from discreet.risk.models import SMALLEST, visits
+from discreet.risk.attacks.matching import match
+from discreet.risk.attacks.reports import UNIT, OneReport, match_reports, one_report, report_matcher
+from discreet.risk.attacks.traces import SMALLEST, visits
 from discreet.risk.scores import Scores
-from discreet.risk.traces import Split, Traces, by_count, by_half, maximum_knowledge
 from refusals import refused
 
 PLACES = 9
@@ -93,7 +93,7 @@ def test_reports_are_scored_by_their_likelihood(name: str, sensitive: tuple[int,
 
 @pytest.mark.parametrize("events", [1, 3])
 def test_reports_of_a_channel(events: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.risk.scores._ENTRIES_PER_BLOCK", 100)
+    monkeypatch.setattr("discreet.risk.scores.scores._ENTRIES_PER_BLOCK", 100)
     rng = np.random.default_rng(5)
     matrix = rng.random((PLACES, 6)) ** 3
     matrix[2, 3] = 0
@@ -268,7 +268,7 @@ def test_owners_must_fit_the_reports() -> None:
 
 
 def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.risk.attack._MOST_MEMBERS", 10)
+    monkeypatch.setattr("discreet.risk.attacks.reports._MOST_MEMBERS", 10)
     whole = by_half(draw(14))
     refused(DataError, lambda: match_reports(whole, UnaryEncoding(Domain(range(PLACES)), 1.0)))
 

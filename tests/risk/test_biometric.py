@@ -7,8 +7,8 @@ import pytest
 
 from discreet import SeededRandom
 from discreet.errors import DataError
-from discreet.risk.biometric import biometric, ranks_of_matrix
-from discreet.risk.det import det
+from discreet.risk.scores.biometric import biometric, ranks_of_matrix
+from discreet.risk.scores.det import det
 from refusals import refused
 
 

@@ -22,8 +22,8 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.risk.bounds import identification_bounds
-from discreet.risk.profile import Profile, profile
-from discreet.risk.users import Users
+from discreet.risk.bounds.leakage import Profile, profile
+from discreet.risk.bounds.prior import Users
 from laws import POOLS, SMALL, Case, cases, over, spelled
 
 D, N, G = 10_500_393, 1_370_637, 10**8

@@ -13,9 +13,9 @@ from scipy.stats import beta, norm
 
 from discreet.errors import DataError, ParameterError
 from discreet.plots.det import deviate
-from discreet.risk.det import det, det_of_counts
-from discreet.risk.rates import rank_curve, rate
-from discreet.risk.samples import ScoreCounts
+from discreet.risk.scores.det import det, det_of_counts
+from discreet.risk.scores.rates import rank_curve, rate
+from discreet.risk.scores.samples import ScoreCounts
 from refusals import refused
 
 SCORES = st.lists(st.integers(-5, 5), min_size=2, max_size=30)

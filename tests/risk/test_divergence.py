@@ -15,9 +15,9 @@ from scipy.special import psi
 from discreet import SeededRandom
 from discreet.errors import DataError, ParameterError
 from discreet.kernels.traces import neighbours
-from discreet.risk.divergence import METHODS, divergence, divergence_of_counts, harmonic
-from discreet.risk.measured import MUCH_BEYOND
-from discreet.risk.samples import ScoreCounts
+from discreet.risk.scores.divergence import METHODS, divergence, divergence_of_counts, harmonic
+from discreet.risk.scores.information import MUCH_BEYOND
+from discreet.risk.scores.samples import ScoreCounts
 from refusals import refused
 
 BITS = 1 / log(2)

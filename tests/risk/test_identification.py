@@ -18,9 +18,9 @@ from discreet.leakage.success import success
 from discreet.mechanisms import Channel, HadamardResponse, LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.personalized import Personalized
 from discreet.risk.bounds import Bounds, identification_bounds
-from discreet.risk.information import ANY_DATA
-from discreet.risk.profile import profile
-from discreet.risk.users import Users
+from discreet.risk.bounds.capacity import ANY_DATA
+from discreet.risk.bounds.leakage import profile
+from discreet.risk.bounds.prior import Users
 from laws import Case, spelled
 from refusals import refused
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from slow_matching import assert_agrees, events_of, fixed, markov_factors, table, visit_factors
 
 from discreet.core.random import SeededRandom
+from discreet.core.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.kernels.traces import matching as kernels
 from discreet.kernels.traces.bins import Bins
 from discreet.kernels.traces.scoring import locate
-from discreet.risk.matching import match, match_rows, sum_steps
-from discreet.risk.models import SMALLEST, UNIT, Matcher, cosine, markov, tf_idf, visits
+from discreet.risk.attacks.matching import match, match_rows, sum_steps
+from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher, cosine, markov, tf_idf, visits
 from discreet.risk.scores import Scores
-from discreet.risk.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 from refusals import refused
 
 SPLITS = [by_half, lambda t: by_count(t, 1), lambda t: leave_out(t, 2), maximum_knowledge, lambda t: by_count(t, 0)]
@@ -173,7 +173,7 @@ def test_every_impostor_pair_is_equally_likely() -> None:
     problem_users = np.array([0, 3, 1])
     seen = np.zeros((3, 5))
     random = SeededRandom(5)
-    from discreet.risk.scores import draw_pairs
+    from discreet.risk.scores.scores import draw_pairs
 
     rounds = 4000
     for _ in range(rounds):

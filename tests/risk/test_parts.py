@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slow_matching import assert_agrees, events_of, fixed, markov_factors, table, visit_factors
 
-from discreet.risk import features
-from discreet.risk.matching import match
-from discreet.risk.models import Matcher, cosine, markov, tf_idf, visits
-from discreet.risk.traces import Split, Traces
+from discreet.core.traces import Split, Traces
+from discreet.risk.attacks import features
+from discreet.risk.attacks.matching import match
+from discreet.risk.attacks.traces import Matcher, cosine, markov, tf_idf, visits
 
 ROWS = st.lists(st.lists(st.integers(0, 5), max_size=9), min_size=2, max_size=9)
 

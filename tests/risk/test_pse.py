@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from discreet import SeededRandom
 from discreet.errors import DataError, ParameterError
-from discreet.risk.pse import PSE, pse_of_counts, pse_of_matrix, pse_of_means, pse_of_scores
-from discreet.risk.samples import ScoreCounts, sample_of
-from discreet.risk.steps import StepFunction, fitted_steps
+from discreet.risk.scores.likelihood_ratio import StepFunction, fitted_steps
+from discreet.risk.scores.pse import PSE, pse_of_counts, pse_of_matrix, pse_of_means, pse_of_scores
+from discreet.risk.scores.samples import ScoreCounts, sample_of
 from refusals import refused
 
 

@@ -107,7 +107,7 @@ def test_one_candidate() -> None:
 def test_many_rows_in_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = np.random.default_rng(1).integers(0, 9, (50, 60))
     whole = Scores.from_matrix(matrix, sample=40, random=SeededRandom(1))
-    monkeypatch.setattr("discreet.risk.scores._ENTRIES_PER_BLOCK", 200)
+    monkeypatch.setattr("discreet.risk.scores.scores._ENTRIES_PER_BLOCK", 200)
     parts = Scores.from_matrix(matrix, sample=40, random=SeededRandom(1))
     assert_agrees(parts, np.arange(50), matrix)
     assert parts.impostor_sample.tolist() == whole.impostor_sample.tolist()

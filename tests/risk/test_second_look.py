@@ -9,10 +9,10 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding
 from discreet.risk.bounds import conditions, identification_bounds
-from discreet.risk.information import ANY_DATA, DATA_DO_NOT_REACT, NOT_ADAPTIVE
-from discreet.risk.inverse import Wanted, largest_epsilon
-from discreet.risk.pse import pse_of_counts
-from discreet.risk.samples import ScoreCounts
+from discreet.risk.bounds.calibration import Wanted, largest_epsilon
+from discreet.risk.bounds.capacity import ANY_DATA, DATA_DO_NOT_REACT, NOT_ADAPTIVE
+from discreet.risk.scores.pse import pse_of_counts
+from discreet.risk.scores.samples import ScoreCounts
 
 
 @pytest.mark.parametrize("users", [2, 50])

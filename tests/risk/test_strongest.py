@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slow_matching import assert_agrees, events_of, table
 
+from discreet.core.traces import Split, Traces, by_count, by_half, maximum_knowledge
 from discreet.errors import DataError, ParameterError
 from discreet.kernels.traces import naming
 from discreet.kernels.traces.matching import scores_of_pairs
-from discreet.risk import features
-from discreet.risk.features import Visited
-from discreet.risk.matching import match
-from discreet.risk.models import UNIT, cosine, markov, smoothed, tf_idf, visits
-from discreet.risk.rates import rate
-from discreet.risk.smoothing import SHARES, foretelling_share
-from discreet.risk.strongest import ATTACKS, level_of_each, strongest
-from discreet.risk.traces import Split, Traces, by_count, by_half, maximum_knowledge
+from discreet.risk.attacks import features
+from discreet.risk.attacks.features import Visited
+from discreet.risk.attacks.matching import match
+from discreet.risk.attacks.smoothing import SHARES, foretelling_share
+from discreet.risk.attacks.strongest import ATTACKS, level_of_each, strongest
+from discreet.risk.attacks.traces import UNIT, cosine, markov, smoothed, tf_idf, visits
+from discreet.risk.scores.rates import rate
 from refusals import refused
 
 ROWS = st.lists(st.lists(st.integers(0, 5), max_size=9), min_size=2, max_size=9)

@@ -12,8 +12,7 @@ import pytest
 from slow_matching import events_of
 
 from discreet.core.domain import Domain
-from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.risk.traces import (
+from discreet.core.traces import (
     Split,
     Traces,
     by_count,
@@ -22,6 +21,7 @@ from discreet.risk.traces import (
     leave_out,
     maximum_knowledge,
 )
+from discreet.errors import DataError, DiscreetError, ParameterError
 from refusals import refused
 
 SECRET = 8_675_309

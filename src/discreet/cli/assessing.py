@@ -14,12 +14,12 @@ from discreet.cli.terminal import console, progress_bar, show_json, show_table
 from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
 from discreet.core.guarantee import in_odds
+from discreet.core.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 from discreet.engines import read_traces
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.risk.assessment import Assessment, assess, sweep
 from discreet.risk.bounds import Bounds, conditions, identification_bounds
-from discreet.risk.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 from discreet.simulation.risk_page import check_page, tried_in_words, write_page
 
 _SAMPLE = 200_000

@@ -8,7 +8,7 @@ from discreet.core.domain import Domain
 from discreet.core.guarantee import in_odds
 from discreet.planning.identification import SIDE_BY_SIDE, IdentificationPlan, Option, plan_identification
 from discreet.risk.bounds import Bounds, conditions
-from discreet.risk.inverse import LARGEST_EPSILON, Wanted
+from discreet.risk.bounds.calibration import LARGEST_EPSILON, Wanted
 
 
 def plan_for(domain: Domain, wanted: Wanted, epsilon: float | None, *, as_json: bool) -> None:

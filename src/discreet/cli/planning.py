@@ -20,7 +20,7 @@ from discreet.planning.prospects import Losses, Prospect
 from discreet.planning.question import Target
 from discreet.plots.losses import Heading, LossPanel, Points, loss_chart
 from discreet.plots.pictures import picture_options
-from discreet.risk.inverse import Wanted
+from discreet.risk.bounds.calibration import Wanted
 
 _LOSSES = ("MSE", "/ bound", "l1", "max s.e.")
 

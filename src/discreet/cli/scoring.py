@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from discreet.arrays import FloatArray
 from discreet.cli.terminal import console, show_json
+from discreet.core.event_columns import numbered
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.errors import DataError, ParameterError
 from discreet.io.tables import read_table
-from discreet.risk.biometric import biometric
-from discreet.risk.naming import numbered
+from discreet.risk.scores.biometric import biometric
 
 _WORSE_THAN_CHANCE = 0.5
 

@@ -13,12 +13,12 @@ from discreet.arrays import AnyArray
 from discreet.core import columns
 from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
+from discreet.core.event_columns import instants, missing_rows, spelled
 from discreet.errors import DataError, DiscreetError
 from discreet.io.cells import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of
 from discreet.io.read_errors import readable
 from discreet.io.table_scan import Stored, stream, survey, table_files
 from discreet.io.tables import check_once, is_text
-from discreet.risk.naming import instants, missing_rows, spelled
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,10 +15,10 @@ import pyarrow as pa
 from discreet.arrays import AnyArray, IntArray
 from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
+from discreet.core.traces import Traces
 from discreet.engines.event_table import Column, EventTable, changed
 from discreet.engines.local import Progress
 from discreet.engines.prefetch import prefetched
-from discreet.risk.traces import Traces
 
 if TYPE_CHECKING:
     from discreet.engines.vocabulary import Vocabulary

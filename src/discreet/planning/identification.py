@@ -19,7 +19,7 @@ from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, LocalHashing, 
 from discreet.planning.losses import worst_variance
 from discreet.privacy.composition import split_epsilon
 from discreet.risk.bounds import Bounds
-from discreet.risk.inverse import LARGEST_EPSILON, Allowed, Wanted, largest_epsilon
+from discreet.risk.bounds.calibration import LARGEST_EPSILON, Allowed, Wanted, largest_epsilon
 
 _MOST_BUCKETS = (1 << 32) - 5
 _BUCKET_CHOICES = 32

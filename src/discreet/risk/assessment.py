@@ -13,21 +13,21 @@ import numpy as np
 
 from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, checked_source
+from discreet.core.traces import Split
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
-from discreet.risk.attack import match_reports, one_report
-from discreet.risk.bounds import Bounds, identification_bounds
-from discreet.risk.det import DET, det_of_counts
-from discreet.risk.figures import Figure
-from discreet.risk.matching import match
-from discreet.risk.measured import Information
-from discreet.risk.pse import PSE, pse_of_counts
-from discreet.risk.ranks import pse_of_ranks
-from discreet.risk.rates import RankCurve, Rate, rank_curve, rate
-from discreet.risk.samples import ScoreCounts
-from discreet.risk.scores import Scores
-from discreet.risk.strongest import ALL, ATTACKS, Attempt, level_of_each, strongest
-from discreet.risk.traces import Split
+from discreet.risk.attacks.matching import match
+from discreet.risk.attacks.reports import match_reports, one_report
+from discreet.risk.attacks.strongest import ALL, ATTACKS, Attempt, level_of_each, strongest
+from discreet.risk.bounds.bound import Figure
+from discreet.risk.bounds.identification import Bounds, identification_bounds
+from discreet.risk.scores.det import DET, det_of_counts
+from discreet.risk.scores.information import Information
+from discreet.risk.scores.pse import PSE, pse_of_counts
+from discreet.risk.scores.ranks import pse_of_ranks
+from discreet.risk.scores.rates import RankCurve, Rate, rank_curve, rate
+from discreet.risk.scores.samples import ScoreCounts
+from discreet.risk.scores.scores import Scores
 
 REPORTS = "likelihood of reports"
 
@@ -38,7 +38,7 @@ YARDSTICKS = (
     ("a matcher of right index fingers", 0.930),
 )
 """How often the right one of 517 users scores best; NIST Biometric Scores Set 1 (left finger, face matcher C, right
-finger), measured by `discreet.risk.biometric`."""
+finger), measured by `discreet.risk.scores.biometric`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -63,7 +63,7 @@ class Assessment:
             Empty where reports were attacked by their likelihood.
 
     Example:
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> assessment = assess(split, attack="visits")
         >>> assessment.users, assessment.success.value, assessment.singled_out
@@ -227,7 +227,7 @@ def assess(
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
         >>> mechanism = dc.RandomizedResponse(dc.Domain(range(50)), epsilon=3.0)
         >>> assessment = assess(split, mechanism=mechanism, random=dc.SeededRandom(1))
@@ -289,7 +289,7 @@ def sweep(split: Split, mechanism: BlockMechanism) -> list[tuple[float, float, f
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
         >>> first, *_, last = sweep(split, dc.RandomizedResponse(dc.Domain(range(50)), epsilon=3.0))
         >>> [round(figure, 2) for figure in first], [round(figure, 2) for figure in last]

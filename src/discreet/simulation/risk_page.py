@@ -16,8 +16,8 @@ from discreet.io.json_text import json_text
 from discreet.plots.curves import Curves, curve_chart
 from discreet.plots.det import det_chart, rank_chart
 from discreet.risk.assessment import Assessment
-from discreet.risk.figures import Figure
-from discreet.risk.rates import rank_curve
+from discreet.risk.bounds.bound import Figure
+from discreet.risk.scores.rates import rank_curve
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 980px; margin: 2rem auto; padding: 0 1rem; color: #1c1917; }

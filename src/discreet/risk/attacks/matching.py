@@ -7,8 +7,8 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.random import RandomSource
 from discreet.errors import ParameterError
-from discreet.risk.models import Matcher
-from discreet.risk.scores import Rows, Scores, checked_owners, draw_pairs, folded, from_rows
+from discreet.risk.attacks.traces import Matcher
+from discreet.risk.scores.scores import Rows, Scores, checked_owners, draw_pairs, folded, from_rows
 
 
 def match(
@@ -28,8 +28,8 @@ def match(
         Scores in the matcher's unit.
 
     Example:
-        >>> from discreet.risk.models import visits
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.risk.attacks.traces import visits
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 4, list("abab") + list("cccc") + list("aaaa")))
         >>> scores = match(visits(split))
         >>> scores.probes, scores.candidates, round(scores.success(), 2)
@@ -99,8 +99,8 @@ def sum_steps(matcher: Matcher, thresholds: Any, values: Any, *, threads: int | 
         ParameterError: if thresholds and values make no step function.
 
     Example:
-        >>> from discreet.risk.models import visits
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.risk.attacks.traces import visits
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> sum_steps(visits(split), thresholds=[], values=[1.0]).tolist()
         [2.0, 2.0]

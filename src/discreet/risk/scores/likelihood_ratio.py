@@ -13,7 +13,7 @@ import numpy as np
 from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.errors import ParameterError
 from discreet.kernels.traces import neighbours
-from discreet.risk.samples import Sample
+from discreet.risk.scores.samples import Sample
 
 _LEAST_PER_CELL = 5
 _UNSEEN = 0.5

@@ -18,7 +18,7 @@ from discreet.core.checks import checked_level, checked_whole
 from discreet.errors import DataError, ParameterError
 from discreet.plots.det import RankLines, rank_chart
 from discreet.privacy.binomial import lower_bound, upper_bound
-from discreet.risk.samples import as_array
+from discreet.risk.scores.samples import as_array
 
 _BELOW_ONE_COUNT = 1e-9
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.checks import checked_between
-from discreet.risk.features import UNIT, KeyCounts, Known, Probes, Visited, events_of, first_and_steps, steps
-from discreet.risk.smoothing import foretelling_share
-from discreet.risk.traces import Split, Traces
+from discreet.core.traces import Split, Traces
+from discreet.risk.attacks.features import UNIT, KeyCounts, Known, Probes, Visited, events_of, first_and_steps, steps
+from discreet.risk.attacks.smoothing import foretelling_share
 
 if TYPE_CHECKING:
     from discreet.kernels.traces.matching import Problem
@@ -36,7 +36,7 @@ class Matcher:
         unit: what 1 stands for in a score.
 
     Example:
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> visits(split)
         Matcher(2 probes, 2 candidates)
@@ -76,8 +76,8 @@ def markov(split: Split, *, zero: float = SMALLEST, visited: Visited | None = No
         visited: the training's events, if they were counted before.
 
     Example:
-        >>> from discreet.risk.matching import match
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.risk.attacks.matching import match
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> match(markov(split)).success()
         1.0
@@ -123,8 +123,8 @@ def visits(split: Split, *, zero: float = SMALLEST) -> Matcher:
         zero: what probabilities of 0 become; in (0, 1).
 
     Example:
-        >>> from discreet.risk.matching import match
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.risk.attacks.matching import match
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> match(visits(split)).success()
         1.0
@@ -143,11 +143,11 @@ def smoothed(split: Split, *, share: float | None = None) -> Matcher:
     Args:
         split: training and target.
         share: lambda, in (0, 1); None for that which best foretells each event of training from the others (see
-            `discreet.risk.smoothing`).
+            `discreet.risk.attacks.smoothing`).
 
     Example:
-        >>> from discreet.risk.matching import match
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.risk.attacks.matching import match
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> match(smoothed(split, share=0.1)).success()
         1.0
@@ -160,8 +160,8 @@ def cosine(split: Split) -> Matcher:
     """Return the matcher by the cosine of sets of events: |both| / sqrt(|one| |other|), such as of rated items.
 
     Example:
-        >>> from discreet.risk.matching import match
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.risk.attacks.matching import match
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> match(cosine(split)).success()
         1.0
@@ -173,8 +173,8 @@ def tf_idf(split: Split) -> Matcher:
     """Return the matcher by the cosine of counts times ln(n / users who have the event), over training.
 
     Example:
-        >>> from discreet.risk.matching import match
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.risk.attacks.matching import match
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> match(tf_idf(split)).success()
         1.0

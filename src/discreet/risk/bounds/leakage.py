@@ -19,7 +19,7 @@ from discreet.leakage.success import Sizes, leakage, listed_success, success, un
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism
 from discreet.mechanisms.given import as_channel, as_personalized, block_mechanism
 from discreet.mechanisms.personalized import Personalized
-from discreet.risk.users import Users
+from discreet.risk.bounds.prior import Users
 
 _ORDERS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 

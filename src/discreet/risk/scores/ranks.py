@@ -19,8 +19,8 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, checked_source, uniform_below
 from discreet.errors import DataError
-from discreet.risk.measured import Information
-from discreet.risk.pse import pse_of_means
+from discreet.risk.scores.information import Information
+from discreet.risk.scores.pse import pse_of_means
 
 NAME = "InfoNCE of ranks"
 _FOLDS = 5

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.core.traces import Traces
 from discreet.errors import DataError
-from discreet.risk.traces import Traces
 
 if TYPE_CHECKING:
     from discreet.kernels.traces.matching import Problem

@@ -14,8 +14,8 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray, frozen
 from discreet.core.checks import checked_level, checked_share
 from discreet.plots.det import DetLine, det_chart
-from discreet.risk.rates import Rate, rate
-from discreet.risk.samples import ScoreCounts
+from discreet.risk.scores.rates import Rate, rate
+from discreet.risk.scores.samples import ScoreCounts
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -140,7 +140,7 @@ def det_of_counts(counts: ScoreCounts) -> DET:
     """Return the DET curve of impostor scores counted between the genuine ones.
 
     Example:
-        >>> from discreet.risk.samples import ScoreCounts, sample_of
+        >>> from discreet.risk.scores.samples import ScoreCounts, sample_of
         >>> counts = ScoreCounts.of_sample(sample_of(np.array([5, 6, 7, 9]), np.array([1, 2, 3, 6])))
         >>> det_of_counts(counts).equal_error_rate
         0.25

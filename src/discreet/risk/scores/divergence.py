@@ -31,9 +31,9 @@ from typing import Any
 from discreet.core.checks import checked_choice, checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source
 from discreet.kernels.traces import neighbours
-from discreet.risk.intervals import around, half_sample_spread
-from discreet.risk.measured import MUCH_BEYOND, Information, bits
-from discreet.risk.samples import Overlap, Sample, ScoreCounts, sample_of
+from discreet.risk.scores.half_samples import around, half_sample_spread
+from discreet.risk.scores.information import MUCH_BEYOND, Information, bits
+from discreet.risk.scores.samples import Overlap, Sample, ScoreCounts, sample_of
 
 NAME = "D(f_G || f_I)"
 METHODS = ("generalized", "fixed", "partition")

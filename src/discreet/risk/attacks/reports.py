@@ -16,15 +16,15 @@ from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.checks import checked_between, checked_share
 from discreet.core.random import RandomSource
 from discreet.core.reports import Reports, check_same_plan
+from discreet.core.traces import Split, Traces
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.given import as_channel, block_mechanism
 from discreet.mechanisms.law import BlockMechanism
-from discreet.risk.features import KeyCounts
-from discreet.risk.matching import match, match_rows
-from discreet.risk.models import SMALLEST, Matcher, counted_visits, visit_weights, visits
-from discreet.risk.scores import Scores, binned_weights
-from discreet.risk.traces import Split, Traces
+from discreet.risk.attacks.features import KeyCounts
+from discreet.risk.attacks.matching import match, match_rows
+from discreet.risk.attacks.traces import SMALLEST, Matcher, counted_visits, visit_weights, visits
+from discreet.risk.scores.scores import Scores, binned_weights
 
 UNIT = 2.0**-40
 """Of the scores of reports, in nats: a small epsilon makes likelihoods that differ by little."""
@@ -45,7 +45,7 @@ class OneReport:
             thresholds, from the first on and below the second, and so on.
 
     Example:
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
         >>> report = one_report(split)
         >>> report.success(theta=1.0), round(report.success(theta=0.1), 3)
@@ -116,7 +116,7 @@ def one_report(
         ParameterError: if noise is no distribution over the events.
 
     Example:
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
         >>> round(one_report(split).success(theta=0.1, k=5), 3)
         0.19
@@ -158,7 +158,7 @@ def match_reports(
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
         >>> mechanism = dc.RandomizedResponse(dc.Domain(range(50)), epsilon=5.0)
         >>> match_reports(split, mechanism, random=dc.SeededRandom(1)).success()

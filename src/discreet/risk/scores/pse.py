@@ -27,12 +27,20 @@ from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import DataError, ParameterError
-from discreet.risk.divergence import chosen_estimator, described, divergence, divergence_of_counts
-from discreet.risk.intervals import half_users_spread
-from discreet.risk.measured import Information, bits
-from discreet.risk.samples import Sample, ScoreCounts, as_array, checked_numbers, sample_of, scaled
-from discreet.risk.steps import fitted_steps
-from discreet.risk.variational import FOLDS, Fold, Mean, certified_by_counts, contrastive, even_folds, variational
+from discreet.risk.scores.divergence import chosen_estimator, described, divergence, divergence_of_counts
+from discreet.risk.scores.half_samples import half_users_spread
+from discreet.risk.scores.information import Information, bits
+from discreet.risk.scores.likelihood_ratio import fitted_steps
+from discreet.risk.scores.samples import Sample, ScoreCounts, as_array, checked_numbers, sample_of, scaled
+from discreet.risk.scores.variational import (
+    FOLDS,
+    Fold,
+    Mean,
+    certified_by_counts,
+    contrastive,
+    even_folds,
+    variational,
+)
 
 CERTIFIED, INFO_NCE = "D(f_G || f_mix)", "InfoNCE"
 _METHOD = "a step function fitted to other probes"

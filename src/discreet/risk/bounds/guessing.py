@@ -11,10 +11,10 @@ from discreet.leakage.fano import (
     of_order,
     tight_fano,
 )
-from discreet.risk.figures import Figure, least
-from discreet.risk.information import ANY_DATA, NOT_ADAPTIVE, information_bounds
-from discreet.risk.profile import Profile
-from discreet.risk.users import Users
+from discreet.risk.bounds.bound import Figure, least
+from discreet.risk.bounds.capacity import ANY_DATA, NOT_ADAPTIVE, information_bounds
+from discreet.risk.bounds.leakage import Profile
+from discreet.risk.bounds.prior import Users
 
 
 def identification_bounds_of(found: Profile, users: Users, reports: int, listed: int) -> list[Figure]:

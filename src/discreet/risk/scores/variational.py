@@ -7,9 +7,9 @@ import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.random import RandomSource, fresh_words
-from discreet.risk.measured import normal_quantile
-from discreet.risk.samples import ScoreCounts
-from discreet.risk.steps import fitted_levels
+from discreet.risk.scores.information import normal_quantile
+from discreet.risk.scores.likelihood_ratio import fitted_levels
+from discreet.risk.scores.samples import ScoreCounts
 
 FOLDS = 5
 _NO_DIVISION = 1e-6

@@ -13,10 +13,10 @@ import numpy as np
 from discreet.arrays import AnyArray, IntArray
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import DataError
-from discreet.risk.det import DET, det
-from discreet.risk.pse import PSE, checked_matrix, pse_of_matrix
-from discreet.risk.rates import RankCurve, rank_curve
-from discreet.risk.samples import as_array
+from discreet.risk.scores.det import DET, det
+from discreet.risk.scores.pse import PSE, checked_matrix, pse_of_matrix
+from discreet.risk.scores.rates import RankCurve, rank_curve
+from discreet.risk.scores.samples import as_array
 
 _FEWEST = 4
 

@@ -16,11 +16,11 @@ from discreet.core.guarantee import Guarantee, in_odds
 from discreet.leakage.entropies import BITS
 from discreet.leakage.fano import corollary_8
 from discreet.mechanisms import Mechanism, given
-from discreet.risk.figures import Figure, least
-from discreet.risk.identification import identification_bounds_of
-from discreet.risk.information import OF_SEVERAL, information_bounds, paper_information
-from discreet.risk.profile import Profile, profile
-from discreet.risk.users import Users
+from discreet.risk.bounds.bound import Figure, least
+from discreet.risk.bounds.capacity import OF_SEVERAL, information_bounds, paper_information
+from discreet.risk.bounds.guessing import identification_bounds_of
+from discreet.risk.bounds.leakage import Profile, profile
+from discreet.risk.bounds.prior import Users
 
 # e^epsilon beyond which a ratio of likelihoods limits nothing.
 _USELESS = 50.0

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.core.checks import checked_level
+from discreet.core.traces import Split
 from discreet.errors import ParameterError
-from discreet.risk import models
-from discreet.risk.features import Visited
-from discreet.risk.models import Matcher
-from discreet.risk.rates import Rate, rate
-from discreet.risk.traces import Split
+from discreet.risk.attacks import traces as models
+from discreet.risk.attacks.features import Visited
+from discreet.risk.attacks.traces import Matcher
+from discreet.risk.scores.rates import Rate, rate
 
 ATTACKS: dict[str, Callable[[Split], Matcher]] = {
     "markov": models.markov,
@@ -45,7 +45,7 @@ class Attempt:
         success: how often it names the right user in one guess; the intervals of all attempts hold at once.
 
     Example:
-        >>> from discreet.risk.rates import rate
+        >>> from discreet.risk.scores.rates import rate
         >>> attempt = Attempt("markov", rate(38, 100))
         >>> attempt.attack, attempt.success.value
         ('markov', 0.38)
@@ -87,7 +87,7 @@ def strongest(
         DataError: if no user has an event in the target.
 
     Example:
-        >>> from discreet.risk.traces import Traces, by_half
+        >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> matcher, attempts = strongest(split, ["visits", "cosine"])
         >>> matcher, [(attempt.attack, attempt.success.value) for attempt in attempts]

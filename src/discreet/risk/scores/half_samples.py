@@ -12,8 +12,8 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray
 from discreet.core.random import RandomSource, fresh_words
-from discreet.risk.measured import normal_quantile
-from discreet.risk.samples import Sample
+from discreet.risk.scores.information import normal_quantile
+from discreet.risk.scores.samples import Sample
 
 _FEW = 1 << 12
 _FEWEST = 4

@@ -11,8 +11,8 @@ import numpy as np
 from discreet.arrays import AnyArray, IntArray, frozen
 from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
+from discreet.core.event_columns import instants, named, numbered
 from discreet.errors import DataError
-from discreet.risk.naming import instants, named, numbered
 
 _MOST = (1 << 31) - 1
 

@@ -7,9 +7,9 @@ from math import log
 
 from discreet.leakage.entropies import BITS, ldp_capacity
 from discreet.leakage.fano import erased_information
-from discreet.risk.figures import Figure
-from discreet.risk.profile import Profile
-from discreet.risk.users import Users
+from discreet.risk.bounds.bound import Figure
+from discreet.risk.bounds.leakage import Profile
+from discreet.risk.bounds.prior import Users
 
 FRESH = "noise is fresh in each report"
 ANY_DATA = f"{FRESH}, even if values are correlated or depend on earlier reports"

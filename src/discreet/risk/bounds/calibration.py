@@ -15,8 +15,8 @@ from discreet.core.domain import Domain
 from discreet.core.searching import bisected, last_whole
 from discreet.errors import ParameterError
 from discreet.mechanisms import LocalHashing, Mechanism
-from discreet.risk.bounds import Bounds, identification_bounds
-from discreet.risk.users import Users
+from discreet.risk.bounds.identification import Bounds, identification_bounds
+from discreet.risk.bounds.prior import Users
 
 LARGEST_EPSILON = 200.0
 """The limit on epsilon in place of none, in nats: no mechanism accepts more."""

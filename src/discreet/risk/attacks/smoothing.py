@@ -13,8 +13,8 @@ of the sum.
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.risk.features import KeyCounts, Visited
-from discreet.risk.traces import Traces
+from discreet.core.traces import Traces
+from discreet.risk.attacks.features import KeyCounts, Visited
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 _NOTHING_KNOWN = 0.5

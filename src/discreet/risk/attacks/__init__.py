@@ -1,0 +1,1 @@
+"""Attacks: scores of every trace or report for every user."""
