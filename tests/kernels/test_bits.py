@@ -1,6 +1,7 @@
 """Packed bits against unpacked matrices."""
 
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -8,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.kernels.blocks import bits
-from discreet.kernels.blocks.bits import count_columns
+from discreet.kernels.blocks import bits, counting
 from discreet.kernels.blocks.tiles import tiles_dot, tiles_dot_transposed, transpose_tiles
 
 _ROWS = st.sampled_from([0, 1, 7, 8, 31, 32, 33, 100])
@@ -17,6 +17,16 @@ _SIZES = st.sampled_from([0, 1, 7, 8, 9, 15, 31, 32, 33, 625])
 _SEEDS = st.integers(0, 2**32)
 # Float32 sums may be off by this much, relative to the sum of absolute values.
 _TOLERANCE: dict[type, float] = {np.float32: 1e-6, np.float64: 1e-14}
+
+
+def count_columns(rows: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
+    """Count in both ways, which must agree."""
+    with patch.object(counting, "pays", lambda _: True):
+        compiled = counting.count_columns(rows, size)
+    with patch.object(counting, "pays", lambda _: False):
+        counts = counting.count_columns(rows, size)
+    np.testing.assert_array_equal(compiled, counts)
+    return counts
 
 
 def _draw(m: int, size: int, seed: int) -> NDArray[np.bool_]:
@@ -62,12 +72,19 @@ def test_counts_carry_into_every_digit() -> None:
     assert (count_columns(rows, 512) == 128 * 517 + 5).all()
 
 
+@pytest.mark.parametrize("rows", [1, 7, 8, 9, 63, 64, 65, 200])
+def test_counts_piece_by_piece(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "_BYTES", 64)
+    matrix = _draw(rows, 15, seed=rows)
+    assert count_columns(_pack(matrix), 15).tolist() == matrix.sum(axis=0).tolist()
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3, None])
 def test_counts_over_several_tasks(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bits, "_BYTES_PER_TASK", 1)
     monkeypatch.setattr(bits, "_MOST_TASKS", 5)
     matrix = _draw(128 * 11 + 77, 625, seed=4)
-    counts = count_columns(_pack(matrix), 625, threads=threads)
+    counts = bits.count_columns(_pack(matrix), 625, threads=threads)
     assert counts.tolist() == matrix.sum(axis=0).tolist()
 
 
@@ -175,7 +192,7 @@ def test_zeros_keep_infinite_values_out() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     rows, tiles = np.zeros((5, 2), np.uint8), np.zeros((1, 9), np.uint32)
-    for kernel in (count_columns, transpose_tiles):
+    for kernel in (counting.count_columns, bits.count_columns, transpose_tiles):
         with pytest.raises(ValueError, match="must be uint8 with shape"):
             kernel(rows, 17)
         with pytest.raises(ValueError, match="must be uint8 with shape"):

@@ -28,6 +28,7 @@ def twice(x):
 """
 COUNTED = """
 import numpy as np, discreet as dc
+import discreet.kernels.compiling
 mechanism = dc.RandomizedResponse(dc.Domain(range(3)), 1.0)
 reports = mechanism.obfuscate_codes(np.arange(3000) % 3, random=dc.SeededRandom(1))
 print(np.round(dc.estimate(mechanism, reports).frequencies, 4).tolist())
@@ -36,7 +37,7 @@ PLACE = """
 import os, stat
 from pathlib import Path
 from discreet.kernels import caching
-from discreet.kernels.blocks.counting import __dict__ as kernels
+from discreet.kernels.blocks.symbols import __dict__ as kernels
 caches = [one._cache for one in kernels.values() if getattr(getattr(one, "_cache", None), "cache_path", None)]
 for cache in caches[:1]:
     folder = Path(cache.cache_path).parent

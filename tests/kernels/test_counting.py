@@ -1,6 +1,7 @@
-"""Histograms against a loop."""
+"""Histograms against a loop, by NumPy and compiled."""
 
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -8,11 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.kernels.blocks.counting import count_symbols
+from discreet.kernels import startup
+from discreet.kernels.blocks import counting
 
 _TYPES = [np.uint8, np.uint16, np.uint32, np.int32, np.int64]
 # Both sides of the change from four histograms to one.
 _SIZES = st.sampled_from([0, 1, 2, 5, 200, 625, 1 << 14, (1 << 14) + 1])
+
+
+def count_symbols(symbols: NDArray[Any], size: int) -> NDArray[np.int64]:
+    """Count in both ways, which must agree."""
+    with patch.object(counting, "pays", lambda _: True):
+        compiled = counting.count_symbols(symbols, size)
+    with patch.object(counting, "pays", lambda _: False):
+        counts = counting.count_symbols(symbols, size)
+    np.testing.assert_array_equal(compiled, counts)
+    return counts
 
 
 def _loop(symbols: NDArray[Any], size: int) -> list[int]:
@@ -57,3 +69,18 @@ def test_repeated_symbols_are_all_counted(size: int) -> None:
 def test_fractions_are_refused() -> None:
     with pytest.raises(ValueError, match="symbols must be integers, got float64"):
         count_symbols(np.array([1.0]), 3)
+
+
+def test_symbols_are_counted_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "_SYMBOLS", 7)
+    assert count_symbols(np.arange(20, dtype=np.uint8) % 3, 3).tolist() == [7, 7, 6]
+
+
+def test_kernels_are_started_once_numpy_has_cost_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(startup, "_COMPILER", "discreet.kernels.no_such_module")
+    monkeypatch.setattr(startup, "_lost", [0.0])
+    answers = [startup.pays(0.2) for _ in range(4)]
+    assert answers == [False, False, True, True]
+    assert not startup.pays(0.05)
+    monkeypatch.setattr(startup, "_COMPILER", "sys")
+    assert startup.pays(0.0)

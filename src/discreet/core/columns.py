@@ -152,13 +152,17 @@ def absent(values: Any, wanted: str = "values") -> BoolArray:
     """
     import pyarrow as pa
 
+    from discreet.core.arrow_memory import numbers as numbers_of
+    from discreet.core.arrow_memory import present
+
     if isinstance(values, np.ma.MaskedArray):
         return np.asarray(np.ma.getmaskarray(values), dtype=np.bool_)
     column = _arrow_column(values, wanted)
     if pa.types.is_dictionary(column.type):
         # Where a dictionary holds a missing entry, its rows count only once they are spelled out.
         column = column.cast(column.type.value_type)
-    return np.asarray(column.is_null(nan_is_null=pa.types.is_floating(column.type)), dtype=np.bool_)
+    gone = ~present(column)
+    return gone | np.isnan(numbers_of(column)) if pa.types.is_floating(column.type) else gone
 
 
 def unmasked(array: AnyArray, wanted: str) -> AnyArray:
@@ -189,6 +193,8 @@ def _refuse_single(values: Any, wanted: str) -> None:
 def _arrow_column(values: Any, wanted: str) -> Any:
     import pyarrow as pa
 
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
     _refuse_single(values, wanted)
     values = unmasked(values, wanted) if isinstance(values, np.ndarray) else values
     known = pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeError, ValueError, OverflowError
@@ -221,11 +227,13 @@ def _numpy_column(values: Any, wanted: str) -> AnyArray:
 
 
 def _from_arrow(values: Any, wanted: str) -> AnyArray:
+    from discreet.core import arrow_memory
+
     column = _arrow_column(values, wanted)
     if column.null_count:
-        rows = np.flatnonzero(np.asarray(column.is_null()))
+        rows = np.flatnonzero(~arrow_memory.present(column))
         raise DataError(missing_message(len(rows), len(column), int(rows[0]), wanted))
-    return np.asarray(column)
+    return arrow_memory.numbers(column) if arrow_memory.is_plain(column.type) else np.asarray(column)
 
 
 def _from_sequence(values: Any, wanted: str) -> AnyArray:

@@ -124,15 +124,17 @@ class Texts:
     def _encode_arrow(self, values: Any) -> IntArray:
         import pyarrow as pa
 
+        from discreet.core.arrow_memory import numbers, present
+
         column, known = columns.text(values), self._known
         if pa.types.is_dictionary(column.type):
             of_dictionary = _index_in(column.dictionary.cast(pa.large_string()), known)
-            indices = np.asarray(column.indices.fill_null(0), dtype=np.int64)
+            indices = np.where(present(column.indices), numbers(column.indices), 0)
             codes = of_dictionary[indices] if len(of_dictionary) else np.full(len(column), OUTSIDE, dtype=np.int64)
         else:
             codes = _index_in(column, known)
         if column.null_count:
-            codes = np.where(np.asarray(column.is_null()), MISSING, codes)
+            codes = np.where(present(column), codes, MISSING)
         return codes
 
     @cached_property
@@ -145,9 +147,9 @@ class Texts:
 
     @cached_property
     def _known(self) -> Any:
-        import pyarrow as pa
+        from discreet.core.arrow_memory import texts_of
 
-        return pa.array(self.labels.tolist(), type=pa.large_string())
+        return texts_of(self.labels.tolist())
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
         """Return the labels."""
@@ -160,12 +162,12 @@ class Texts:
 
 
 def _index_in(column: Any, known: Any) -> IntArray:
-    import pyarrow as pa
     import pyarrow.compute as pc
 
+    from discreet.core.arrow_memory import numbers, present
+
     codes = pc.index_in(column, options=pc.SetLookupOptions(value_set=known))
-    codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
-    return np.asarray(codes.fill_null(OUTSIDE), dtype=np.int64)
+    return np.where(present(codes), numbers(codes), np.int64(OUTSIDE))
 
 
 def names(space: LabelSpace, codes: IntArray) -> list[str]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray
 from discreet.core import columns
+from discreet.core.arrow_memory import array_of, flags_of
 from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
 from discreet.core.event_columns import instants, missing_rows, spelled
@@ -214,7 +215,7 @@ def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:
     kept = np.ones(batch.num_rows, dtype=np.bool_)
     for column in batch.columns:
         kept[missing_rows(column)] = False
-    return batch if kept.all() else batch.filter(pa.array(kept))
+    return batch if kept.all() else batch.filter(flags_of(kept))
 
 
 def _examine(file: Stored, column: Column, *, drop: bool) -> None:
@@ -227,8 +228,9 @@ def _examine(file: Stored, column: Column, *, drop: bool) -> None:
         missing.add(gone if not drop else gone[:0], done)
         if drop or not len(gone):
             try:
-                column.read(values.take(pa.array(rows)))
-                outside.add(rows[column.outside(values.take(pa.array(rows)))], done)
+                whole = values.take(array_of(rows))
+                column.read(whole)
+                outside.add(rows[column.outside(whole)], done)
             except DataError as error:
                 refused = refused or error
         done += batch.num_rows

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, BoolArray
+from discreet.core.arrow_memory import array_of, flags_of, from_buffer, numbers, present, rows_of_bytes, validity
 from discreet.core.reports import CLEAR, Column, Reports, check_same_plan
 from discreet.errors import DataError
 from discreet.io.wire import GAP, Nullable, checked_reports, sifted_reports
@@ -62,14 +63,14 @@ def read_stamp(found: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
 def to_arrow(mechanism: Mechanism, reports: Reports) -> pa.Table:
     """Return reports as a table with `schema`."""
     check_same_plan({mechanism.fingerprint, reports.fingerprint})
-    arrays = []
-    for column in mechanism.columns:
-        told = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
-        if column.name == CLEAR:
-            arrays.append(_spread(pa.array(reports.clear.astype(column.dtype)), told))
-        else:
-            present = np.ones(reports.n, dtype=np.bool_) if reports.block_count == reports.n else ~told
-            arrays.append(_spread(_packed(column, reports.blocks[column.name]), present))
+    told = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
+    blocks = None if reports.block_count == reports.n else ~told
+    arrays = [
+        _array(column, reports.clear, told)
+        if column.name == CLEAR
+        else _array(column, reports.blocks[column.name], blocks)
+        for column in mechanism.columns
+    ]
     return pa.Table.from_arrays(arrays, schema=schema(mechanism, simulated=reports.simulated))
 
 
@@ -94,9 +95,9 @@ def sift_arrow(mechanism: Mechanism, table: Any) -> tuple[Reports, Counter[str]]
     simulated, left_out = _checked(mechanism, table), Counter[str]()
     for column in mechanism.columns:
         if pa.types.is_fixed_size_list(table.schema.field(column.name).type):
-            gaps = np.asarray(_gaps(table[column.name], column.width or 1))
+            gaps = _gaps(table[column.name], column.width or 1)
             left_out[GAP] += int(np.count_nonzero(gaps))
-            table = table.filter(pa.array(~gaps))
+            table = table.filter(flags_of(~gaps))
     reports, others = sifted_reports(mechanism, table.num_rows, _columns(mechanism, table), simulated=simulated)
     return reports, +(left_out + others)
 
@@ -136,10 +137,9 @@ def _columns(mechanism: Mechanism, table: Any) -> dict[str, Nullable]:
 
 def _gaps(lists: pa.ChunkedArray, width: int) -> BoolArray:
     """Return the rows with a list that lacks an entry."""
-    present = np.asarray(lists.is_valid())
     found = np.zeros(len(lists), dtype=np.bool_)
-    inside = np.concatenate([np.asarray(part.drop_null().flatten().is_null()) for part in lists.chunks] or [found])
-    found[present] = inside.reshape(-1, width).any(axis=1)
+    inside = np.concatenate([~present(part.flatten()) for part in lists.chunks] or [found])
+    found[present(lists)] = inside.reshape(-1, width).any(axis=1)
     return found
 
 
@@ -151,40 +151,33 @@ def _type(column: Column) -> pa.DataType:
     return pa.list_(pa.field("item", pa.from_numpy_dtype(np.dtype(column.dtype)), nullable=False), column.width)
 
 
-def _packed(column: Column, entries: AnyArray) -> pa.Array:
-    kind, entries = _type(column), np.ascontiguousarray(entries)
-    if column.width is None:
-        return pa.array(entries)
-    if pa.types.is_fixed_size_binary(kind):
-        return pa.FixedSizeBinaryArray.from_buffers(kind, len(entries), [None, pa.py_buffer(entries)])
-    return pa.FixedSizeListArray.from_arrays(pa.array(entries.reshape(-1)), type=kind)
-
-
-def _spread(dense: pa.Array, present: BoolArray) -> pa.Array:
-    """Return a column with the entries on the rows where they are present, nulls elsewhere."""
-    if present.all():
-        return dense
-    places = np.cumsum(present) - 1
-    return dense.take(pa.array(places, mask=~present))
+def _array(column: Column, dense: AnyArray, rows: BoolArray | None) -> pa.Array:
+    """Return entries as a column of reports, on the rows where they are present, nulls elsewhere."""
+    entries = np.ascontiguousarray(dense, dtype=column.dtype)
+    if rows is not None and not rows.all():
+        entries = np.zeros(column.shape(len(rows)), dtype=column.dtype)
+        entries[np.flatnonzero(rows)] = dense
+    kind = _type(column)
+    if column.width is None or pa.types.is_fixed_size_binary(kind):
+        return from_buffer(kind, entries, rows)
+    members = array_of(entries.reshape(-1))
+    return pa.Array.from_buffers(kind, len(entries), [validity(rows)], children=[members])
 
 
 def _nullable(column: Column, found: pa.ChunkedArray) -> Nullable:
     whole = _one(found)
-    if whole.null_count:
-        present, dense = np.asarray(whole.is_valid()), whole.drop_null()
-    else:
-        # Spelling out Arrow's bits that say nothing is missing would cost as much as counting short reports.
-        present, dense = np.ones(len(whole), dtype=np.bool_), whole
+    rows = present(whole)
     if column.width is None:
-        return Nullable(present, dense.to_numpy())
-    if pa.types.is_fixed_size_binary(dense.type):
-        start, width = dense.offset * column.width, column.width
-        flat = np.frombuffer(dense.buffers()[1] or b"", dtype=np.uint8)[start : start + len(dense) * width]
-        return Nullable(present, flat.reshape(-1, width))
-    flat_list = dense.flatten()
-    if flat_list.null_count:
-        raise DataError("a list of members holds nothing in some place; leave these reports out.")
-    return Nullable(present, flat_list.to_numpy().reshape(-1, column.width))
+        entries = numbers(whole)
+    elif pa.types.is_fixed_size_binary(whole.type):
+        entries = rows_of_bytes(whole, column.width)
+    else:
+        members = whole.flatten()
+        if members.null_count:
+            raise DataError("a list of members holds nothing in some place; leave these reports out.")
+        # Arrow leaves the members of missing lists out itself.
+        return Nullable(rows, numbers(members).reshape(-1, column.width))
+    return Nullable(rows, entries[np.flatnonzero(rows)] if whole.null_count else entries)
 
 
 def _one(found: pa.ChunkedArray) -> pa.Array:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from discreet.arrays import BoolArray
 from discreet.core import columns
+from discreet.core.arrow_memory import flags_of
 from discreet.core.domain import Domain
 from discreet.core.grids import Grid
 from discreet.core.labels import LabelSpace, Texts
@@ -82,7 +83,7 @@ def absent_rows(values: Any) -> BoolArray:
 
 def without(values: Any, rows: BoolArray) -> Any:
     """Return a column or a table without some rows."""
-    return values.filter(pa.array(~rows)) if rows.any() else values
+    return values.filter(flags_of(~rows)) if rows.any() else values
 
 
 def left_out(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:

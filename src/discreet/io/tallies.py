@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.arrow_memory import array_of, numbers
 from discreet.core.tally import Tally
 from discreet.errors import DataError
 from discreet.io import arrow, suffixes
@@ -48,7 +49,7 @@ def write_tally(path: str | Path, tally: Tally, *, force: bool = False, facts: M
 def put_tally(path: Path, tally: Tally, *, facts: Mapping[str, Any] = _NO_FACTS) -> None:
     """Write a tally into an existing file."""
     said = {**facts, "n": tally.n, "support": len(tally.support), "simulated": tally.simulated}
-    counts = pa.array(np.concatenate([tally.support, tally.clear]))
+    counts = array_of(np.concatenate([tally.support, tally.clear]))
     schema = pa.schema([pa.field("count", pa.int64())], metadata=arrow.stamp("tally", tally.fingerprint, **said))
     sink = SealedTable(path, schema)
     try:
@@ -93,8 +94,8 @@ def _checked_tally(mechanism: Mechanism, facts: dict[str, Any], table: pa.Table)
     counts, n = table["count"].combine_chunks(), facts.get("n")
     if counts.null_count or type(n) is not int or facts.get("support") != len(empty.support):
         raise DataError("this tally has been changed by hand: its counts do not fit together.")
-    numbers = counts.to_numpy().copy()
-    support, clear = numbers[: len(empty.support)], numbers[len(empty.support) :]
-    if not 0 <= n < 1 << 62 or (len(numbers) and numbers.min() < 0) or not mechanism.is_consistent(n, support, clear):
+    each = numbers(counts).copy()
+    support, clear = each[: len(empty.support)], each[len(empty.support) :]
+    if not 0 <= n < 1 << 62 or (len(each) and each.min() < 0) or not mechanism.is_consistent(n, support, clear):
         raise DataError("this tally has been changed by hand: its counts do not fit its number of reports.")
     return Tally(mechanism.fingerprint, n, support, clear, bool(facts.get("simulated")))

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.arrays import AnyArray, BoolArray
+from discreet.core.arrow_memory import flags_of, numbers, present, rows_of_bytes
+from discreet.core.columns import absent
 from discreet.core.reports import Column, Reports
 from discreet.errors import DataError
 from discreet.io.wire import GAP, UNREADABLE, FlawedRowsError, Nullable, checked_reports, refuse_rows
@@ -104,7 +106,7 @@ def sift_untyped(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -
             keep = np.ones(plain.num_rows, dtype=np.bool_)
             keep[error.rows] = False
             left_out[error.what] += plain.num_rows - int(np.count_nonzero(keep))
-        plain = plain.filter(pa.array(keep))
+        plain = plain.filter(flags_of(keep))
 
 
 def _plain_columns(mechanism: Mechanism, batch: Any) -> pa.RecordBatch:
@@ -127,24 +129,24 @@ def _plain(column: Column, entries: pa.Array) -> pa.Array:
 
 
 def _nullable(column: Column, entries: pa.Array) -> Nullable:
-    present = np.asarray(entries.is_valid())
+    rows = present(entries)
     dense = entries.drop_null() if entries.null_count else entries
     if column.width is None:
-        return _numbers(present, dense)
+        return _numbers(rows, dense)
     if is_bits(column):
-        return _bits(present, dense, column.width)
-    return _lists(present, dense, column.width)
+        return _bits(rows, dense, column.width)
+    return _lists(rows, dense, column.width)
 
 
-def _numbers(present: BoolArray, dense: pa.Array) -> Nullable:
-    numbers = dense.to_numpy(zero_copy_only=False)
+def _numbers(rows: BoolArray, dense: pa.Array) -> Nullable:
+    entries = numbers(dense)
     if not pa.types.is_floating(dense.type):
-        return Nullable(present, numbers)
-    there = ~np.isnan(numbers)
-    rows, numbers = present.copy(), numbers[there]
-    rows[present] = there
-    refuse_rows(rows, ~_whole(numbers), UNREADABLE)
-    return Nullable(rows, numbers.astype(np.int64))
+        return Nullable(rows, entries)
+    there = ~np.isnan(entries)
+    left, entries = rows.copy(), entries[there]
+    left[rows] = there
+    refuse_rows(left, ~_whole(entries), UNREADABLE)
+    return Nullable(left, entries.astype(np.int64))
 
 
 def _whole(numbers: AnyArray) -> BoolArray:
@@ -153,24 +155,21 @@ def _whole(numbers: AnyArray) -> BoolArray:
     return found
 
 
-def _bits(present: BoolArray, dense: pa.Array, width: int) -> Nullable:
+def _bits(rows: BoolArray, dense: pa.Array, width: int) -> Nullable:
     if not pa.types.is_fixed_size_binary(dense.type):
-        refuse_rows(present, np.asarray(pc.not_equal(pc.binary_length(dense), width)), UNREADABLE)
+        refuse_rows(rows, numbers(pc.binary_length(dense)) != width, UNREADABLE)
         dense = dense.cast(pa.binary(width))
-    start = dense.offset * width
-    flat = np.frombuffer(dense.buffers()[1] or b"", np.uint8)[start : start + len(dense) * width]
-    return Nullable(present, flat.reshape(-1, width))
+    return Nullable(rows, rows_of_bytes(dense, width))
 
 
-def _lists(present: BoolArray, dense: pa.Array, width: int) -> Nullable:
-    refuse_rows(present, np.asarray(pc.not_equal(pc.list_value_length(dense), width)), UNREADABLE)
+def _lists(rows: BoolArray, dense: pa.Array, width: int) -> Nullable:
+    refuse_rows(rows, numbers(pc.list_value_length(dense)) != width, UNREADABLE)
     items = dense.flatten()
-    gaps = np.asarray(items.is_null(nan_is_null=pa.types.is_floating(items.type)))
-    refuse_rows(present, np.any(gaps.reshape(-1, width), axis=1), GAP)
+    refuse_rows(rows, np.any(absent(items).reshape(-1, width), axis=1), GAP)
     if pa.types.is_null(items.type):
         items = items.cast(pa.int64())
-    numbers = items.to_numpy(zero_copy_only=False)
+    members = numbers(items)
     if pa.types.is_floating(items.type):
-        refuse_rows(present, np.any(~_whole(numbers).reshape(-1, width), axis=1), UNREADABLE)
-        numbers = numbers.astype(np.int64)
-    return Nullable(present, numbers.reshape(-1, width))
+        refuse_rows(rows, np.any(~_whole(members).reshape(-1, width), axis=1), UNREADABLE)
+        members = members.astype(np.int64)
+    return Nullable(rows, members.reshape(-1, width))

@@ -86,7 +86,7 @@ class PackedBitCodec(CommonLaw):
         return ValueCounts(self, self._add)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
-        from discreet.kernels.blocks.bits import count_columns
+        from discreet.kernels.blocks.counting import count_columns
 
         counts += count_columns(blocks["bits"], self.size)
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.kernels.blocks.counting import checked_rows
 from discreet.kernels.compiling import compiled
 from discreet.kernels.parallel import map_blocks
 
@@ -57,20 +58,6 @@ def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1
     parts = map_blocks(count_block, count, block=block, threads=threads)
     counts: NDArray[np.int64] = np.sum(parts, axis=0)
     return counts[:size]
-
-
-def checked_rows(rows: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """Return packed reports of ``size`` bits, rows one after the other.
-
-    Raises:
-        ValueError: If the rows do not have ceil(v/8) bytes.
-    """
-    width = -(-size // 8)
-    if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != width:
-        raise ValueError(
-            f"rows of {size} bits must be uint8 with shape (m, {width}), got {rows.dtype} with shape {rows.shape}."
-        )
-    return np.ascontiguousarray(rows)
 
 
 def _count_groups(rows: NDArray[np.uint8], abreast: int) -> NDArray[np.int64]:

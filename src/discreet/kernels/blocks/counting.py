@@ -1,14 +1,19 @@
-"""Counts of symbols."""
+"""Counts of symbols and of packed bits: by NumPy, or compiled where that pays (`discreet.kernels.startup`)."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.compiling import compiled
+from discreet.kernels.startup import pays
 
-# Four histograms of this size still fit the second-level cache.
-_INTERLEAVED_SIZE = 1 << 14
+# What NumPy takes longer than a compiled kernel, per symbol and per byte of bits.
+_SYMBOL_SECONDS, _BYTE_SECONDS = 1e-9, 1e-9
+# Symbols counted at a time, whose 64-bit copies stay in the cache; and up to how many counts NumPy's `bincount` is
+# faster than adding one by one.
+_SYMBOLS, _FEW = 1 << 16, 1 << 14
+# Bytes of bits added up at a time: their sums stay in the cache.
+_BYTES = 1 << 20
 
 
 def count_symbols(symbols: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:
@@ -42,33 +47,100 @@ def add_symbols(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) ->
     if symbols.dtype.kind not in "ui":
         raise ValueError(f"symbols must be integers, got {symbols.dtype}.")
     flat = np.ascontiguousarray(symbols).reshape(-1)
-    if counts.size > _INTERLEAVED_SIZE:
-        _count(flat, counts)
+    if pays(_SYMBOL_SECONDS * flat.size):
+        from discreet.kernels.blocks import symbols as compiled
+
+        compiled.add_symbols(flat, counts)
         return
-    # The extra column collects what is out of range.
-    lanes = np.zeros((4, counts.size + 1), np.int64)
-    _count_interleaved(flat, lanes)
-    counts += lanes[:, : counts.size].sum(axis=0)
+    for start in range(0, flat.size, _SYMBOLS):
+        _add(flat[start : start + _SYMBOLS], counts)
 
 
-@compiled()
-def _count(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) -> None:
-    bound = np.uint64(counts.size)
-    for symbol in symbols:
-        # A negative symbol becomes a huge one, so one comparison covers both ends.
-        index = np.uint64(symbol)
-        if index < bound:
-            counts[index] += 1
+def _add(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) -> None:
+    size = counts.size
+    if symbols.min() < 0 or symbols.max() >= size:
+        symbols = symbols[(symbols >= 0) & (symbols < size)]
+    places = symbols.astype(np.int64, copy=False)
+    if size <= _FEW:
+        counts += np.bincount(places, minlength=size)
+    else:
+        np.add.at(counts, places, 1)
 
 
-@compiled()
-def _count_interleaved(symbols: NDArray[np.integer[Any]], lanes: NDArray[np.int64]) -> None:
-    # Neighbours go to different histograms: a repeated symbol need not wait for the
-    # store of the one before it.
-    outside = np.uint64(lanes.shape[1] - 1)
-    whole = symbols.size // 4 * 4
-    for i in range(0, whole, 4):
-        for lane in range(4):
-            lanes[lane, min(np.uint64(symbols[i + lane]), outside)] += 1
-    for i in range(whole, symbols.size):
-        lanes[0, min(np.uint64(symbols[i]), outside)] += 1
+def count_columns(rows: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
+    """Return the number of ones in every column of packed bits; see `discreet.kernels.blocks.bits`.
+
+    Args:
+        rows: packed reports, shape ``(m, ceil(v/8))``.
+        size: v, the number of columns.
+
+    Returns:
+        Counts, shape ``(v,)``.
+
+    Raises:
+        ValueError: If the rows do not have ceil(v/8) bytes.
+    """
+    if pays(_BYTE_SECONDS * rows.size):
+        from discreet.kernels.blocks import bits as compiled
+
+        return compiled.count_columns(rows, size)
+    rows = checked_rows(rows, size)
+    width = rows.shape[1]
+    counts = np.zeros(8 * width, np.int64)
+    if not rows.size:
+        return counts[:size]
+    step = 1 << max((_BYTES // width).bit_length() - 1, 3)
+    for start in range(0, len(rows), step):
+        counts += _column_sums(rows[start : start + step])
+    return counts[:size]
+
+
+def checked_rows(rows: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    """Return packed reports of ``size`` bits, rows one after the other.
+
+    Raises:
+        ValueError: If the rows do not have ceil(v/8) bytes.
+    """
+    width = -(-size // 8)
+    if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != width:
+        raise ValueError(
+            f"rows of {size} bits must be uint8 with shape (m, {width}), got {rows.dtype} with shape {rows.shape}."
+        )
+    return np.ascontiguousarray(rows)
+
+
+def _column_sums(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the ``(8 width,)`` sums of bits."""
+    count, width = rows.shape
+    whole = 1 << max((count - 1).bit_length(), 3)
+    if whole > count:
+        rows = np.concatenate([rows, np.zeros((whole - count, width), np.uint8)])
+    # Eight rows side by side are whole 64-bit words; they are numbers of one binary digit each, added by halves.
+    digits = np.ascontiguousarray(rows).reshape(-1).view(np.uint64).reshape(1, whole // 8, width)
+    while digits.shape[1] > 1:
+        digits = _sums_of_halves(digits)
+    bits = np.unpackbits(digits.view(np.uint8).reshape(len(digits), 8, width), axis=2, bitorder="little")
+    weights = 1 << np.arange(len(digits))
+    found: NDArray[np.int64] = weights @ bits.sum(axis=1, dtype=np.int64)
+    return found
+
+
+def _sums_of_halves(digits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the sums of the first half of numbers and the second, one digit longer.
+
+    Args:
+        digits: ``(digits, numbers, width)`` words: bit u of word [p, i, j] is digit p of the i-th number of its column.
+    """
+    half = digits.shape[1] // 2
+    first, second = digits[:, :half], digits[:, half:]
+    sums = np.empty((len(digits) + 1, half, digits.shape[2]), np.uint64)
+    np.bitwise_xor(first[0], second[0], out=sums[0])
+    carry = first[0] & second[0]
+    for place in range(1, len(digits)):
+        odd = first[place] ^ second[place]
+        np.bitwise_xor(odd, carry, out=sums[place])
+        odd &= carry
+        np.bitwise_and(first[place], second[place], out=carry)
+        carry |= odd
+    sums[-1] = carry
+    return sums

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.blocks.bits import checked_rows
+from discreet.kernels.blocks.counting import checked_rows
 from discreet.kernels.compiling import REASSOCIATE, compiled
 from discreet.kernels.mapped import forget
 from discreet.kernels.parallel import map_blocks

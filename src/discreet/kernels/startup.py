@@ -1,0 +1,25 @@
+"""The start of compiled kernels: it costs half a second, and pays where more than that is saved."""
+
+import sys
+
+_COMPILER = "discreet.kernels.compiling"
+SECONDS = 0.5
+"""About what the import of numba and of the first kernels costs."""
+
+_lost = [0.0]
+
+
+def pays(seconds: float) -> bool:
+    """Return whether a compiled kernel should be used: it is loaded, or NumPy has cost as much as its start would.
+
+    Args:
+        seconds: how much longer NumPy takes for the work at hand; it counts as lost if the answer is False. So no
+            sequence of calls takes longer than twice what the better choice for all of them would have.
+    """
+    if _COMPILER in sys.modules:
+        return True
+    if _lost[0] + seconds > SECONDS:
+        return True
+    # Threads may lose a count of each other's; it is an estimate.
+    _lost[0] += seconds
+    return False
