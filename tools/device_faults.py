@@ -383,7 +383,7 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     (
         "secret places need not be those that were written",
         "client/integrity.py",
-        '    "SELECT * FROM places",\n',
+        '    "SELECT * FROM places ORDER BY name, code",\n',
         "",
         _DAMAGED,
     ),

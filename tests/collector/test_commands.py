@@ -3,10 +3,12 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,9 @@ from discreet.cli import main
 from discreet.cli.collector import collector
 from discreet.cli.moments import spelled_key
 from discreet.cli.serve import serve
-from discreet.collector.settings import Tls
+from discreet.collector.serving import bound
+from discreet.collector.settings import Settings, Tls
+from discreet.errors import ParameterError
 from discreet.io.signing import withdraw
 from signed import PUBLIC, TRUST, envelope, key
 
@@ -285,6 +289,19 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
             assert f"got {address}" in result.stderr
             assert len(result.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_an_address_of_a_kind_that_the_machine_lacks_is_passed_over(
+    there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name may have addresses of two kinds where a container has one."""
+    lacking = (socket.AF_INET, socket.SOCK_STREAM, 0, "", ("192.0.2.1", 0))
+    had = (socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 0))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [lacking, *([had] if there else [])])
+    refused = nullcontext() if there else pytest.raises(ParameterError, match="of this machine")
+    with refused, bound(Settings(data="unused", listen="localhost:0")) as sockets:
+        assert [one.getsockname()[0] for one in sockets] == ["127.0.0.1"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 import socket
 import sqlite3
 import threading
@@ -402,9 +403,50 @@ def test_pipelined_requests_are_refused_after_the_first(served: Served, tmp_path
 
 
 def test_a_connection_is_used_again(served: Served, tmp_path: Path) -> None:
-    entry = entry_of(served)
-    assert statuses(raw(served, *(whole(frame(entry)) for _ in range(3)))) == [202] * 3
+    entry, found = entry_of(served), []
+    with socket.create_connection(("127.0.0.1", served.client.port), timeout=30) as connection:
+        for wrong in (False, False, True, False):
+            connection.sendall(whole(b"DSC2" * 20 if wrong else frame(entry)))
+            while not statuses(answer := connection.recv(1 << 16)):
+                assert answer
+            found += statuses(answer)
+    assert found == [202, 202, 400, 202]
     assert len(kept(tmp_path)) == 3
+
+
+@pytest.mark.parametrize("way", [b"Expect: 100-continue\r\n", b"Connection: close\r\n", b"Upgrade: h2c\r\n"])
+def test_reports_are_answered_alike_with_and_without_a_task(served: Served, tmp_path: Path, way: bytes) -> None:
+    """The usual request takes a shorter way through the server; all others the application's."""
+    entry = entry_of(served)
+    bodies = [frame(entry, 3), b"DSC2" * 20, altered(frame(entry), 4, 0), altered(frame(entry), 36, 2)]
+    for body in [*bodies, *flawed_frames(entry).values()]:
+        usual = raw(served, whole(body))
+        other = raw(served, whole(body).replace(b"Host: h\r\n", b"Host: h\r\n" + way))
+        assert _said(other) == _said(usual)
+    assert len(kept(tmp_path)) == 1
+
+
+def _said(answer: bytes) -> list[bytes]:
+    """Return an answer but for what hangs on the connection and the time."""
+    changing = (b"date:", b"connection:", b"HTTP/1.1 100")
+    said = [line for line in answer.rstrip(b"$!").split(b"\r\n") if line and not line.startswith(changing)]
+    return [*said[:-1], re.sub(rb"[0-9]{10}", b"NOW", said[-1])]
+
+
+def test_requests_that_are_answered_or_lost_do_not_count_as_under_way(tmp_path: Path) -> None:
+    entry, limits = added(tmp_path), Limits(rate=0, burst=1, requests=4)
+    part = whole(frame(entry))[:-1]
+    with serving(tmp_path, limits=limits) as served:
+        for _ in range(3):
+            held = [socket.create_connection(("127.0.0.1", served.client.port), timeout=30) for _ in range(4)]
+            for connection in held:
+                connection.sendall(part)
+            wait_until(lambda: statuses(raw(served, whole(frame(entry)), wait=0)) == [503])
+            for connection in held:
+                connection.close()
+            wait_until(lambda: statuses(raw(served, whole(frame(entry)), wait=0)) == [202])
+        assert statuses(raw(served, whole(frame(entry)) * 2)) == [202, 400]
+        assert [served.client.post(frame(entry)).status for _ in range(9)] == [202] * 9
 
 
 # Limits

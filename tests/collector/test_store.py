@@ -23,7 +23,7 @@ def row(n: int = 1) -> FrameRow:
 
 def test_settings_of_the_file(tmp_path: Path) -> None:
     with stored(tmp_path) as store:
-        wanted = {"journal_mode": "wal", "synchronous": 2, "wal_autocheckpoint": 20_000, "secure_delete": 2}
+        wanted = {"journal_mode": "wal", "synchronous": 2, "wal_autocheckpoint": 4_000, "secure_delete": 2}
         assert {name: store._rows(f"PRAGMA {name}")[0][0] for name in wanted} == wanted
         assert store._rows("PRAGMA user_version") == [(len(MIGRATIONS),)]
 

@@ -261,14 +261,21 @@ def test_a_simulation_says_so(browser: Any, survey: SurveySite) -> None:
     assert store["name"].split()[-1] == base64.b64encode(public_key(survey.key)).decode()
 
 
-def test_a_report_of_another_survey_is_not_said_to_be_this_one(browser: Any, survey: SurveySite) -> None:
-    """A device sends whatever waits on a site; a page speaks of its own survey."""
+@contextmanager
+def answered_for_later(browser: Any, survey: SurveySite) -> Iterator[Any]:
+    """Visit a survey whose reports are sent later, and answer it."""
     survey.posted.clear()
     with visit(browser, survey, "later") as page:
         press(page, "I agree")
         page.get_by_role("radio").first.check()
         press(page, "Answer")
         page.get_by_text("1 report will be sent at a random time").wait_for()
+        yield page
+
+
+def test_a_report_of_another_survey_is_not_said_to_be_this_one(browser: Any, survey: SurveySite) -> None:
+    """A device sends whatever waits on a site; a page speaks of its own survey."""
+    with answered_for_later(browser, survey) as page:
         # An hour later another survey of the site is looked at, and nothing of it is answered.
         page.context.add_init_script("const now = Date.now; Date.now = () => now() + 3_605_000;")
         page.goto(f"{survey.origin}/take/labels")
@@ -283,12 +290,7 @@ def test_a_report_of_another_survey_is_not_said_to_be_this_one(browser: Any, sur
 
 
 def test_stopping_and_erasing(browser: Any, survey: SurveySite) -> None:
-    survey.posted.clear()
-    with visit(browser, survey, "later") as page:
-        press(page, "I agree")
-        page.get_by_role("radio").first.check()
-        press(page, "Answer")
-        page.get_by_text("1 report will be sent at a random time").wait_for()
+    with answered_for_later(browser, survey) as page:
         page.get_by_text("Stop, or erase").click()
         is_usable(page)
         press(page, "Stop taking part")

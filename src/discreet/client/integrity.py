@@ -13,15 +13,15 @@ import sqlite3
 from typing import Any
 
 _SUM_BYTES = 16
-# The envelope is signed; what was sent or dropped is there to be shown, and its records are not sent again.
+# In orders that no version of SQLite chooses. The envelope is signed; what was sent or dropped is only shown.
 _SEALED = (
-    "SELECT name, rootpage, sql FROM sqlite_master WHERE type = 'table'",
+    "SELECT name, rootpage, sql FROM sqlite_master WHERE type = 'table' ORDER BY name",
     "SELECT latest, charges FROM clock",
-    "SELECT name, version, id, envelope IS NULL, declined, key, tagged, fingerprint, record FROM names",
-    "SELECT * FROM versions",
-    "SELECT * FROM reports WHERE status IS NULL",
-    "SELECT * FROM prints",
-    "SELECT * FROM places",
+    "SELECT name, version, id, envelope IS NULL, declined, key, tagged, fingerprint, record FROM names ORDER BY name",
+    "SELECT * FROM versions ORDER BY key",
+    "SELECT * FROM reports WHERE status IS NULL ORDER BY version, epoch",
+    "SELECT * FROM prints ORDER BY name, print",
+    "SELECT * FROM places ORDER BY name, code",
 )
 
 

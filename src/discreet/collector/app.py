@@ -7,7 +7,7 @@ from discreet.collector import refusals
 from discreet.collector.catalogue import Catalogue
 from discreet.collector.folder import DataFolder
 from discreet.collector.housekeeping import Housekeeper
-from discreet.collector.intake import Intake, Receive, Scope, Send, refuse
+from discreet.collector.intake import REPORTS, Intake, Receive, Scope, Send, refuse
 from discreet.collector.logs import log, place_of
 from discreet.collector.measures import Measures
 from discreet.collector.pages import endpoints
@@ -19,8 +19,6 @@ from discreet.collector.sqlite import SqliteStore
 from discreet.collector.tokens import Tokens
 from discreet.collector.working import Workers
 from discreet.collector.writer import Writer
-
-REPORTS = "/v1/reports"
 
 
 class Application:

@@ -1,9 +1,9 @@
-"""The path of reports: a plain ASGI callable that reads a frame, looks at its head, and waits until it is on disk."""
+"""The path of reports: a frame is read, its head looked at, and answered once it is on disk; also as plain ASGI."""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from discreet.collector import refusals
 from discreet.collector.catalogue import Catalogue, Entry
@@ -29,12 +29,17 @@ Message: TypeAlias = dict[str, Any]
 Scope: TypeAlias = dict[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Answer: TypeAlias = Callable[[Refusal | None], None]
+
+REPORTS = "/v1/reports"
+"""The path of reports."""
 
 ANY_ORIGIN = (b"access-control-allow-origin", b"*")
 # Scripts of other origins read nothing else of an answer.
 _READABLE = (b"access-control-expose-headers", b"retry-after, date")
 _BINARY, _JSON = MEDIA_TYPE.encode(), JSON_MEDIA_TYPE.encode()
-_STORED = {"type": "http.response.start", "status": 202, "headers": [ANY_ORIGIN, (b"content-length", b"0")]}
+STORED_HEADERS = [ANY_ORIGIN, (b"content-length", b"0")]
+_STORED = {"type": "http.response.start", "status": 202, "headers": STORED_HEADERS}
 _NOTHING = {"type": "http.response.body", "body": b""}
 _PREFLIGHT = {
     "type": "http.response.start",
@@ -58,6 +63,27 @@ class Refused(Exception):  # noqa: N818
         self.refusal, self.whole = refusal, whole
 
 
+class Answering:
+    """An application that answers every request as stored, or with one refusal.
+
+    Args:
+        refusal: None for stored.
+        rest: of a request that was not read to its end: "read", so that its sender reads the answer, or "dropped".
+    """
+
+    def __init__(self, refusal: Refusal | None, rest: Literal["none", "read", "dropped"] = "none") -> None:
+        self._refusal, self._rest = refusal, rest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer."""
+        if self._refusal is not None:
+            close = self._rest == "dropped" or (self._rest == "read" and not await _drained(receive))
+            await refuse(send, self._refusal, close=close)
+        else:
+            await send(_STORED)
+            await send(_NOTHING)
+
+
 async def refuse(send: Send, refusal: Refusal, *, close: bool = False) -> None:
     """Answer a request with a refusal; ``close``: and end the connection, because the rest of it is not read."""
     headers = [*refusal.headers, ANY_ORIGIN, _READABLE, *([(b"connection", b"close")] if close else [])]
@@ -78,7 +104,7 @@ class Intake:
     def __init__(
         self, catalogue: Catalogue, writer: Callable[..., Writer], rates: Rates | None, measures: Measures
     ) -> None:
-        self._catalogue, self._rates, self._measures = catalogue, rates, measures
+        self._catalogue, self._rates, self.measures = catalogue, rates, measures
         self._loop: asyncio.AbstractEventLoop | None = None
         self.writer = writer(answer=self._answer)
 
@@ -90,34 +116,56 @@ class Intake:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["method"] == "OPTIONS":
-            self._measures.requests[204] += 1
+            self.measures.requests[204] += 1
             await send(_PREFLIGHT)
             await send(_NOTHING)
             return
-        close = False
+        whole = True
         try:
-            frame = await self._frame(scope, receive)
-            refusal = await self._stored(frame)
+            refusal = await self._frame(scope, receive)
         except Refused as error:
-            refusal, close = error.refusal, not (error.whole or await _drained(receive))
-        if refusal is None:
-            self._measures.requests[202] += 1
-            await send(_STORED)
-            await send(_NOTHING)
-            return
-        self._measures.requests[refusal.status] += 1
-        await refuse(send, refusal, close=close)
+            refusal, whole = error.refusal, error.whole
+        self.measures.requests[202 if refusal is None else refusal.status] += 1
+        await Answering(refusal, "none" if whole else "read")(scope, receive, send)
 
-    async def _frame(self, scope: Scope, receive: Receive) -> Submission:
+    async def _frame(self, scope: Scope, receive: Receive) -> Refusal | None:
         if scope["method"] != "POST":
             raise Refused(Refusal(405, "method", "reports are sent by POST.", {"allow": "POST, OPTIONS"}), whole=False)
-        as_json, length = _checked_headers(scope["headers"])
-        if self._rates is not None and not self._rates.allows(_address(scope)):
+        as_json, length = checked_headers(scope["headers"])
+        if not self.allows(scope["client"][0] if scope.get("client") else ""):
             raise Refused(refusals.RATE, whole=False)
         body = await _body(receive, length)
+        outcome: asyncio.Future[Refusal | None] = asyncio.get_running_loop().create_future()
+
+        def answer(refusal: Refusal | None) -> None:
+            # At its end the server may have given up the request.
+            if not outcome.done():
+                outcome.set_result(refusal)
+
         if as_json:
-            return await asyncio.to_thread(self._of_json, body)
-        return self._of_bytes(body)
+            self._submit(await asyncio.to_thread(self._of_json, body), answer)
+        else:
+            self.take(body, answer)
+        return await outcome
+
+    def allows(self, address: str) -> bool:
+        """Return whether an address may make one more request, and count it."""
+        return self._rates is None or self._rates.allows(address)
+
+    def take(self, data: bytes, answer: Answer) -> None:
+        """Take a frame; the answer is called in the loop, once it is on disk or refused.
+
+        Raises:
+            Refused: if it is refused at once; then the answer is not called.
+        """
+        self._submit(self._of_bytes(data), answer)
+
+    def _submit(self, frame: Submission, answer: Answer) -> None:
+        if self._loop is None:
+            raise Refused(refusals.STOPPING)
+        frame.answer = answer
+        if not self.writer.submit(frame):
+            raise Refused(refusals.BUSY)
 
     def _of_bytes(self, data: bytes) -> Submission:
         try:
@@ -158,16 +206,6 @@ class Intake:
             raise Refused(refusals.out_of_time(why, now))
         return entry
 
-    async def _stored(self, frame: Submission) -> Refusal | None:
-        """Wait until a frame is on disk, or refused."""
-        if self._loop is None:
-            return refusals.STOPPING
-        frame.waiting = self._loop.create_future()
-        if not self.writer.submit(frame):
-            return refusals.BUSY
-        outcome: Refusal | None = await frame.waiting
-        return outcome
-
     def _answer(self, outcomes: Sequence[tuple[Submission, Refusal | None]]) -> None:
         """Hand outcomes over to the loop; called by the writer."""
         if self._loop is not None and not self._loop.is_closed():
@@ -176,17 +214,15 @@ class Intake:
 
 def _settle(outcomes: Sequence[tuple[Submission, Refusal | None]]) -> None:
     for frame, outcome in outcomes:
-        # Who went away meanwhile is not told.
-        if not frame.waiting.done():
-            frame.waiting.set_result(outcome)
+        frame.answer(outcome)
 
 
-def _address(scope: Scope) -> str:
-    return scope["client"][0] if scope.get("client") else ""
+def checked_headers(headers: Sequence[tuple[bytes, bytes]]) -> tuple[bool, int]:
+    """Return whether a frame comes as JSON, and its length.
 
-
-def _checked_headers(headers: Sequence[tuple[bytes, bytes]]) -> tuple[bool, int]:
-    """Return whether a frame comes as JSON, and its length, or refuse it."""
+    Raises:
+        Refused: if it is not to be read.
+    """
     found: dict[bytes, bytes] = {}
     for name, value in headers:
         if name in _ONCE:

@@ -1,7 +1,7 @@
 """The check of frames in groups: all rows of a collection at once, and flawed rows name their frames."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ class Submission:
         n: how many.
         data: the frame as it came.
         start: where its reports begin.
-        waiting: what is told the outcome.
+        answer: told why it is refused, or None once it is on disk.
     """
 
     entry: Entry
@@ -31,7 +31,7 @@ class Submission:
     n: int
     data: bytes
     start: int
-    waiting: Any = None
+    answer: Callable[[Refusal | None], None] = field(default=lambda _: None)
 
     @property
     def reports(self) -> bytes:
@@ -45,7 +45,7 @@ def judged(entry: Entry, frames: Sequence[Submission]) -> list[Refusal | None]:
     All rows are checked together. Where some are flawed, their frames are taken out and the others checked again, which
     happens at most once per reason.
     """
-    rows = [np.frombuffer(frame.reports, dtype=np.uint8).reshape(frame.n, -1) for frame in frames]
+    rows = [np.frombuffer(frame.data, dtype=np.uint8, offset=frame.start).reshape(frame.n, -1) for frame in frames]
     outcomes: list[Refusal | None] = [_repeated(part) for part in rows]
     left = [place for place, outcome in enumerate(outcomes) if outcome is None]
     while left:

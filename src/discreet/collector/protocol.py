@@ -1,28 +1,21 @@
 """HTTP with deadlines and limits: what the server leaves to others, so that nobody is held up by who is slow."""
 
 import asyncio
-from typing import Any
+from contextlib import suppress
+from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from discreet.collector.intake import Receive, Scope, Send, refuse
+from discreet.collector.delivery import Delivery
+from discreet.collector.intake import REPORTS, Answering, Intake, Refused, checked_headers
 from discreet.collector.measures import Measures
-from discreet.collector.refusals import BUSY, Refusal
+from discreet.collector.refusals import BUSY, RATE, Refusal
 
+_REPORTS = REPORTS.encode()
 _LONGEST_HEAD = 1 << 14
 _MOST_HEADERS = 64
 _PIPELINED = Refusal(400, "pipelined", "a request must wait for the answer to the one before it.")
 _LONG = Refusal(431, "headers", f"a request must have at most {_MOST_HEADERS} headers of {_LONGEST_HEAD} bytes in all.")
-
-
-class _Refusing:
-    """An application that refuses every request."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        self._refusal = refusal
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await refuse(send, self._refusal, close=True)
 
 
 class DeadlineProtocol(HttpToolsProtocol):
@@ -34,12 +27,16 @@ class DeadlineProtocol(HttpToolsProtocol):
         seconds: within which a request must be whole, and a piece of an answer taken.
         most: connections at once.
         busy: requests at once.
+        intake: takes frames of reports without the application; None for none.
+        deliveries: such frames that are on their way.
         measures: what is counted.
     """
 
     seconds = 10.0
     most = 2000
     busy = 1000
+    intake: Intake | None = None
+    deliveries: ClassVar[set[Delivery]] = set()
     measures = Measures()
 
     def connection_made(self, transport: Any) -> None:
@@ -61,6 +58,8 @@ class DeadlineProtocol(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
         self._resume()
+        if isinstance(self.cycle, Delivery):
+            self.cycle.lose()
         super().connection_lost(exc)
 
     def _arm(self) -> None:
@@ -139,19 +138,61 @@ class DeadlineProtocol(HttpToolsProtocol):
         usual: Any = self.app
         if self.cycle is not None and not self.cycle.response_complete:
             # Refused when the one before it is answered; what comes behind it is not looked at.
-            self.app, self._deaf = _Refusing(_PIPELINED), True
+            self.app, self._deaf = Answering(_PIPELINED, "dropped"), True
         elif size > _LONGEST_HEAD or len(self.headers) > _MOST_HEADERS:
-            self.app, self._deaf = _Refusing(_LONG), True
-        elif len(self.tasks) >= self.busy:
-            self.app = _Refusing(BUSY)
+            self.app, self._deaf = Answering(_LONG, "dropped"), True
+        elif len(self.tasks) + len(self.deliveries) >= self.busy:
+            self.app = Answering(BUSY, "dropped")
+        elif self._delivers():
+            return
         try:
             super().on_headers_complete()
         finally:
             self.app = usual
 
+    def _delivers(self) -> bool:
+        """Begin the usual request, a frame of reports; leave all else to the application, and what is wrong too."""
+        if self.intake is None or self.url != _REPORTS or self.parser.get_method() != b"POST":
+            return False
+        if self.expect_100_continue or not self.parser.should_keep_alive() or self.parser.should_upgrade():
+            return False
+        with suppress(Refused):
+            as_json, length = checked_headers(self.headers)
+            if length and not as_json:
+                return self._begin_delivery(self.intake)
+        return False
+
+    def _begin_delivery(self, intake: Intake) -> bool:
+        if not intake.allows(self.client[0] if self.client else ""):
+            self.measures.requests[RATE.status] += 1
+            self.app = Answering(RATE, "read")
+            return False
+        self.scope["method"] = "POST"
+        self.cycle = Delivery(
+            intake,
+            self.deliveries,
+            self._start_asgi_task,
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=True,
+            on_response=self.on_response_complete,
+        )
+        return True
+
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body."""
-        if not self._deaf:
+        if self._deaf:
+            return
+        if isinstance(self.cycle, Delivery):
+            self.cycle.add(body)
+        else:
             super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -160,7 +201,10 @@ class DeadlineProtocol(HttpToolsProtocol):
             return
         self._disarm()
         self._in_head, self._head, self._ended = True, 0, True
-        super().on_message_complete()
+        if isinstance(self.cycle, Delivery):
+            self.cycle.end()
+        else:
+            super().on_message_complete()
         if self.cycle is not None and self.cycle.response_complete:
             # Answered before it was whole: nothing else would end the connection.
             self._arm()
@@ -177,7 +221,10 @@ class DeadlineProtocol(HttpToolsProtocol):
         super().resume_writing()
 
 
-def protocol(measures: Measures, *, seconds: float, most: int, busy: int) -> type[DeadlineProtocol]:
-    """Return the protocol with its limits."""
-    given = {"measures": measures, "seconds": seconds, "most": most, "busy": busy}
+def protocol(
+    measures: Measures, intake: Intake | None = None, *, seconds: float, most: int, busy: int
+) -> type[DeadlineProtocol]:
+    """Return the protocol with its limits, and the intake that takes frames of reports."""
+    given: dict[str, Any] = {"measures": measures, "intake": intake, "deliveries": set()}
+    given |= {"seconds": seconds, "most": most, "busy": busy}
     return type("LimitedProtocol", (DeadlineProtocol,), given)

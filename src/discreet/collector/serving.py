@@ -1,5 +1,6 @@
 """The server: the application on a socket, until it is told to end."""
 
+import errno
 import signal
 import socket
 import ssl
@@ -18,6 +19,7 @@ from discreet.errors import ParameterError
 _IDLE_SECONDS = 5
 _GRACE_SECONDS = 5
 _BACKLOG = 2048
+_LACKING = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 
 
 def serve(settings: Settings, sockets: Sequence[socket.socket], *, demo: bool = False) -> None:
@@ -54,20 +56,38 @@ def bound(settings: Settings) -> Iterator[list[socket.socket]]:
     _check_tls(settings)
     host, port = settings.address
     with ExitStack() as made:
-        sockets: list[socket.socket] = []
+        sockets, lacking = [], None
         try:
             for family, *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE):
-                sockets.append(made.enter_context(socket.socket(family, socket.SOCK_STREAM)))
-                sockets[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                if family == socket.AF_INET6:
-                    sockets[-1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-                sockets[-1].bind(address)
+                try:
+                    sockets.append(made.enter_context(_listener(family, address)))
+                except OSError as error:
+                    # A name may have addresses of a kind that this machine has not, as localhost in many containers.
+                    if error.errno not in _LACKING:
+                        raise
+                    lacking = error
+            if lacking is not None and not sockets:
+                raise lacking
         except OSError as error:
             raise ParameterError(
                 f"listen must be an address of this machine and a port that is free, got {settings.listen} "
                 f"({error.strerror or type(error).__name__}); end what is there, or choose another with --listen."
             ) from None
         yield sockets
+
+
+def _listener(family: int, address: Any) -> socket.socket:
+    """Return a socket that has an address."""
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind(address)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 def _check_tls(settings: Settings) -> None:
@@ -87,7 +107,7 @@ def server(app: Application, **options: Any) -> uvicorn.Server:
     settings = app.settings
     host, port = settings.address
     limits = settings.limits
-    limited = protocol(app.measures, seconds=limits.seconds, most=limits.connections, busy=limits.requests)
+    limited = protocol(app.measures, app.intake, seconds=limits.seconds, most=limits.connections, busy=limits.requests)
     tls = {} if settings.tls is None else {"ssl_certfile": settings.tls.certificate, "ssl_keyfile": settings.tls.key}
     given: dict[str, Any] = {
         "host": host,

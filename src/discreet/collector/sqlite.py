@@ -24,7 +24,8 @@ Row = TypeVar("Row")
 
 _KEY_BYTES = 32
 _BUSY_SECONDS = 5.0
-_PAGES_OF_LOG = 20_000
+# 16 MB at once: no request waits for more than that to go into the database.
+_PAGES_OF_LOG = 4_000
 _CACHE_KB = 64_000
 _SETTINGS = (
     "PRAGMA journal_mode = WAL",
