@@ -11,6 +11,7 @@ import numpy as np
 
 from bench.measure import Group, Row, median_seconds, progress
 from discreet import SeededRandom
+from discreet.risk.scores import Scores
 from discreet.risk.scores.det import det
 from discreet.risk.scores.divergence import METHODS, divergence
 from discreet.risk.scores.pse import pse_of_scores
@@ -122,13 +123,13 @@ def _speeds(sizes: Sizes) -> Iterator[Row]:
     rng = np.random.default_rng(1)
     genuine, impostors = rng.normal(2, 1, sizes.n), rng.normal(0, 1, sizes.m)
     works: dict[str, Callable[[], object]] = {
-        f"{method}": lambda method=method: divergence(genuine, impostors, method=method, halves=0)  # type: ignore[misc]
+        f"{method}": lambda method=method: divergence(Scores.of_pairs(genuine, impostors), method=method, halves=0)  # type: ignore[misc]
         for method in METHODS
     }
     fixed = (genuine * (1 << 20)).astype(np.int64), (impostors * (1 << 20)).astype(np.int64)
-    works["in fixed point"] = lambda: divergence(*fixed, halves=0)
-    works["DET curve"] = lambda: det(genuine, impostors)
-    works["D(f_G || f_mix) and D(f_G || f_I)"] = lambda: pse_of_scores(genuine, impostors, halves=0)
+    works["in fixed point"] = lambda: divergence(Scores.of_pairs(*fixed), halves=0)
+    works["DET curve"] = lambda: det(Scores.of_pairs(genuine, impostors))
+    works["D(f_G || f_mix) and D(f_G || f_I)"] = lambda: pse_of_scores(Scores.of_pairs(genuine, impostors), halves=0)
     for name, work in works.items():
         progress(f"speed, {name}")
         spent = median_seconds(work, repeats=3)
@@ -142,7 +143,7 @@ def _biases(sizes: Sizes) -> Iterator[Row]:
             rng = np.random.default_rng(2)
             values = np.array(
                 [
-                    divergence(genuine(rng, sizes.bias_n), impostors(rng, m), halves=0).bits * _NATS
+                    divergence(Scores.of_pairs(genuine(rng, sizes.bias_n), impostors(rng, m)), halves=0).bits * _NATS
                     for _ in range(sizes.bias_repeats)
                 ]
             )
@@ -158,7 +159,7 @@ def _coverages(sizes: Sizes) -> Iterator[Row]:
         rng, words, hits = np.random.default_rng(3), SeededRandom(1), 0
         for _ in range(sizes.coverage_repeats):
             sample = genuine(rng, sizes.coverage_n), impostors(rng, sizes.coverage_m)
-            low, high = divergence(*sample, halves=sizes.halves, random=words).interval or (0.0, 0.0)
+            low, high = divergence(Scores.of_pairs(*sample), halves=sizes.halves, random=words).interval or (0.0, 0.0)
             # Divergences are never negative, nor are the limits.
             hits += low <= truth / _NATS + 1e-12 and truth / _NATS <= high
         covered = hits / sizes.coverage_repeats
@@ -180,7 +181,7 @@ def _certified(sizes: Sizes) -> Row:
     rng, words, values, hits = np.random.default_rng(4), SeededRandom(2), [], 0
     for _ in range(sizes.coverage_repeats):
         sample = rng.normal(2, 1, sizes.coverage_n), rng.normal(0, 1, sizes.coverage_m)
-        found = pse_of_scores(*sample, users=USERS, halves=0, random=words).certified
+        found = pse_of_scores(Scores.of_pairs(*sample), users=USERS, halves=0, random=words).certified
         values.append(found.bits * _NATS)
         hits += (found.certified or 0.0) * _NATS <= truth
     covered, spread = hits / sizes.coverage_repeats, float(np.std(values))

@@ -659,7 +659,7 @@ FAULTS = [
     ),
     Fault(
         "ties find the right user for sure",
-        "risk/scores/rates.py",
+        "risk/scores/scores.py",
         "np.clip((k - greater) / ties, 0.0, 1.0)",
         "np.clip(k - greater, 0.0, 1.0)",
         ("tests/risk/test_assessment.py",),

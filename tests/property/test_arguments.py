@@ -21,6 +21,7 @@ from discreet.mechanisms.personalized import Personalized
 from discreet.planning.compare import compare
 from discreet.privacy.composition import integrated, sequential
 from discreet.privacy.notions import smallest_epsilon
+from discreet.risk.scores import Scores
 from discreet.risk.scores.divergence import divergence
 from discreet.risk.scores.pse import pse_of_matrix
 from refusals import refused
@@ -200,7 +201,7 @@ def test_scores_of_any_size_tell_the_same(power: int) -> None:
         (lambda name: Personalized(DOMAIN, 1.0, ["home"], mechanism=name("unary")), BLOCK_MECHANISMS, "unary"),
         (lambda name: compare(DOMAIN, 1.0, 100, target=name("worst-case")), ["sensitive-mass"], "worst-case"),
         (lambda name: smallest_epsilon(MECHANISM.channel(), name("ULDP")), ["OSLDP"], "ULDP"),
-        (lambda name: divergence([1, 2], [3], method=name("fixed")), ["generalized"], "fixed"),
+        (lambda name: divergence(Scores.of_pairs([1, 2], [3]), method=name("fixed")), ["generalized"], "fixed"),
         (
             lambda name: estimate(MECHANISM, REPORTS, method="threshold", remainder=name("uniform")),
             ["zero"],

@@ -52,6 +52,7 @@ from discreet.privacy.composition import integrated, repeated_epsilon, sequentia
 from discreet.privacy.notions import one_sided, smallest_epsilon
 from discreet.privacy.verify import verify
 from discreet.risk.bounds import identification_bounds
+from discreet.risk.scores import Scores
 from discreet.risk.scores.divergence import divergence
 from discreet.risk.scores.pse import pse_of_matrix, pse_of_scores
 from refusals import refused
@@ -62,6 +63,7 @@ REPORTS = MECHANISM.obfuscate_codes(np.arange(200) % 5, random=SeededRandom(1))
 TALLY, FOUND = MECHANISM.tally(REPORTS), estimate(MECHANISM, REPORTS)
 PERSONAL = Personalized(TEXT, 1.0, ["home"])
 EVEN, SCORES = np.full(5, 0.2), np.random.default_rng(1).random((5, 5))
+PAIRS = Scores.of_pairs([1.0, 2.0], [1.0, 3.0])
 MAP = Domain.grid(lat=(0, 1), lon=(0, 1), rows=2, cols=2, sensitive=[(0.1, 0.1)])
 SECRET = 8675309.5
 
@@ -188,9 +190,9 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (optimal_design, _of(size=2, total=5, epsilon=1.0, sensitive_mass=0.5)),
     (lower_bound, _of(size=2, total=5, epsilon=1.0, n=5)),
     (optimal_theta, _of(size=2, total=5, epsilon=1.0, sensitive_mass=0.5)),
-    (pse_of_scores, _of(genuine=[1.0, 2.0], impostors=[1.0, 2.0], users=3, halves=2, level=0.9)),
+    (pse_of_scores, _of(scores=PAIRS, users=3, halves=2, level=0.9)),
     (pse_of_matrix, _of(scores=SCORES, prior=EVEN, folds=2, halves=2, level=0.9)),
-    (divergence, _of(genuine=[1.0, 2.0], impostors=[1.0, 3.0], method="fixed", halves=2, level=0.9)),
+    (divergence, _of(scores=PAIRS, method="fixed", halves=2, level=0.9)),
     (identification_bounds, _of(mechanism=MECHANISM, users=10)),
 ]
 

@@ -9,7 +9,8 @@ from math import log
 import numpy as np
 
 from discreet.core.traces import Split, Traces
-from discreet.risk.attacks.traces import SMALLEST, UNIT
+from discreet.kernels.traces import matching as kernels
+from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher
 from discreet.risk.scores import Scores
 
 Factors = list[Fraction]
@@ -43,6 +44,12 @@ def table(split: Split, score: Callable[[list[int], list[int]], float]) -> tuple
     return np.array(users), np.array([[score(one, targets[user]) for one in known] for user in users])
 
 
+def scored(matcher: Matcher) -> np.ndarray:
+    """Return the matrix of scores, pair by pair."""
+    probes, owners = (one.ravel() for one in np.mgrid[: matcher.probes, : matcher.candidates])
+    return kernels.scores_of_pairs(matcher.problem, probes, owners).reshape(matcher.probes, -1)
+
+
 def assert_agrees(found: Scores, users: np.ndarray, matrix: np.ndarray) -> None:
     """Compare everything that is counted with a matrix of the same scores, to the last tie."""
     own = matrix[np.arange(len(users)), users]
@@ -57,7 +64,7 @@ def assert_agrees(found: Scores, users: np.ndarray, matrix: np.ndarray) -> None:
     assert found.greater.tolist() == [int((row > s).sum()) for row, s in zip(others, own, strict=True)]
     assert found.ties.tolist() == [1 + int((row == s).sum()) for row, s in zip(others, own, strict=True)]
     assert found.thresholds.tolist() == sorted(set(own.tolist()))
-    assert found.impostors == len(impostors)
+    assert found.m == len(impostors)
     edges = [-np.inf, *found.thresholds.tolist(), np.inf]
     expected = [int(((impostors >= a) & (impostors < b)).sum()) for a, b in pairwise(edges)]
     expected[-1] += int((impostors == np.inf).sum())

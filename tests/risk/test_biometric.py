@@ -7,7 +7,8 @@ import pytest
 
 from discreet import SeededRandom
 from discreet.errors import DataError
-from discreet.risk.scores.biometric import biometric, ranks_of_matrix
+from discreet.risk.scores import Scores
+from discreet.risk.scores.biometric import biometric
 from discreet.risk.scores.det import det
 from refusals import refused
 
@@ -21,7 +22,7 @@ def test_a_matcher() -> None:
     scores = matrix()
     found = biometric({"face": scores}, random=SeededRandom(1), halves=10)["face"]
     own = np.eye(60, dtype=bool)
-    assert found.det.equal_error_rate == det(scores[own], scores[~own]).equal_error_rate
+    assert found.det.equal_error_rate == det(Scores.of_pairs(scores[own], scores[~own])).equal_error_rate
     assert found.ranks.rates[0].value == np.mean(scores.diagonal() == scores.max(axis=1))
     assert found.bse.certified.bits < found.bse.info_nce.bits < np.log2(60)
     assert (found.users, found.dropped) == (60, 0)
@@ -59,13 +60,6 @@ def test_marks_are_scores_unless_said() -> None:
     assert biometric({"m": scores}, random=SeededRandom(1), halves=0)["m"].users == 60
     scores[7] = np.nan
     refused(DataError, lambda: biometric({"m": scores}))
-
-
-def test_ranks() -> None:
-    scores = np.array([[5, 5, 6], [1, 2, 1], [7, 7, 7]])
-    greater, ties = ranks_of_matrix(scores)
-    assert greater.tolist() == [1, 0, 0]
-    assert ties.tolist() == [2, 1, 3]
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((4, 5)), np.zeros(4), [[7531, 1], [2]], np.full((9, 9), -1.0), None])

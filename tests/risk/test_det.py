@@ -1,5 +1,6 @@
 """DET curves, rates and ranks: against brute force."""
 
+from dataclasses import replace
 from itertools import pairwise
 from math import isclose
 from pathlib import Path
@@ -13,12 +14,16 @@ from scipy.stats import beta, norm
 
 from discreet.errors import DataError, ParameterError
 from discreet.plots.det import deviate
-from discreet.risk.scores.det import det, det_of_counts
+from discreet.risk.scores import Scores
+from discreet.risk.scores.det import DET, det
 from discreet.risk.scores.rates import rank_curve, rate
-from discreet.risk.scores.samples import ScoreCounts
 from refusals import refused
 
 SCORES = st.lists(st.integers(-5, 5), min_size=2, max_size=30)
+
+
+def det_of(genuine: Any, impostors: Any) -> DET:
+    return det(Scores.of_pairs(genuine, impostors))
 
 
 def by_force(genuine: list[int], impostors: list[int]) -> list[tuple[float, float]]:
@@ -29,7 +34,7 @@ def by_force(genuine: list[int], impostors: list[int]) -> list[tuple[float, floa
 
 @given(SCORES, SCORES)
 def test_every_threshold(genuine: list[int], impostors: list[int]) -> None:
-    found, points = det(genuine, impostors), by_force(genuine, impostors)
+    found, points = det_of(genuine, impostors), by_force(genuine, impostors)
     assert list(zip(found.far, found.frr, strict=True)) == points
     assert found.n == len(genuine)
     assert found.m == len(impostors)
@@ -42,16 +47,16 @@ def test_least_rejection_at_a_far(genuine: list[int], impostors: list[int], allo
     thresholds = sorted({s + d for s in genuine + impostors for d in (0, 0.5, -0.5)})
     rates = [(sum(s >= t for s in impostors), np.mean([s < t for s in genuine])) for t in [*thresholds, 99]]
     best = min(frr for accepted, frr in rates if accepted <= min(allowed, len(impostors)))
-    found = det(genuine, impostors).rejection_at(far)
+    found = det_of(genuine, impostors).rejection_at(far)
     assert found.value == pytest.approx(best)
     assert found.low <= found.value <= found.high
-    worst = det(genuine, impostors).acceptance_at(best)
+    worst = det_of(genuine, impostors).acceptance_at(best)
     assert worst.value <= far + 1e-12
 
 
 @given(SCORES, SCORES)
 def test_equal_error_rate_lies_on_the_curve(genuine: list[int], impostors: list[int]) -> None:
-    points, found = by_force(genuine, impostors), det(genuine, impostors).equal_error_rate
+    points, found = by_force(genuine, impostors), det_of(genuine, impostors).equal_error_rate
     candidates = []
     for (far, frr), (less, more) in pairwise(points):
         gap = (far - frr) + (more - less)
@@ -65,15 +70,15 @@ def test_equal_error_rate_lies_on_the_curve(genuine: list[int], impostors: list[
 
 
 def test_known_equal_error_rates() -> None:
-    assert det([1, 2, 3, 4], [1, 2, 3, 4]).equal_error_rate == 0.5
-    assert det([3, 4], [1, 2]).equal_error_rate == 0
+    assert det_of([1, 2, 3, 4], [1, 2, 3, 4]).equal_error_rate == 0.5
+    assert det_of([3, 4], [1, 2]).equal_error_rate == 0
     # Rejecting somebody, or everybody by a coin, beats accepting the wrong ones.
-    assert det([1, 2], [3, 4]).equal_error_rate == pytest.approx(2 / 3)
-    assert det([0, 0], [0, 0, 0]).equal_error_rate == 0.5
+    assert det_of([1, 2], [3, 4]).equal_error_rate == pytest.approx(2 / 3)
+    assert det_of([0, 0], [0, 0, 0]).equal_error_rate == 0.5
     # From (2/3, 0) to (0, 1): where 2/3 (1 - s) = s.
-    assert det([5, 5, 5], [5, 6, 1]).equal_error_rate == pytest.approx(0.4)
+    assert det_of([5, 5, 5], [5, 6, 1]).equal_error_rate == pytest.approx(0.4)
     rng = np.random.default_rng(1)
-    found = det(rng.normal(2, 1, 100_000), rng.normal(0, 1, 300_000))
+    found = det_of(rng.normal(2, 1, 100_000), rng.normal(0, 1, 300_000))
     assert found.equal_error_rate == pytest.approx(norm.cdf(-1), abs=0.003)
     assert found.rejection_at(0.01).value == pytest.approx(norm.cdf(norm.isf(0.01) - 2), abs=0.01)
     assert "15.8" in str(found) or "15.9" in str(found)
@@ -81,18 +86,18 @@ def test_known_equal_error_rates() -> None:
 
 @given(SCORES, SCORES)
 def test_increasing_maps_and_counts(genuine: list[int], impostors: list[int]) -> None:
-    first = det(genuine, impostors)
-    second = det(np.exp(genuine), np.exp(impostors))
-    third = det_of_counts(ScoreCounts.of(genuine, impostors))
+    first = det_of(genuine, impostors)
+    second = det_of(np.exp(genuine), np.exp(impostors))
+    third = det(replace(Scores.of_pairs(genuine, impostors), impostors=None))
     for other in (second, third):
         assert first.false_accepts.tolist() == other.false_accepts.tolist()
         assert first.false_rejects.tolist() == other.false_rejects.tolist()
 
 
 def test_refused_curves() -> None:
-    refused(DataError, lambda: det([7531.0, np.nan], [1.0]), 7531)
-    refused(DataError, lambda: det([], []))
-    curve = det([1, 2], [0])
+    refused(DataError, lambda: det_of([7531.0, np.nan], [1.0]), 7531)
+    refused(DataError, lambda: det_of([], []))
+    curve = det_of([1, 2], [0])
     for share in (-0.1, 1.1, np.nan, "1", True, None):
         refused(ParameterError, lambda share=share: curve.rejection_at(share))
         refused(ParameterError, lambda share=share: curve.acceptance_at(share))
@@ -153,10 +158,10 @@ def test_refused_ranks() -> None:
 def test_pictures(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     curves = [
-        det(rng.normal(2, 1, 5000), rng.normal(0, 1, 20_000)),
-        det([3, 4], [1, 2]),
-        det([0, 0], [0, 0]),
-        det([1, 2], [3, 4]),
+        det_of(rng.normal(2, 1, 5000), rng.normal(0, 1, 20_000)),
+        det_of([3, 4], [1, 2]),
+        det_of([0, 0], [0, 0]),
+        det_of([1, 2], [3, 4]),
     ]
     for place, curve in enumerate(curves):
         path = tmp_path / f"{place}.png"
@@ -180,4 +185,4 @@ def test_deviates() -> None:
 
 @pytest.mark.parametrize("level", [0, 1, "0.9", None])
 def test_refused_levels(level: Any) -> None:
-    refused(ParameterError, lambda: det([1, 2], [0]).rejection_at(0.1, level=level))
+    refused(ParameterError, lambda: det_of([1, 2], [0]).rejection_at(0.1, level=level))

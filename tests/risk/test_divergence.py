@@ -1,6 +1,7 @@
 """The divergence between samples: against loops that follow the definition, and against known divergences."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import inf, isfinite, log
 from typing import Any
@@ -15,16 +16,25 @@ from scipy.special import psi
 from discreet import SeededRandom
 from discreet.errors import DataError, ParameterError
 from discreet.kernels.traces import neighbours
-from discreet.risk.scores.divergence import METHODS, divergence, divergence_of_counts, harmonic
-from discreet.risk.scores.information import MUCH_BEYOND
-from discreet.risk.scores.samples import ScoreCounts
+from discreet.risk.scores import Scores
+from discreet.risk.scores.divergence import METHODS, divergence, harmonic
+from discreet.risk.scores.information import MUCH_BEYOND, Information
 from refusals import refused
 
 BITS = 1 / log(2)
 
 
+def divergence_of(genuine: Any, impostors: Any, **options: Any) -> Information:
+    return divergence(Scores.of_pairs(genuine, impostors), **options)
+
+
+def of_counts(genuine: Any, impostors: Any) -> Scores:
+    """The same scores, with the impostor scores counted only."""
+    return replace(Scores.of_pairs(genuine, impostors), impostors=None)
+
+
 def nats(genuine: Any, impostors: Any, method: str = "generalized") -> float:
-    return divergence(genuine, impostors, method=method, halves=0).bits / BITS
+    return divergence_of(genuine, impostors, method=method, halves=0).bits / BITS
 
 
 # Against the definition
@@ -61,11 +71,11 @@ def test_neighbours_follow_the_definition(values: list[int], data: st.DataObject
     shuffled = data.draw(st.permutations(values))
     for kind in (int, float):
         genuine, impostors = [kind(x) for x in shuffled[:cut]], [kind(x) for x in shuffled[cut:]]
-        found = divergence(genuine, impostors, method="fixed", halves=0)
+        found = divergence_of(genuine, impostors, method="fixed", halves=0)
         assert found.bits == pytest.approx(
             min(fixed_by_definition(genuine, impostors), harmonic(len(impostors))) * BITS
         )
-        found = divergence(genuine, impostors, halves=0)
+        found = divergence_of(genuine, impostors, halves=0)
         most = harmonic(len(impostors))
         assert found.bits == pytest.approx(min(generalized_by_definition(genuine, impostors), most) * BITS)
 
@@ -122,8 +132,8 @@ def test_other_methods_agree(case: Case) -> None:
 def test_a_lattice_is_noticed() -> None:
     rng = np.random.default_rng(9)
     genuine, impostors = (np.round(rng.normal(mean, 1, size), 4) for mean, size in ((1, 10_000), (0, 100_000)))
-    assert "lattice" in divergence(genuine, impostors, halves=0).method
-    assert "lattice" not in divergence(rng.normal(size=10_000), rng.normal(size=10_000), halves=0).method
+    assert "lattice" in divergence_of(genuine, impostors, halves=0).method
+    assert "lattice" not in divergence_of(rng.normal(size=10_000), rng.normal(size=10_000), halves=0).method
 
 
 @pytest.mark.parametrize("case", [CASES[1], CASES[5], CASES[10]], ids=lambda case: case.name)
@@ -132,7 +142,7 @@ def test_intervals_cover(case: Case) -> None:
     rng, words, hits = np.random.default_rng(10), SeededRandom(1), 0
     for _ in range(60):
         genuine, impostors = case.genuine(rng, 1000), case.impostors(rng, 3000)
-        low, high = divergence(genuine, impostors, halves=40, random=words).interval or (np.nan, np.nan)
+        low, high = divergence_of(genuine, impostors, halves=40, random=words).interval or (np.nan, np.nan)
         hits += low <= case.nats * BITS <= high
     assert hits >= 49
 
@@ -143,7 +153,7 @@ def test_beyond_all_impostors_only_the_lower_limit_holds(distance: float) -> Non
     rng, words, truth = np.random.default_rng(20), SeededRandom(2), distance**2 / 2 * BITS
     for _ in range(12):
         genuine, impostors = rng.normal(distance, 1, 1000), rng.normal(0, 1, 3000)
-        found = divergence(genuine, impostors, halves=20, random=words)
+        found = divergence_of(genuine, impostors, halves=20, random=words)
         assert found.beyond > MUCH_BEYOND
         assert found.interval is not None
         low, high = found.interval
@@ -152,7 +162,7 @@ def test_beyond_all_impostors_only_the_lower_limit_holds(distance: float) -> Non
         assert low > truth / 3
         assert "at least" in str(found)
         assert "inf" not in str(found)
-    near = divergence(rng.normal(0.5, 1, 1000), rng.normal(0, 1, 30_000), halves=20, random=words)
+    near = divergence_of(rng.normal(0.5, 1, 1000), rng.normal(0, 1, 30_000), halves=20, random=words)
     assert near.interval is not None
     assert isfinite(near.interval[1])
 
@@ -184,7 +194,7 @@ def test_order_and_type() -> None:
 def test_seeds_are_the_only_randomness() -> None:
     rng = np.random.default_rng(13)
     genuine, impostors = rng.normal(1, 1, 200), rng.normal(0, 1, 300)
-    first, again, other = (divergence(genuine, impostors, random=SeededRandom(seed)) for seed in (1, 1, 2))
+    first, again, other = (divergence_of(genuine, impostors, random=SeededRandom(seed)) for seed in (1, 1, 2))
     assert first == again
     assert first.bits == other.bits
     assert first.interval != other.interval
@@ -207,7 +217,7 @@ HOSTILE = st.one_of(
 @example([0.0, 5e-324], [1e308, -1e308], "generalized")
 @example([2**62 - 1, -(2**62) + 1], [0, 1], "generalized")
 def test_never_nan_or_infinite(genuine: list[float], impostors: list[float], method: str) -> None:
-    found = divergence(genuine, impostors, method=method, halves=6, random=SeededRandom(1))
+    found = divergence_of(genuine, impostors, method=method, halves=6, random=SeededRandom(1))
     assert isfinite(found.bits)
     assert found.bits <= harmonic(len(impostors)) * BITS * (1 + 1e-15)
     if found.interval:
@@ -220,7 +230,7 @@ def test_never_nan_or_infinite(genuine: list[float], impostors: list[float], met
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("genuine", "impostors"), [([1.0] * 30, [0.0] * 9), ([0.0] * 30, [1.0] * 9)])
 def test_disjoint_atoms_stop_at_the_cap(genuine: list[float], impostors: list[float], method: str) -> None:
-    found = divergence(genuine, impostors, method=method)
+    found = divergence_of(genuine, impostors, method=method)
     assert found.capped
     assert found.separated
     assert found.interval is None
@@ -230,10 +240,10 @@ def test_disjoint_atoms_stop_at_the_cap(genuine: list[float], impostors: list[fl
 
 def test_disjoint_supports() -> None:
     rng = np.random.default_rng(14)
-    found = divergence(rng.random(1000) + 1e6, rng.random(1000))
+    found = divergence_of(rng.random(1000) + 1e6, rng.random(1000))
     assert found.capped
     assert found.separated
-    near = divergence(rng.random(1000) + 1.001, rng.random(1000))
+    near = divergence_of(rng.random(1000) + 1.001, rng.random(1000))
     assert near.separated
     assert isfinite(near.bits)
 
@@ -242,13 +252,13 @@ def test_scores_beyond_all_impostors_are_told() -> None:
     rng = np.random.default_rng(16)
     genuine, impostors = rng.exponential(3, 10_000), rng.exponential(1, 10_000)
     beyond = float(np.mean((genuine > impostors.max()) | (genuine < impostors.min())))
-    found = divergence(genuine, impostors, halves=0)
+    found = divergence_of(genuine, impostors, halves=0)
     assert found.beyond == beyond > 0.02
     assert not found.separated
     assert f"{beyond:.1%} of the genuine scores lie beyond" in str(found)
     above = float(np.mean(genuine > impostors.max()))
-    assert divergence_of_counts(ScoreCounts.of(genuine, impostors)).beyond == pytest.approx(above, abs=2e-4)
-    assert "beyond" not in str(divergence(impostors[:100], genuine, halves=0))
+    assert divergence(of_counts(genuine, impostors)).beyond == pytest.approx(above, abs=2e-4)
+    assert "beyond" not in str(divergence_of(impostors[:100], genuine, halves=0))
 
 
 def test_constant_scores_tell_nothing() -> None:
@@ -263,18 +273,26 @@ def test_counts_are_the_partition() -> None:
     rng = np.random.default_rng(15)
     for draw in (lambda size: rng.normal(size=size), lambda size: rng.integers(0, 50, size)):
         genuine, impostors = draw(400), draw(5000)
-        counts = ScoreCounts.of(genuine, impostors)
-        assert divergence_of_counts(counts).bits == divergence(genuine, impostors, method="partition", halves=0).bits
+        counts = of_counts(genuine, impostors)
+        assert divergence(counts).bits == divergence_of(genuine, impostors, method="partition", halves=0).bits
+        assert divergence(counts).interval is None
         values = np.unique(genuine)
         edges = [-np.inf, *values, np.inf]
         between = [int(((impostors >= a) & (impostors < b)).sum()) for a, b in pairwise(edges)]
         ties = [int((impostors == value).sum()) for value in values]
-        again = ScoreCounts.of_bins(genuine, between, ties)
-        assert again.genuine.tolist() == counts.genuine.tolist()
-        assert again.impostors.tolist() == counts.impostors.tolist()
-        assert again.m == counts.m
-        merged = ScoreCounts.of_bins(genuine, between)
-        assert merged.impostors.tolist() == between[1:]
+        assert counts.impostor_counts.tolist() == between
+        assert counts.impostor_ties.tolist() == ties
+
+
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=30), st.lists(st.integers(-1, 10), min_size=1, max_size=30))
+def test_bins_have_their_genuine_scores_at_the_lower_end(genuine: list[int], impostors: list[int]) -> None:
+    own, others = Scores.of_pairs(genuine, impostors).bins()
+    tied = len(set(genuine)) < len(genuine) or bool(set(genuine) & set(impostors))
+    edges = [edge for value in sorted(set(genuine)) for edge in ([value, value + 0.5] if tied else [value])]
+    for bin_, (low, high) in enumerate(pairwise([*edges, inf])):
+        assert own[bin_] == sum(score == low for score in genuine)
+        assert others[bin_] == sum(low <= score < high for score in impostors)
+    assert len(own) == len(others) == len(edges)
 
 
 # Refusals
@@ -301,39 +319,23 @@ def test_counts_are_the_partition() -> None:
     ],
 )
 def test_refused_scores(genuine: Any, impostors: Any) -> None:
-    refused(DataError, lambda: divergence(genuine, impostors), 7531)
+    refused(DataError, lambda: divergence_of(genuine, impostors), 7531)
 
 
 @pytest.mark.parametrize("level", [0, 1, 0.0, 1.0, -1, np.nan, True, "0.9", None])
 def test_refused_levels(level: Any) -> None:
-    refused(ParameterError, lambda: divergence([1.0, 2.0], [1.0], level=level))
+    refused(ParameterError, lambda: divergence_of([1.0, 2.0], [1.0], level=level))
 
 
 def test_refused_parameters() -> None:
-    refused(ParameterError, lambda: divergence([1.0, 2.0], [1.0], method="k-NN"))
+    refused(ParameterError, lambda: divergence_of([1.0, 2.0], [1.0], method="k-NN"))
     for halves in (-1, 2.5, True, "3", None):
-        refused(ParameterError, lambda halves=halves: divergence([1.0, 2.0], [1.0], halves=halves))
-    refused(ParameterError, lambda: divergence([1.0, 2.0], [1.0], random=np.random.default_rng(1)))
+        refused(ParameterError, lambda halves=halves: divergence_of([1.0, 2.0], [1.0], halves=halves))
+    refused(ParameterError, lambda: divergence_of([1.0, 2.0], [1.0], random=np.random.default_rng(1)))
 
 
-@pytest.mark.parametrize(
-    ("genuine", "impostors", "m"),
-    [
-        ([1], [1], 5),
-        ([0, 2], [1, 1], 5),
-        ([1, 1], [1], 5),
-        ([1, -1], [1, 1], 5),
-        ([1.0, 1.0], [1, 1], 5),
-        ([1, 1], [3, 3], 5),
-        ([1, 1], [0, 0], 0),
-        ([1, 1], [0, 0], 2.0),
-        ([[1, 1]], [[0, 0]], 2),
-    ],
-)
-def test_refused_counts(genuine: Any, impostors: Any, m: Any) -> None:
-    refused(DataError, lambda: ScoreCounts(genuine, impostors, m))
-
-
-def test_refused_bins() -> None:
-    refused(DataError, lambda: ScoreCounts.of_bins([7531, 2], [1, 2]), 7531)
-    refused(DataError, lambda: ScoreCounts.of_bins([7531, 2], [1, 2, 3], [3, 0]), 7531)
+def test_counts_that_are_too_few_are_refused() -> None:
+    whole = Scores.from_matrix(np.arange(9).reshape(3, 3))
+    assert "at least 2 genuine" in refused(DataError, replace(whole, genuine=whole.genuine[:1]).bins)
+    assert "at least 1 impostor" in refused(DataError, replace(whole, impostor_counts=np.zeros(4, np.int64)).bins)
+    assert "infinite" in refused(DataError, replace(whole, genuine=np.array([7531.0, -inf, 1.0])).bins, 7531)

@@ -1,7 +1,7 @@
 """The largest epsilon for a wanted identification risk, and both risks side by side."""
 
 from functools import partial
-from math import exp, log2
+from math import exp, log, log2
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.planning.identification import SIDE_BY_SIDE, plan_identification
 from discreet.risk.bounds import identification_bounds
-from discreet.risk.bounds.calibration import Wanted, allowed_theta, largest_buckets, largest_epsilon
+from discreet.risk.bounds.calibration import Wanted, largest_buckets, largest_epsilon
 from refusals import refused
 
 D, N = 10_500_393, 1_370_637
@@ -21,16 +21,12 @@ MIXED = Domain(range(30), sensitive=range(12))
 
 
 def test_theta_at_the_papers_size() -> None:
-    found = allowed_theta(N, 0.92)
-    assert found.paper == pytest.approx(0.031, abs=5e-4)
-    assert found.exact == pytest.approx(0.080, abs=5e-4)
+    """V = (1 + theta (n - 1)) / n where every user has a value of their own; Cor. 8 with Thm 11 allows .031 only."""
+    theta = (N * (1 - 0.92) - 1) / (N - 1)
+    assert theta == pytest.approx(0.080, abs=5e-4)
     allowed = largest_epsilon(partial(RandomizedResponse, LOCATIONS), Wanted(N, error=0.92))
     assert allowed is not None
-    assert allowed.mechanism.numbers.truth == pytest.approx(found.exact, rel=1e-6)
-
-
-def test_theta_one_half() -> None:
-    assert allowed_theta(1000, 0.5 * (1 - 1 / 1000)).exact == pytest.approx(0.5)
+    assert allowed.mechanism.numbers.truth == pytest.approx(theta, rel=1e-6)
 
 
 def test_buckets_without_noise_have_the_least_error_and_protect_no_value() -> None:
@@ -41,8 +37,8 @@ def test_buckets_without_noise_have_the_least_error_and_protect_no_value() -> No
         own = (g + e - 1) ** 2 / ((e - 1) ** 2 * (g - 1))
         return own + p * (g * g - 2 * g - e + 1) / ((e - 1) * (g - 1))
 
-    theta, most = allowed_theta(N, 0.92), (1 << 32) - 5
-    assert squared(1e15, 1 + theta.paper * 1e15 / (1 - theta.paper)) == pytest.approx(0.031, abs=5e-4)
+    theta, most = 1 - 0.92 - log(2) / log(N), (1 << 32) - 5
+    assert squared(1e15, 1 + theta * 1e15 / (1 - theta)) == pytest.approx(0.031, abs=5e-4)
     for g, loss, limited in [(most, 0.0115, True), (109_650, 9.1e-6, False)]:
         allowed = largest_epsilon(partial(LocalHashing, LOCATIONS, g=g), Wanted(N, error=0.92))
         assert allowed is not None
@@ -142,7 +138,6 @@ def test_what_cannot_be_had() -> None:
     refused(ParameterError, lambda: Wanted(1, error=0.5))
     refused(ParameterError, lambda: Wanted(10))
     refused(ParameterError, lambda: Wanted(10, error=0.5, pie=1.0))
-    refused(ParameterError, lambda: allowed_theta(1, 0.5))
     refused(ParameterError, lambda: largest_epsilon(partial(RandomizedResponse, FEW), Wanted(10, error=0.5), limit=0))
     refused(ParameterError, lambda: plan_identification(FEW, Wanted(100, error=0.5), epsilon=0))
     nothing = Domain(range(3), sensitive=[], allow_unprotected=True)

@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slow_matching import assert_agrees, events_of, fixed, markov_factors, table, visit_factors
+from slow_matching import assert_agrees, events_of, fixed, markov_factors, scored, table, visit_factors
 
-from discreet.core.random import SeededRandom
 from discreet.core.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.kernels.traces import matching as kernels
 from discreet.kernels.traces.bins import Bins
 from discreet.kernels.traces.scoring import locate
-from discreet.risk.attacks.matching import match, match_rows, sum_steps
+from discreet.risk.attacks.matching import match, match_rows
 from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher, cosine, markov, tf_idf, visits
 from discreet.risk.scores import Scores
 from refusals import refused
@@ -107,11 +105,11 @@ def test_cosines(split: Callable[[Traces], Split]) -> None:
     counts = lambda events: np.bincount(events, minlength=size).astype(float)  # noqa: E731
     for model, weigh in [(cosine, lambda e: np.sign(counts(e))), (tf_idf, lambda e: counts(e) * rarity)]:
         users, matrix = cosines(whole, weigh)
-        found = match(model(whole), sample=10**6)
+        matcher = model(whole)
+        found = match(matcher)
         own = matrix[np.arange(len(users)), users]
         np.testing.assert_allclose(found.genuine * found.unit, own, atol=1e-5)
-        others = np.sort(np.concatenate([np.delete(row, user) for row, user in zip(matrix, users, strict=True)]))
-        np.testing.assert_allclose(np.sort(found.impostor_sample) * found.unit, others, atol=1e-5)
+        np.testing.assert_allclose(scored(matcher) * found.unit, matrix, atol=1e-5)
         # Beyond rounding, ranks are those of the exact cosines, and proportional users tie.
         rounded = np.round(matrix, 4)
         greater = [(row > s).sum() for row, s in zip(rounded, rounded[np.arange(len(users)), users], strict=True)]
@@ -131,75 +129,24 @@ def test_proportional_users_tie() -> None:
 def test_nothing_depends_on_the_threads(threads: int) -> None:
     whole = by_half(draw(11, users=300, places=40, longest=30))
     for model in (markov, visits, cosine, tf_idf):
-        first = match(model(whole), sample=500, random=SeededRandom(3), threads=1)
-        found = match(model(whole), sample=500, random=SeededRandom(3), threads=threads)
-        for name in ("genuine", "greater", "ties", "thresholds", "impostor_counts", "impostor_ties", "impostor_sample"):
+        first = match(model(whole), threads=1)
+        found = match(model(whole), threads=threads)
+        for name in ("genuine", "greater", "ties", "thresholds", "impostor_counts", "impostor_ties"):
             assert getattr(found, name).tolist() == getattr(first, name).tolist()
-        steps = np.unique(first.impostor_sample)
-        heights = np.exp(np.linspace(-3, 3, len(steps) + 1))
-        sums = [sum_steps(model(whole), steps, heights, threads=t) for t in (1, threads)]
-        assert sums[0].tolist() == sums[1].tolist()
-
-
-def test_sums_of_a_step_function() -> None:
-    whole = by_half(draw(13))
-    users, matrix = table(whole, lambda known, trace: fixed(markov_factors(known, trace)))
-    matcher = markov(whole)
-    for steps in (np.empty(0, dtype=np.int64), np.unique(matrix), np.unique(matrix)[3::5] + 1):
-        heights = np.linspace(1, 2, len(steps) + 1) ** 3
-        expected = heights[np.searchsorted(steps, matrix, "right")].sum(axis=1)
-        np.testing.assert_allclose(sum_steps(matcher, steps, heights), expected, rtol=1e-12)
-    assert len(users) == matcher.probes
-
-
-def test_the_sample_is_of_different_impostor_pairs() -> None:
-    whole = by_half(draw(17))
-    matcher = visits(whole)
-    users, matrix = table(whole, lambda known, trace: fixed(visit_factors(known, trace)))
-    everything = sorted(s for row, u in zip(matrix, users, strict=True) for s in np.delete(row, u).tolist())
-    assert sorted(match(matcher, sample=10**9).impostor_sample.tolist()) == everything
-    nearly = match(matcher, sample=len(everything) - 1, random=SeededRandom(1)).impostor_sample
-    counts = np.unique(everything, return_counts=True)
-    kept = np.array([(nearly == value).sum() for value in counts[0]])
-    assert sorted(counts[1] - kept)[-1] == 1
-    assert (counts[1] - kept).sum() == 1
-    assert len(match(matcher).impostor_sample) == 0
-    again = [match(matcher, sample=50, random=SeededRandom(seed)).impostor_sample.tolist() for seed in (1, 1, 2)]
-    assert again[0] == again[1] != again[2]
-
-
-@pytest.mark.slow
-def test_every_impostor_pair_is_equally_likely() -> None:
-    problem_users = np.array([0, 3, 1])
-    seen = np.zeros((3, 5))
-    random = SeededRandom(5)
-    from discreet.risk.scores.scores import draw_pairs
-
-    rounds = 4000
-    for _ in range(rounds):
-        pairs = draw_pairs(problem_users, 5, 4, random)
-        seen[pairs.probes, pairs.owners] += 1
-    assert (seen[np.arange(3), problem_users] == 0).all()
-    rest = seen[seen > 0]
-    assert len(rest) == 12
-    # 4 of 12 pairs each time: a standard deviation of 30 around 1333.
-    assert np.abs(rest - rounds / 3).max() < 6 * np.sqrt(rounds * 2 / 9)
 
 
 def test_a_function_of_ones_own() -> None:
     whole = by_half(draw(19))
     users, matrix = table(whole, lambda known, trace: fixed(markov_factors(known, trace)))
-    found = match_rows(lambda start, stop: matrix[start:stop], users, matrix.shape[1], sample=10**6)
+    found = match_rows(lambda start, stop: matrix[start:stop], users, matrix.shape[1])
     assert_agrees(found, users, matrix)
-    sparse = match(markov(whole), sample=10**6)
-    assert sorted(found.impostor_sample.tolist()) == sorted(sparse.impostor_sample.tolist())
 
 
 def test_one_user_alone() -> None:
     traces = Traces.of([5, 5, 5], [1, 2, 1])
     for model in (markov, visits, cosine, tf_idf):
-        found = match(model(by_half(traces)), sample=5)
-        assert (found.success(), found.impostors, len(found.impostor_sample)) == (1.0, 0, 0)
+        found = match(model(by_half(traces)))
+        assert (found.success(), found.m) == (1.0, 0)
 
 
 def test_long_traces_and_many_thresholds() -> None:
@@ -235,16 +182,10 @@ def test_thresholds_that_crowd_in_one_cell() -> None:
 @pytest.mark.parametrize("model", [markov, visits, cosine, tf_idf])
 @pytest.mark.parametrize("places", [5, 150, 3000])
 def test_ranks_of_a_crowd_and_of_a_few(model: Callable[[Split], Matcher], places: int) -> None:
-    """Whether all sums are gone through or those begun are listed, ranks and samples are those of single pairs."""
+    """Whether all sums are gone through or those begun are listed, ranks are those of single pairs."""
     rng = np.random.default_rng(places)
     matcher = model(by_half(Traces.of(np.repeat(np.arange(120), 10), rng.integers(0, places, 1200))))
-    problem = matcher.problem
-    probes, owners = (one.ravel() for one in np.mgrid[: matcher.probes, : matcher.candidates])
-    matrix = kernels.scores_of_pairs(problem, probes, owners).reshape(matcher.probes, -1)
-    found = match(matcher, sample=10**9, random=SeededRandom(1))
-    assert_agrees(found, problem.users, matrix)
-    others = np.delete(matrix.ravel(), np.arange(matcher.probes) * matcher.candidates + problem.users)
-    assert sorted(found.impostor_sample.tolist()) == sorted(others.tolist())
+    assert_agrees(match(matcher), matcher.users, scored(matcher))
 
 
 @pytest.mark.parametrize(
@@ -252,12 +193,6 @@ def test_ranks_of_a_crowd_and_of_a_few(model: Callable[[Split], Matcher], places
     [
         (ParameterError, lambda m: markov(by_half(draw(1)), zero=0.0)),
         (ParameterError, lambda m: visits(by_half(draw(1)), zero=1.0)),
-        (ParameterError, lambda m: match(m, sample=-1)),
-        (ParameterError, lambda m: match(m, sample=True)),
-        (ParameterError, lambda m: sum_steps(m, [1, 1], [1, 2, 3])),
-        (ParameterError, lambda m: sum_steps(m, [0.5], [1, 2])),
-        (ParameterError, lambda m: sum_steps(m, [1], [1, np.inf])),
-        (ParameterError, lambda m: sum_steps(m, [1], [1])),
         (DataError, lambda m: markov(by_count(draw(1), 1000))),
         (DataError, lambda m: match_rows(lambda a, b: np.zeros((b - a, 2)), np.array([0, 2]), 2)),
     ],
@@ -270,10 +205,7 @@ def test_refusals(kind: type[DiscreetError], attempt: Callable[[Matcher], Any]) 
 def test_representations_say_how_many_only() -> None:
     matcher = markov(by_half(draw(1)))
     assert repr(matcher) == f"Matcher({matcher.probes} probes, 40 candidates)"
-    scores = match(matcher, sample=3)
-    assert (
-        repr(scores)
-        == f"Scores({matcher.probes} probes among 40 candidates, {matcher.probes * 39} impostor pairs, 3 kept)"
-    )
+    scores = match(matcher)
+    assert repr(scores) == f"Scores({matcher.probes} probes among 40 candidates, {matcher.probes * 39} impostor pairs)"
     assert isinstance(scores, Scores)
     assert exp(scores.genuine.max() * scores.unit) <= 1

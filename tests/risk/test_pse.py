@@ -1,5 +1,6 @@
 """Lower bounds on I(U;S): against exact mutual information on small joint laws, and by their coverage."""
 
+from dataclasses import replace
 from itertools import product
 from math import inf, isfinite, log, log2
 from typing import Any
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 
 from discreet import SeededRandom
 from discreet.errors import DataError, ParameterError
+from discreet.risk.scores import Scores
 from discreet.risk.scores.likelihood_ratio import StepFunction, fitted_steps
-from discreet.risk.scores.pse import PSE, pse_of_counts, pse_of_matrix, pse_of_means, pse_of_scores
-from discreet.risk.scores.samples import ScoreCounts, sample_of
+from discreet.risk.scores.pse import PSE, pse_of_folds, pse_of_matrix, pse_of_scores
 from refusals import refused
 
 
@@ -91,7 +92,7 @@ def test_the_order_of_the_bounds(seed: int) -> None:
 
 def measured(joint: Joint, likelihood: np.ndarray) -> PSE:
     logs, totals, chances = joint.rows(likelihood)
-    return pse_of_means(logs, totals, prior=chances)
+    return pse_of_folds([(logs, totals, chances)], len(logs), 0.95)
 
 
 def test_the_papers_figure_is_no_lower_bound() -> None:
@@ -144,7 +145,7 @@ def test_flat_scores_reach_the_divergence_and_cover_it() -> None:
     rng, hits, values = np.random.default_rng(3), 0, []
     for repeat in range(80):
         scores = rng.choice(4, 800, p=genuine), rng.choice(4, 4000, p=impostor)
-        found = pse_of_scores(*scores, users=100, halves=0, random=SeededRandom(repeat)).certified
+        found = pse_of_scores(Scores.of_pairs(*scores), users=100, halves=0, random=SeededRandom(repeat)).certified
         hits += found.interval[0] <= truth <= found.interval[1]
         values.append(found.bits)
     assert hits >= 68
@@ -155,8 +156,9 @@ def test_flat_scores_reach_the_divergence_and_cover_it() -> None:
 def test_counts_and_scores_agree() -> None:
     rng = np.random.default_rng(4)
     genuine, impostors = rng.normal(2, 1, 500), rng.normal(0, 1, 20_000)
-    first = pse_of_scores(genuine, impostors, halves=0, random=SeededRandom(1))
-    second = pse_of_counts(ScoreCounts.of(genuine, impostors), random=SeededRandom(1))
+    scores = Scores.of_pairs(genuine, impostors)
+    first = pse_of_scores(scores, halves=0, random=SeededRandom(1))
+    second = pse_of_scores(replace(scores, impostors=None), random=SeededRandom(1))
     assert first.certified == second.certified
     assert first.users == 500
     assert first.info_nce is None
@@ -165,26 +167,23 @@ def test_counts_and_scores_agree() -> None:
 
 
 def test_folds_by_hand() -> None:
-    """What an attack on a large population does: two functions, each fitted without the probes that it judges."""
+    """Two functions, each fitted without the probes that it judges."""
     scores, truth = gaussians(10, users=200, noise=0.3)
     parts, own = np.arange(200) % 2, np.eye(200, dtype=bool)
-    logs, means = np.empty(200), np.empty(200)
+    folds = []
     for part in (0, 1):
         others, these = parts != part, parts == part
-        steps = fitted_steps(sample_of(scores[others][own[others]], scores[others][~own[others]]), 200)
+        steps = fitted_steps(Scores.of_pairs(scores[others][own[others]], scores[others][~own[others]]), 200)
         levels = steps(scores[these])
-        logs[these], means[these] = np.log(levels[own[these]]), levels.mean(axis=1)
-    found = pse_of_means(logs, means, folds=parts)
-    assert found.users == 200
+        folds.append((np.log(levels[own[these]]), levels.mean(axis=1), np.full(100, 1 / 200)))
+    found = pse_of_folds(folds, 200, 0.95)
     assert found.info_nce.bits == pytest.approx(truth, abs=0.6)
     assert found.info_nce.certified < truth
     # Scaling one of the functions changes nothing.
-    scaled = pse_of_means(logs + parts, means * np.exp(parts), folds=parts)
+    scaled = pse_of_folds([folds[0], (folds[1][0] + 1, folds[1][1] * np.e, folds[1][2])], 200, 0.95)
     assert scaled.certified.bits == pytest.approx(found.certified.bits)
     assert scaled.info_nce.bits == pytest.approx(found.info_nce.bits)
-    half = pse_of_means(logs[parts == 0], means[parts == 0], users=200)
-    assert half.users == 200
-    assert half.info_nce.m == 100 * 199
+    assert pse_of_folds(folds[:1], 200, 0.95).info_nce.m == 100 * 199
 
 
 def test_increasing_maps_change_no_certified_figure() -> None:
@@ -193,7 +192,7 @@ def test_increasing_maps_change_no_certified_figure() -> None:
     matrix = gaussians(6, users=40, noise=0.5)[0]
     for change in (np.exp, lambda x: 3 * x + 1, lambda x: x**3):
         first, second = (
-            pse_of_scores(f(genuine), f(impostors), halves=0, random=SeededRandom(1)).certified
+            pse_of_scores(Scores.of_pairs(f(genuine), f(impostors)), halves=0, random=SeededRandom(1)).certified
             for f in (lambda x: x, change)
         )
         assert first == second
@@ -227,8 +226,8 @@ def test_a_prior() -> None:
     found = pse_of_matrix(scores, prior=prior, halves=0, random=SeededRandom(2))
     assert 0 < found.info_nce.bits < log2(30)
     logs, totals = np.log(scores.diagonal() ** 2 + 1), np.linspace(1, 2, 60)
-    weighted = pse_of_means(logs, totals, prior=prior)
-    alone = pse_of_means(logs[:30], totals[:30])
+    weighted = pse_of_folds([(logs, totals, prior)], 60, 0.95)
+    alone = pse_of_folds([(logs[:30], totals[:30], prior[:30])], 60, 0.95)
     assert weighted.certified.bits == pytest.approx(alone.certified.bits)
     assert weighted.info_nce.bits == pytest.approx(alone.info_nce.bits)
 
@@ -239,7 +238,7 @@ def test_a_prior() -> None:
 )
 def test_never_nan_and_infinite_only_where_nothing_limits(genuine: list[float], impostors: list[float]) -> None:
     """The paper's divergence has no upper limit where many genuine scores lie beyond all impostors."""
-    found = pse_of_scores(genuine, impostors, halves=4, random=SeededRandom(1))
+    found = pse_of_scores(Scores.of_pairs(genuine, impostors), halves=4, random=SeededRandom(1))
     for one in (found.certified, found.paper):
         assert isfinite(one.bits)
         low, high = (0.0, 0.0) if one.interval is None else one.interval
@@ -293,8 +292,4 @@ def test_refused_parameters() -> None:
     for folds in (1, 0, 2.5, True):
         refused(ParameterError, lambda folds=folds: pse_of_matrix(np.eye(4), folds=folds))
     for users in (1, 0, 2.5, "9"):
-        refused(ParameterError, lambda users=users: pse_of_scores([1, 2], [3], users=users))
-    refused(ParameterError, lambda: pse_of_means([0.0, 0.0], [1.0, 1.0], level=95))
-    for logs, totals in [([0.0], [1.0]), ([0.0, 1.0], [1.0]), ([0.0, np.nan], [1.0, 1.0]), ([0.0, 1.0], [0.0, 1.0])]:
-        refused(DataError, lambda logs=logs, totals=totals: pse_of_means(logs, totals))
-    refused(DataError, lambda: pse_of_means(["a", "b"], [1.0, 1.0]))
+        refused(ParameterError, lambda users=users: pse_of_scores(Scores.of_pairs([1, 2], [3]), users=users))

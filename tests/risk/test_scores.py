@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from slow_matching import assert_agrees
 
-from discreet.core.random import SeededRandom
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.risk.scores import Scores
 from refusals import refused
@@ -42,51 +41,16 @@ def test_success_is_that_of_breaking_ties_at_random(matrix: np.ndarray) -> None:
         st.tuples(st.integers(1, 5), st.integers(5, 7)),
         elements=st.sampled_from([-np.inf, -1.5, 0.0, 0.25, 3.0, np.inf]),
     ),
-    st.booleans(),
 )
-def test_a_matrix_by_hand(matrix: np.ndarray, distance: bool) -> None:
+def test_a_matrix_by_hand(matrix: np.ndarray) -> None:
     users = np.arange(len(matrix))[::-1]
-    found = Scores.from_matrix(matrix, users, distance=distance, sample=10**6)
-    signed = -matrix if distance else matrix
-    assert_agrees(found, users, signed)
-    others = np.concatenate([np.delete(row, user) for row, user in zip(signed, users, strict=True)])
-    assert sorted(found.impostor_sample.tolist()) == sorted(others.tolist())
+    assert_agrees(Scores.from_matrix(matrix, users), users, matrix)
 
 
 def test_more_probes_than_candidates() -> None:
     matrix = np.array([[3.0, 1.0], [2.0, 2.0], [0.0, 5.0]])
     assert_agrees(Scores.from_matrix(matrix, [0, 0, 1]), np.array([0, 0, 1]), matrix)
     assert "no diagonal" in refused(DataError, lambda: Scores.from_matrix(matrix))
-
-
-@pytest.mark.parametrize("mark", [-1.0, np.nan])
-@pytest.mark.parametrize("distance", [False, True])
-def test_failed_comparisons(mark: float, distance: bool) -> None:
-    sign = -1.0 if distance else 1.0
-    matrix = sign * np.array([[5.0, 1.5, 9.0], [2.0, 4.0, 4.0], [7.0, 3.0, 8.0]])
-    for row, column in ((0, 2), (1, 1), (2, 0)):
-        matrix[row, column] = mark
-    dropped = Scores.from_matrix(matrix, failed=mark, distance=distance, sample=9)
-    assert dropped.genuine.tolist() == [5.0, 8.0]
-    assert dropped.users is not None
-    assert dropped.users.tolist() == [0, 2]
-    assert dropped.success() == 1.0
-    assert sorted(dropped.impostor_sample.tolist()) == [1.5, 2.0, 3.0, 4.0]
-    assert dropped.impostors == 4
-    counted = Scores.from_matrix(matrix, failed=mark, failures="count", distance=distance)
-    assert counted.genuine.tolist() == [5.0, -np.inf, 8.0]
-    assert counted.success() == pytest.approx(2 / 3)
-    assert counted.impostors == 6
-    assert counted.impostor_counts.tolist() == [0, 6, 0, 0]
-    assert counted.impostor_ties.tolist() == [2, 0, 0]
-
-
-def test_nothing_but_failures() -> None:
-    matrix = np.full((3, 3), -1)
-    nobody = Scores.from_matrix(matrix, failed=-1, sample=3)
-    assert (nobody.probes, nobody.impostors, len(nobody.impostor_sample)) == (0, 0, 0)
-    refused(DataError, nobody.success)
-    assert Scores.from_matrix(matrix, failed=-1, failures="count").success() == pytest.approx(1 / 3)
 
 
 def test_constant_scores_find_nobody_better_than_chance() -> None:
@@ -100,29 +64,25 @@ def test_constant_scores_find_nobody_better_than_chance() -> None:
 
 
 def test_one_candidate() -> None:
-    scores = Scores.from_matrix([[4]], sample=5)
-    assert (scores.success(), scores.impostors, scores.candidates) == (1.0, 0, 1)
+    scores = Scores.from_matrix([[4]])
+    assert (scores.success(), scores.m, scores.candidates) == (1.0, 0, 1)
 
 
 def test_many_rows_in_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = np.random.default_rng(1).integers(0, 9, (50, 60))
-    whole = Scores.from_matrix(matrix, sample=40, random=SeededRandom(1))
     monkeypatch.setattr("discreet.risk.scores.scores._ENTRIES_PER_BLOCK", 200)
-    parts = Scores.from_matrix(matrix, sample=40, random=SeededRandom(1))
-    assert_agrees(parts, np.arange(50), matrix)
-    assert parts.impostor_sample.tolist() == whole.impostor_sample.tolist()
+    assert_agrees(Scores.from_matrix(matrix), np.arange(50), matrix)
 
 
 @pytest.mark.parametrize("kind", [list, np.array, pd.Series])
 def test_plain_scores_have_no_ranks(kind: Callable[[list[float]], Any]) -> None:
-    scores = Scores.from_samples(kind([3.0, 1.0, 3.0]), kind([0.0, 1.0, 2.0, 3.0, 4.0]))
+    scores = Scores.of_pairs(kind([3.0, 1.0, 3.0]), kind([0.0, 1.0, 2.0, 3.0, 4.0]))
     assert scores.thresholds.tolist() == [1.0, 3.0]
     assert scores.impostor_counts.tolist() == [1, 2, 2]
     assert scores.impostor_ties.tolist() == [1, 1]
     assert "no ranks" in refused(DataError, scores.success)
-    turned = Scores.from_samples(kind([3.0, 1.0, 3.0]), kind([0.0, 1.0, 2.0, 3.0, 4.0]), distance=True)
-    assert turned.genuine.tolist() == [-3.0, -1.0, -3.0]
-    assert turned.impostor_counts.tolist() == [1, 2, 2]
+    assert scores.impostors is not None
+    assert scores.impostors.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
 def test_nobody_writes() -> None:
@@ -137,17 +97,14 @@ def test_nobody_writes() -> None:
     ("kind", "attempt"),
     [
         (DataError, lambda: Scores.from_matrix([[SECRET, np.nan], [1, 2]])),
-        (DataError, lambda: Scores.from_matrix([[SECRET, np.nan], [-1, 2]], failed=-1)),
         (DataError, lambda: Scores.from_matrix([SECRET])),
         (DataError, lambda: Scores.from_matrix([["8675309"]])),
         (DataError, lambda: Scores.from_matrix([[SECRET]], [1])),
         (DataError, lambda: Scores.from_matrix([[SECRET]], [0, 0])),
-        (ParameterError, lambda: Scores.from_matrix([[SECRET]], failures="keep")),
-        (ParameterError, lambda: Scores.from_matrix([[SECRET]], sample=-1)),
         (ParameterError, lambda: Scores.from_matrix([[SECRET]]).success(0)),
         (ParameterError, lambda: Scores.from_matrix([[SECRET]]).success(True)),
-        (DataError, lambda: Scores.from_samples([SECRET, None], [1])),
-        (DataError, lambda: Scores.from_samples([SECRET], ["a"])),
+        (DataError, lambda: Scores.of_pairs([SECRET, None], [1])),
+        (DataError, lambda: Scores.of_pairs([SECRET], ["a"])),
     ],
 )
 def test_refusals(kind: type[DiscreetError], attempt: Callable[[], Any]) -> None:

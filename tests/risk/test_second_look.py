@@ -1,5 +1,6 @@
 """What a second look found: each of these was wrong once."""
 
+from dataclasses import replace
 from math import log2
 
 import numpy as np
@@ -11,8 +12,8 @@ from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding
 from discreet.risk.bounds import conditions, identification_bounds
 from discreet.risk.bounds.calibration import Wanted, largest_epsilon
 from discreet.risk.bounds.capacity import ANY_DATA, DATA_DO_NOT_REACT, NOT_ADAPTIVE
-from discreet.risk.scores.pse import pse_of_counts
-from discreet.risk.scores.samples import ScoreCounts
+from discreet.risk.scores import Scores
+from discreet.risk.scores.pse import pse_of_scores
 
 
 @pytest.mark.parametrize("users", [2, 50])
@@ -88,8 +89,8 @@ def test_limits_from_the_counts_of_a_matrix_cover(users: int, theta: float, prob
         mine = hits[np.arange(probes), who]
         others = hits.sum() - mine.sum()
         impostors = np.r_[np.ones(others), np.zeros(probes * (users - 1) - others)]
-        counts = ScoreCounts.of(mine.astype(float), impostors)
-        found = pse_of_counts(counts, users=users, random=SeededRandom(seed)).certified
+        scores = replace(Scores.of_pairs(mine.astype(float), impostors), impostors=None)
+        found = pse_of_scores(scores, users=users, random=SeededRandom(seed)).certified
         missed += (found.certified or 0) > truth
         assert found.interval is not None
         estimates.append(found.bits)

@@ -22,7 +22,6 @@ from discreet.risk.assessment import Assessment, assess, sweep
 from discreet.risk.bounds import Bounds, conditions, identification_bounds
 from discreet.simulation.risk_page import check_page, tried_in_words, write_page
 
-_SAMPLE = 200_000
 _MOST_DIGITS = 18
 
 
@@ -37,7 +36,7 @@ def assess_tables(paths: Sequence[Path], **options: Any) -> None:
         mechanism = _named(options["mechanism"], Domain(range(split.target.event_count)), options["epsilon"])
     chosen = {name: options[name] for name in ("attack", "reports", "largest_list")}
     with progress_bar("comparing every trace with every user"):
-        found = assess(split, mechanism=mechanism, sample=_SAMPLE, random=source_of(options["seed"]), **chosen)
+        found = assess(split, mechanism=mechanism, random=source_of(options["seed"]), **chosen)
     facts = _facts(found, split, knowledge) | {"rows_left_out": traces.left_out}
     files = []
     if options["output"] is not None:

@@ -21,12 +21,11 @@ from discreet.risk.attacks.reports import match_reports, one_report
 from discreet.risk.attacks.strongest import ALL, ATTACKS, Attempt, level_of_each, strongest
 from discreet.risk.bounds.bound import Figure
 from discreet.risk.bounds.identification import Bounds, identification_bounds
-from discreet.risk.scores.det import DET, det_of_counts
+from discreet.risk.scores.det import DET, det
 from discreet.risk.scores.information import Information
-from discreet.risk.scores.pse import PSE, pse_of_counts
+from discreet.risk.scores.pse import PSE, pse_of_scores
 from discreet.risk.scores.ranks import pse_of_ranks
 from discreet.risk.scores.rates import RankCurve, Rate, rank_curve, rate
-from discreet.risk.scores.samples import ScoreCounts
 from discreet.risk.scores.scores import Scores
 
 REPORTS = "likelihood of reports"
@@ -202,7 +201,6 @@ def assess(
     mechanism: BlockMechanism | Channel | None = None,
     reports: int = 1,
     largest_list: int = 10,
-    sample: int = 0,
     level: float = 0.95,
     random: RandomSource | None = None,
 ) -> Assessment:
@@ -216,7 +214,6 @@ def assess(
             traces without obfuscation.
         reports: t, how many events of each user, with a mechanism.
         largest_list: k, the longest list of guesses.
-        sample: how many impostor scores to keep, for plots.
         level: confidence of intervals; each has a higher one if the attack was chosen among several, so that it holds
             with this one whichever is chosen (`strongest`).
         random: draws reports and folds; None for fresh words.
@@ -243,12 +240,11 @@ def assess(
     tried: tuple[Attempt, ...] = ()
     if mechanism is None:
         matcher, tried = strongest(split, tuple(ATTACKS) if attack == ALL else [attack], level=level)
-        scores = match(matcher, sample=sample, random=source)
+        scores = match(matcher)
     else:
-        scores = match_reports(split, mechanism, events=reports, sample=sample, random=source)
+        scores = match_reports(split, mechanism, events=reports, random=source)
     each = level_of_each(level, max(len(tried), 1))
     users = split.training.users
-    counts = ScoreCounts.of_bins(scores.genuine, scores.impostor_counts, scores.impostor_ties)
     lists = sorted({1, min(listed, users)})
     bounds = [
         None if mechanism is None else identification_bounds(mechanism, users, reports=reports, largest_list=k)
@@ -260,9 +256,9 @@ def assess(
         None if mechanism is None else mechanism.guarantee.realised,
         scores,
         rank_curve(scores.greater, scores.ties, ks=lists, users=users, level=each),
-        pse_of_counts(counts, users=users, level=each, random=source),
+        pse_of_scores(scores, users=users, level=each, random=source),
         pse_of_ranks(scores.greater, scores.ties, users=users, level=each, random=source),
-        det_of_counts(counts),
+        det(scores),
         bounds[0],
         None if bounds[1] is None else bounds[1].identification,
         lists[-1],

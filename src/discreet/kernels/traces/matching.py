@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from discreet.kernels.parallel import map_blocks
 from discreet.kernels.traces.bins import Bins
-from discreet.kernels.traces.scoring import rank_probes, score_pairs, sum_steps_of_probes
+from discreet.kernels.traces.scoring import rank_probes, score_pairs
 
 _Ints = NDArray[np.int64]
 _Numbers = NDArray[np.integer[Any]]
@@ -96,59 +96,34 @@ def scores_of_pairs(problem: Problem, probes: _Ints, owners: _Ints, *, threads: 
 
 
 def rank(
-    problem: Problem, genuine: _Ints, thresholds: _Ints, pairs: tuple[_Ints, _Ints], *, threads: int | None = None
-) -> tuple[_Ints, _Ints, _Ints, _Ints]:
+    problem: Problem, genuine: _Ints, thresholds: _Ints, *, threads: int | None = None
+) -> tuple[_Ints, _Ints, _Ints]:
     """Return the ranks of the probes' own candidates, and counts of the other candidates' scores.
 
     Args:
         problem: probes and candidates.
         genuine: ``(m,)`` the score of each probe for its own candidate.
         thresholds: ``(k,)`` different scores, ascending.
-        pairs: ``(p,)`` probes and ``(p,)`` other candidates whose scores are to be kept.
         threads: as in `map_blocks`.
 
     Returns:
-        ``(m,)`` how many others score more, ``(m,)`` how many score the same, oneself included, ``(2 k + 1,)``
+        ``(m,)`` how many others score more, ``(m,)`` how many score the same, oneself included, and ``(2 k + 1,)``
         counts of the other candidates' scores: below the first threshold, equal to it, between it and the second,
-        and so on; and the ``(p,)`` scores of the pairs.
+        and so on.
     """
     bins, people = Bins.of(thresholds).parts, (problem.users, problem.candidates, genuine)
     greater, ties = np.empty(genuine.size, np.int64), np.empty(genuine.size, np.int64)
     total, lock = np.zeros(2 * thresholds.size + 1, np.int64), threading.Lock()
-    order = np.argsort(pairs[0], kind="stable")
-    asked = np.searchsorted(pairs[0][order], np.arange(genuine.size + 1)), pairs[1][order], order
-    kept = np.empty(order.size, np.int64)
 
     def work(start: int, stop: int) -> None:
         counts = np.zeros_like(total)
-        rank_probes(problem.parts, people, (bins, asked), (start, stop), (greater, ties, counts, kept))
+        rank_probes(problem.parts, people, bins, (start, stop), (greater, ties, counts))
         with lock:
             # Integers: the order of the tasks does not matter.
             np.add(total, counts, out=total)
 
     map_blocks(work, genuine.size, block=rows_per_task(genuine.size), threads=threads)
-    return greater, ties, total, kept
-
-
-def sum_steps(problem: Problem, thresholds: _Ints, values: _Floats, *, threads: int | None = None) -> _Floats:
-    """Return the sums of a step function of the scores over all candidates.
-
-    Args:
-        problem: probes and candidates.
-        thresholds: ``(k,)`` different scores, ascending.
-        values: ``(k + 1,)``; value i is that of scores from threshold i - 1 on and below threshold i.
-        threads: as in `map_blocks`.
-
-    Returns:
-        Sums, shape ``(m,)``.
-    """
-    bins, sums = Bins.of(thresholds).parts, np.empty(problem.users.size)
-
-    def work(start: int, stop: int) -> None:
-        sum_steps_of_probes(problem.parts, problem.candidates, (bins, values), (start, stop), sums)
-
-    map_blocks(work, sums.size, block=rows_per_task(sums.size), threads=threads)
-    return sums
+    return greater, ties, total
 
 
 def rows_per_task(rows: int) -> int:

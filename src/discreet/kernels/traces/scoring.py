@@ -162,17 +162,14 @@ def _room(candidates: int) -> Any:
 
 
 @compiled()
-def rank_probes(parts: Any, people: Any, asked: Any, rows: Any, out: Any) -> None:
-    """Rank the probes' own candidates, count the scores of all others by bin, and keep those of the pairs asked for."""
+def rank_probes(parts: Any, people: Any, bins: Any, rows: Any, out: Any) -> None:
+    """Rank the probes' own candidates, and count the scores of all others by bin."""
     users, candidates, genuine = people
-    bins, (starts, owners, order) = asked
-    greater, ties, counts, kept = out
+    greater, ties, counts = out
     room = _room(candidates)
     sums, places, scores = room[0], room[4], room[5]
     for probe in range(rows[0], rows[1]):
         found, own, floor = _add_crowd(parts, probe, room), genuine[probe], parts[0][probe]
-        for i in range(starts[probe], starts[probe + 1]):
-            kept[order[i]] = floor + sums[owners[i]]
         # Oneself is nobody else: gains nothing, and is not among the rest either.
         sums[users[probe]], above, equal = 0, 0, 1
         others = _take(room, found, floor)
@@ -185,22 +182,6 @@ def rank_probes(parts: Any, people: Any, asked: Any, rows: Any, out: Any) -> Non
         counts[places[others]] += rest
         greater[probe] = above + rest * (floor > own)
         ties[probe] = equal + rest * (floor == own)
-
-
-@compiled()
-def sum_steps_of_probes(parts: Any, candidates: int, steps: Any, rows: Any, totals: _Floats) -> None:
-    """Sum a step function of the scores over all candidates, for each probe."""
-    bins, values = steps
-    room = _room(candidates)
-    places, scores = room[4], room[5]
-    for probe in range(rows[0], rows[1]):
-        # In the order in which they are begun, which decides how the sum is rounded.
-        found = _take(room, _add_probe(parts, probe, room), parts[0][probe])
-        locate(scores, found + 1, bins, places)
-        total = (candidates - found) * values[(places[found] + 1) >> 1]
-        for i in range(found):
-            total += values[(places[i] + 1) >> 1]
-        totals[probe] = total
 
 
 @compiled()

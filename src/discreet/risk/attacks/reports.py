@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, IntArray
 from discreet.core.checks import checked_between, checked_share
 from discreet.core.random import RandomSource
 from discreet.core.reports import Reports, check_same_plan
 from discreet.core.traces import Split, Traces
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.given import as_channel, block_mechanism
 from discreet.mechanisms.law import BlockMechanism
 from discreet.risk.attacks.features import KeyCounts
 from discreet.risk.attacks.matching import match, match_rows
-from discreet.risk.attacks.traces import SMALLEST, Matcher, counted_visits, visit_weights, visits
-from discreet.risk.scores.scores import Scores, binned_weights
+from discreet.risk.attacks.traces import SMALLEST, Matcher, counted_visits, visits
+from discreet.risk.scores import Scores
 
 UNIT = 2.0**-40
 """Of the scores of reports, in nats: a small epsilon makes likelihoods that differ by little."""
@@ -41,8 +41,6 @@ class OneReport:
 
     Attributes:
         truth: the scores of true events; every user has a probe.
-        noise: ``(k + 1,)`` how probable it is that noise and a random user score below the first of the truth's
-            thresholds, from the first on and below the second, and so on.
 
     Example:
         >>> from discreet.core.traces import Traces, by_half
@@ -53,7 +51,6 @@ class OneReport:
     """
 
     truth: Scores
-    noise: FloatArray
 
     def __post_init__(self) -> None:
         """Refuse what is not linear.
@@ -61,9 +58,9 @@ class OneReport:
         Raises:
             DataError: if some candidate has no probe: she would be found more or less often than noise finds anybody.
         """
-        if self.truth.probes != self.truth.candidates:
+        if self.truth.n != self.truth.candidates:
             raise DataError(
-                f"every candidate must send a report, got {self.truth.probes} probes for {self.truth.candidates}; "
+                f"every candidate must send a report, got {self.truth.n} probes for {self.truth.candidates}; "
                 "select the users that have an event in the target."
             )
 
@@ -73,47 +70,19 @@ class OneReport:
     def success(self, theta: float, k: int = 1) -> float:
         """Return the rate at which the right user is among the k best: theta s_k + (1 - theta) k/n."""
         theta = checked_share("theta", theta)
-        return theta * self.truth.success(k) + (1 - theta) * min(k / self.truth.probes, 1.0)
-
-    def false_rejections(self, theta: float) -> FloatArray:
-        """Return ``(k,)`` shares of genuine scores below each of the truth's thresholds."""
-        counts = np.unique(self.truth.genuine, return_counts=True)[1]
-        return self._below(theta, np.concatenate([[0.0], counts / self.truth.probes]))
-
-    def false_acceptances(self, theta: float) -> FloatArray:
-        """Return ``(k,)`` shares of impostor scores from each of the truth's thresholds on."""
-        pairs = max(self.truth.impostors, 1)
-        accepted: FloatArray = 1 - self._below(theta, self.truth.impostor_counts / pairs)
-        return accepted
-
-    def _below(self, theta: float, told: FloatArray) -> FloatArray:
-        theta = checked_share("theta", theta)
-        below: FloatArray = np.cumsum(theta * told + (1 - theta) * self.noise)[:-1]
-        return below
+        return theta * self.truth.success(k) + (1 - theta) * min(k / self.truth.n, 1.0)
 
 
-def one_report(
-    split: Split,
-    noise: Any = None,
-    *,
-    zero: float = SMALLEST,
-    sample: int = 0,
-    random: RandomSource | None = None,
-    threads: int | None = None,
-) -> OneReport:
+def one_report(split: Split, *, zero: float = SMALLEST, threads: int | None = None) -> OneReport:
     """Attack the first event of each target, told or replaced by noise, by the visits of each user.
 
     Args:
         split: training and target; every user needs an event in the target.
-        noise: ``(d,)`` the distribution of noise, such as that of randomized response; None for uniform.
         zero: what probabilities of 0 become.
-        sample: as for `match`, of true events.
-        random: as for `match`.
         threads: as for `match`.
 
     Raises:
         DataError: if a user has no event in the target.
-        ParameterError: if noise is no distribution over the events.
 
     Example:
         >>> from discreet.core.traces import Traces, by_half
@@ -121,18 +90,8 @@ def one_report(
         >>> round(one_report(split).success(theta=0.1, k=5), 3)
         0.19
     """
-    training, size = split.training, split.training.event_count
-    law = np.full(size, 1 / max(size, 1)) if noise is None else np.asarray(noise, dtype=np.float64)
-    if law.shape != (size,) or not (np.isfinite(law).all() and (law >= 0).all() and abs(law.sum() - 1) < 1e-9):
-        raise ParameterError(f"noise must be {size} probabilities that sum to 1.")
-    told = visits(Split(training, split.target.first(1)), zero=zero)
-    truth = match(told, sample=sample, random=random, threads=threads)
-    known, weights, floor = visit_weights(training, zero)
-    shares = law[known.keys] / training.users
-    between = binned_weights(weights + floor, shares, truth.thresholds)
-    # Whoever was never there scores the floor.
-    between += binned_weights(np.array([floor]), np.array([max(1 - shares.sum(), 0.0)]), truth.thresholds)
-    return OneReport(truth, between)
+    first = Split(split.training, split.target.first(1))
+    return OneReport(match(visits(first, zero=zero), threads=threads))
 
 
 def match_reports(
@@ -141,7 +100,6 @@ def match_reports(
     *,
     events: int = 1,
     zero: float = SMALLEST,
-    sample: int = 0,
     random: RandomSource | None = None,
     threads: int | None = None,
 ) -> Scores:
@@ -152,8 +110,7 @@ def match_reports(
         mechanism: any, or a channel.
         events: how many each user sends (all she has, if fewer), with fresh noise.
         zero: what the probability of a value in clear becomes where it is 0.
-        sample: as for `match`.
-        random: the words for the reports, and then for the sample; None for fresh ones.
+        random: the words for the reports; None for fresh ones.
         threads: as for `match`.
 
     Example:
@@ -169,10 +126,9 @@ def match_reports(
     owners = np.repeat(np.arange(sent.users), sent.lengths)
     if (channel := as_channel(mechanism)) is not None:
         rows, users = _channel_rows(split.training, channel, reports, owners, checked_between("zero", zero))
-        found = match_rows(rows, users, split.training.users, sample=sample, random=random)
-        return replace(found, unit=UNIT)
+        return replace(match_rows(rows, users, split.training.users), unit=UNIT)
     matcher = report_matcher(split.training, block_mechanism(mechanism), reports, owners, zero=zero)
-    return match(matcher, sample=sample, random=random, threads=threads)
+    return match(matcher, threads=threads)
 
 
 def report_matcher(

@@ -245,12 +245,6 @@ def counted_visits(training: Traces) -> KeyCounts:
     return KeyCounts.of(training, events_of)
 
 
-def visit_weights(training: Traces, zero: float) -> tuple[KeyCounts, IntArray, int]:
-    """Return the visits of each user, ln(share / zero) of each in units, and ln(zero) in units."""
-    floor, known = _floor(zero), counted_visits(training)
-    return known, _visit_weights(training, known, floor), floor
-
-
 def _visit_weights(training: Traces, known: KeyCounts, floor: int) -> IntArray:
     return np.maximum(_rounded_logs(_shares(training, known)) - floor, 0)
 

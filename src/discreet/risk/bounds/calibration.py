@@ -88,40 +88,6 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class AllowedTheta:
-    """The largest theta, the probability of the truth, for a wanted identification error.
-
-    Attributes:
-        paper: by Cor. 8 with Thms 11 and 13, alpha = theta log n; 0 where these allow none.
-        exact: where each user has a value of her own and none is in clear: V = (1 + theta (n - 1))/n. No mechanism of
-            truth or noise has a larger V with this theta.
-
-    Example:
-        >>> allowed = allowed_theta(users=1_000_000, error=0.9)
-        >>> round(allowed.paper, 3), round(allowed.exact, 3)
-        (0.05, 0.1)
-    """
-
-    paper: float
-    exact: float
-
-
-def allowed_theta(users: int, error: float) -> AllowedTheta:
-    """Return the largest theta for an identification error of one report of n equally likely users.
-
-    Raises:
-        ParameterError: as for `Wanted`.
-
-    Example:
-        >>> round(allowed_theta(users=1_000_000, error=0.9).exact, 3)
-        0.1
-    """
-    wanted = Wanted(users, error=error)
-    n = wanted.users
-    return AllowedTheta(max(1 - error - log(2) / log(n), 0.0), (n * (1 - error) - 1) / (n - 1))
-
-
-@dataclass(frozen=True, slots=True)
 class Allowed:
     """The mechanism with the largest epsilon for a wanted identification risk.
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, IntArray
+from discreet.arrays import AnyArray
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import DataError
 from discreet.risk.scores.det import DET, det
+from discreet.risk.scores.numbers import as_array
 from discreet.risk.scores.pse import PSE, checked_matrix, pse_of_matrix
 from discreet.risk.scores.rates import RankCurve, rank_curve
-from discreet.risk.scores.samples import as_array
+from discreet.risk.scores.scores import Scores
 
 _FEWEST = 4
 
@@ -88,34 +89,14 @@ def biometric(
         (5, 0.0)
     """
     source = checked_source(random)
-    found = {}
-    for name, matrix in matchers.items():
-        scores, dropped = _kept(matrix, failed)
-        scores = -scores if distances else scores
-        bse = pse_of_matrix(scores, halves=halves, level=level, random=source)
-        own = np.eye(len(scores), dtype=np.bool_)
-        greater, ties = ranks_of_matrix(scores)
-        ranks = rank_curve(greater, ties, users=len(scores), level=level)
-        found[name] = Biometric(name, bse, det(scores[own], scores[~own]), ranks, len(scores), dropped)
-    return found
-
-
-def ranks_of_matrix(scores: AnyArray) -> tuple[IntArray, IntArray]:
-    """Return, per row, the number of scores above the diagonal one, and of those equal to it, itself included.
-
-    Args:
-        scores: ``(N, N)``, higher meaning more alike.
-
-    Returns:
-        ``(N,)`` and ``(N,)`` counts.
-
-    Example:
-        >>> greater, ties = ranks_of_matrix(np.array([[9, 1, 2], [3, 7, 7], [8, 2, 6]]))
-        >>> greater.tolist(), ties.tolist()
-        ([0, 0, 1], [1, 2, 1])
-    """
-    own = scores.diagonal()[:, None]
-    return np.count_nonzero(scores > own, axis=1), np.count_nonzero(scores == own, axis=1)
+    figures = {}
+    for name, given in matchers.items():
+        matrix, dropped = _kept(given, failed)
+        matrix = -matrix if distances else matrix
+        bse, scores = pse_of_matrix(matrix, halves=halves, level=level, random=source), Scores.from_matrix(matrix)
+        ranks = rank_curve(scores.greater, scores.ties, users=len(matrix), level=level)
+        figures[name] = Biometric(name, bse, det(scores), ranks, len(matrix), dropped)
+    return figures
 
 
 def _kept(matrix: Any, failed: float | None) -> tuple[AnyArray, int]:

@@ -15,7 +15,7 @@ from discreet.arrays import FloatArray, IntArray, frozen
 from discreet.core.checks import checked_level, checked_share
 from discreet.plots.det import DetLine, det_chart
 from discreet.risk.scores.rates import Rate, rate
-from discreet.risk.scores.samples import ScoreCounts
+from discreet.risk.scores.scores import Scores, checked
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -29,7 +29,7 @@ class DET:
         m: number of impostor scores.
 
     Example:
-        >>> curve = det([5, 6, 7, 9], [1, 2, 3, 6])
+        >>> curve = det(Scores.of_pairs([5, 6, 7, 9], [1, 2, 3, 6]))
         >>> curve.far.tolist(), curve.frr.tolist()
         ([0.25, 0.25, 0.0, 0.0, 0.0], [0.0, 0.25, 0.5, 0.75, 1.0])
         >>> curve.rejection_at(0.25).value
@@ -119,33 +119,18 @@ class DET:
         return det_chart([self.line(name)])
 
 
-def det(genuine: Any, impostors: Any) -> DET:
+def det(scores: Scores) -> DET:
     """Return the DET curve of genuine and impostor scores.
 
-    Args:
-        genuine: ``(n,)`` scores, n >= 2, higher meaning more alike.
-        impostors: ``(m,)`` scores, m >= 1.
-
     Raises:
-        DataError: if there are too few scores, or they are not finite.
+        DataError: if there are fewer than 2 genuine scores or no impostor scores, or they are not finite.
 
     Example:
-        >>> det([5, 6, 7, 9], [1, 2, 3, 6]).equal_error_rate
+        >>> det(Scores.of_pairs([5, 6, 7, 9], [1, 2, 3, 6])).equal_error_rate
         0.25
     """
-    return det_of_counts(ScoreCounts.of(genuine, impostors))
-
-
-def det_of_counts(counts: ScoreCounts) -> DET:
-    """Return the DET curve of impostor scores counted between the genuine ones.
-
-    Example:
-        >>> from discreet.risk.scores.samples import ScoreCounts, sample_of
-        >>> counts = ScoreCounts.of_sample(sample_of(np.array([5, 6, 7, 9]), np.array([1, 2, 3, 6])))
-        >>> det_of_counts(counts).equal_error_rate
-        0.25
-    """
-    counts = counts.grouped(np.flatnonzero(counts.genuine))
-    accepts = np.append(np.cumsum(counts.impostors[::-1])[::-1], 0)
-    rejects = np.concatenate([[0], np.cumsum(counts.genuine)])
-    return DET(accepts, rejects, counts.n, counts.m)
+    bins = checked(scores).bins()
+    genuine, impostors = np.add.reduceat(bins, np.flatnonzero(bins[0]), axis=1)
+    accepts = np.append(np.cumsum(impostors[::-1])[::-1], 0)
+    rejects = np.concatenate([[0], np.cumsum(genuine)])
+    return DET(accepts, rejects, scores.n, scores.m)

@@ -26,17 +26,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import inf, isqrt, log
-from typing import Any
 
+import numpy as np
+
+from discreet.arrays import AnyArray, IntArray
 from discreet.core.checks import checked_choice, checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source
 from discreet.kernels.traces import neighbours
 from discreet.risk.scores.half_samples import around, half_sample_spread
 from discreet.risk.scores.information import MUCH_BEYOND, Information, bits
-from discreet.risk.scores.samples import Overlap, Sample, ScoreCounts, sample_of
+from discreet.risk.scores.scores import Scores, checked, counted
 
 NAME = "D(f_G || f_I)"
 METHODS = ("generalized", "fixed", "partition")
+_PARTITION = "a partition"
 _LIGHT = 20
 _LATTICE_SHARE = 0.002
 _LEAST_PER_CELL = 5
@@ -46,9 +49,12 @@ _SUMS: dict[str, Callable[..., float]] = {
 }
 
 
+Statistic = Callable[[AnyArray, AnyArray], float]
+"""A function of ``(n,)`` genuine and ``(m,)`` impostor scores, both ascending."""
+
+
 def divergence(
-    genuine: Any,
-    impostors: Any,
+    scores: Scores,
     *,
     method: str = "generalized",
     halves: int = 100,
@@ -58,10 +64,10 @@ def divergence(
     """Return an estimate of D(f_G || f_I), the PSE of [PIE]; *not* a lower bound on the PIE for finitely many users.
 
     Args:
-        genuine: ``(n,)`` scores, n >= 2; floats or fixed-point integers.
-        impostors: ``(m,)`` scores, m >= 1.
-        method: ``generalized`` or ``fixed`` nearest neighbours, which give way to ``partition`` on a lattice.
-        halves: how many half-samples the interval takes; 0 for no interval.
+        scores: genuine and impostor scores.
+        method: ``generalized`` or ``fixed`` nearest neighbours, which give way to ``partition`` on a lattice, and where
+            impostor scores were counted only.
+        halves: how many half-samples the interval takes; 0 for no interval. Counts alone have none.
         level: confidence of the interval.
         random: chooses the half-samples; None for fresh words.
 
@@ -75,54 +81,46 @@ def divergence(
 
     Example:
         >>> import discreet as dc
-        >>> genuine, impostors = [50 + i for i in range(100)], [i % 100 for i in range(1000)]
-        >>> information = divergence(genuine, impostors, halves=0, random=dc.SeededRandom(1))
+        >>> scores = Scores.of_pairs([50 + i for i in range(100)], [i % 100 for i in range(1000)])
+        >>> information = divergence(scores, halves=0, random=dc.SeededRandom(1))
         >>> round(information.bits, 1), information.bounds_pie
         (3.1, False)
     """
     checked_choice("method", method, METHODS)
     level, halves = checked_level(level), checked_whole("halves", halves, 0)
-    sample = sample_of(genuine, impostors)
-    statistic, told = chosen_estimator(sample, method)
+    samples = checked(scores).samples
+    if samples is None:
+        return described(partition_nats(scores.bins(), scores.m), None, scores, _PARTITION, level=level)
+    estimator, name = chosen_estimator(*samples, method)
     error = None
     if halves > 1:
-        error = half_sample_spread(statistic, sample, halves=halves, random=checked_source(random))
-    return described(statistic(sample), error, (sample.n, sample.m), told, level=level, overlap=sample.overlap)
+        error = half_sample_spread(estimator, *samples, halves=halves, random=checked_source(random))
+    return described(estimator(*samples), error, scores, name, level=level)
 
 
-def divergence_of_counts(counts: ScoreCounts, *, level: float = 0.95) -> Information:
-    """Return an estimate of D(f_G || f_I) from impostor scores counted between genuine ones; no interval."""
-    sizes = counts.n, counts.m
-    return described(
-        partition_nats(counts), None, sizes, "a partition", level=checked_level(level), overlap=counts.overlap
-    )
-
-
-def described(
-    nats: float, error: float | None, sizes: tuple[int, int], method: str, *, level: float, overlap: Overlap
-) -> Information:
+def described(nats: float, error: float | None, scores: Scores, method: str, *, level: float) -> Information:
     """Return D(f_G || f_I) with its interval, limited at the cap, and its description.
 
     Where genuine scores lie beyond all impostor scores, nothing shows how rare an impostor is there: the estimate is
     too low by an amount that no half-sample tells of, and only the lower limit holds.
     """
-    n, m = sizes
-    cap = harmonic(m)
+    cap, overlap = harmonic(scores.m), scores.overlap
     # At the cap the spread is none, and says nothing.
     limits = around(nats, error, level) if nats < cap else None
     interval = None
     if limits is not None:
         high = inf if overlap.beyond > MUCH_BEYOND else min(max(limits[1], 0.0), cap)
         interval = bits(max(limits[0], 0.0)), bits(high)
-    found = Information(NAME, bits(min(nats, cap)), interval, level, method, n, m, bounds_pie=False)
-    return replace(found, capped=nats >= cap, separated=overlap.separated, beyond=overlap.beyond)
+    estimate = Information(NAME, bits(min(nats, cap)), interval, level, method, scores.n, scores.m, bounds_pie=False)
+    return replace(estimate, capped=nats >= cap, separated=overlap.separated, beyond=overlap.beyond)
 
 
-def partition_nats(counts: ScoreCounts) -> float:
-    """Return D(f_G || f_I) in nats from bins, joined until each has about sqrt(n)/2 genuine scores."""
-    starts = neighbours.group_bins(counts.genuine, max(isqrt(counts.n) // 2, _LEAST_PER_CELL))
-    cells = counts.grouped(starts)
-    return _counted(neighbours.counted_sum(cells.genuine, cells.impostors), counts.n, (counts.n, counts.m))
+def partition_nats(bins: IntArray, m: int) -> float:
+    """Return D(f_G || f_I) in nats from `Scores.bins`, joined until each has about sqrt(n)/2 genuine scores."""
+    n = int(bins[0].sum())
+    starts = neighbours.group_bins(bins[0], max(isqrt(n) // 2, _LEAST_PER_CELL))
+    genuine, impostors = np.add.reduceat(bins, starts, axis=1)
+    return _of_atoms(neighbours.counted_sum(genuine, impostors), n, (n, m))
 
 
 def harmonic(m: int) -> float:
@@ -130,46 +128,45 @@ def harmonic(m: int) -> float:
     return neighbours.digamma(m + 1.0) - neighbours.digamma(1.0)
 
 
-def chosen_estimator(sample: Sample, method: str) -> tuple[Callable[[Sample], float], str]:
-    """Return the estimator of D(f_G || f_I) in nats for this sample and its halves, and its name.
+def chosen_estimator(genuine: AnyArray, impostors: AnyArray, method: str) -> tuple[Statistic, str]:
+    """Return the estimator of D(f_G || f_I) in nats for these samples and their halves, and its name.
 
     The estimates are finite, with neither interval nor cap.
     """
     if method == "partition":
-        return _by_partition, "a partition"
-    _, on_light, lights, _, _ = neighbours.take_atoms(sample.genuine, sample.impostors, 1, _LIGHT)
-    if lights >= _LIGHT and on_light > _LATTICE_SHARE * sample.n:
+        return _by_partition, _PARTITION
+    _, on_light, lights, _, _ = neighbours.take_atoms(genuine, impostors, 1, _LIGHT)
+    if lights >= _LIGHT and on_light > _LATTICE_SHARE * len(genuine):
         return _by_partition, "a partition (the scores lie on a lattice)"
     return partial(_by_neighbours, kind=method), f"{method} nearest neighbours"
 
 
-def _by_partition(sample: Sample) -> float:
-    return partition_nats(ScoreCounts.of_sample(sample))
+def _by_partition(genuine: AnyArray, impostors: AnyArray) -> float:
+    return partition_nats(Scores(genuine, *counted(genuine, impostors)).bins(), len(impostors))
 
 
-def _by_neighbours(sample: Sample, kind: str) -> float:
-    (n, m), k = (sample.n, sample.m), 1
-    total, _, _, genuine, impostors = neighbours.take_atoms(sample.genuine, sample.impostors, k, _LIGHT)
-    if min(len(genuine) - 1, len(impostors)) < k:
+def _by_neighbours(genuine: AnyArray, impostors: AnyArray, kind: str) -> float:
+    sizes, k = (len(genuine), len(impostors)), 1
+    total, _, _, own, others = neighbours.take_atoms(genuine, impostors, k, _LIGHT)
+    if min(len(own) - 1, len(others)) < k:
         # No neighbour to look at: whatever is left counts as atoms too.
         k = 0
-        total, _, _, genuine, impostors = neighbours.take_atoms(sample.genuine, sample.impostors, k, _LIGHT)
-    found = _counted(total, n - len(genuine), (n, m))
+        total, _, _, own, others = neighbours.take_atoms(genuine, impostors, k, _LIGHT)
+    nats = _of_atoms(total, sizes[0] - len(own), sizes)
     if not k:
-        return found
-    rest = len(genuine), len(impostors)
-    found += rest[0] / n * _counted_once(rest, (n, m))
-    by_neighbours = _SUMS[kind](genuine, impostors, k) / rest[0] + log(rest[1] / (rest[0] - 1))
-    return found + rest[0] / n * by_neighbours
+        return nats
+    rest, share = (len(own), len(others)), len(own) / sizes[0]
+    nats += share * _of_one_atom(rest, sizes)
+    return nats + share * (_SUMS[kind](own, others, k) / rest[0] + log(rest[1] / (rest[0] - 1)))
 
 
-def _counted(total: float, counted: int, sizes: tuple[int, int]) -> float:
-    """Return the divergence of atoms from the sum of X (psi(X) - psi(Y + 1)), with X adding up to ``counted``."""
+def _of_atoms(total: float, genuine: int, sizes: tuple[int, int]) -> float:
+    """Return the divergence of atoms from the sum of X (psi(X) - psi(Y + 1)), with X adding up to ``genuine``."""
     n, m = sizes
-    return (total + counted * (neighbours.digamma(m + 1.0) - neighbours.digamma(float(n)))) / n
+    return (total + genuine * (neighbours.digamma(m + 1.0) - neighbours.digamma(float(n)))) / n
 
 
-def _counted_once(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
+def _of_one_atom(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
     """Return ln of the ratio of an atom's probabilities."""
     (x, y), (n, m) = counts, sizes
     own = neighbours.digamma(float(x)) - neighbours.digamma(float(n))

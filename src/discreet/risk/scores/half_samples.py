@@ -13,7 +13,6 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray
 from discreet.core.random import RandomSource, fresh_words
 from discreet.risk.scores.information import normal_quantile
-from discreet.risk.scores.samples import Sample
 
 _FEW = 1 << 12
 _FEWEST = 4
@@ -34,15 +33,20 @@ def half(count: int, random: RandomSource) -> BoolArray:
 
 
 def half_sample_spread(
-    statistic: Callable[[Sample], float], sample: Sample, *, halves: int, random: RandomSource
+    statistic: Callable[[AnyArray, AnyArray], float],
+    genuine: AnyArray,
+    impostors: AnyArray,
+    *,
+    halves: int,
+    random: RandomSource,
 ) -> float | None:
     """Return the standard error of a statistic of two independent samples; None if they are too small to be halved."""
-    if sample.n < _FEWEST or sample.m < _FEWEST:
+    if min(len(genuine), len(impostors)) < _FEWEST:
         return None
 
     def of_half() -> float:
-        chosen = half(sample.n, random), half(sample.m, random)
-        return statistic(Sample(sample.genuine[chosen[0]], sample.impostors[chosen[1]]))
+        chosen = half(len(genuine), random), half(len(impostors), random)
+        return statistic(genuine[chosen[0]], impostors[chosen[1]])
 
     return _spread([of_half() for _ in range(halves)])
 

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.errors import ParameterError
 from discreet.kernels.traces import neighbours
-from discreet.risk.scores.samples import Sample
+from discreet.risk.scores.scores import Scores
 
 _LEAST_PER_CELL = 5
 _UNSEEN = 0.5
@@ -51,17 +51,16 @@ class StepFunction:
         return found
 
 
-def fitted_steps(sample: Sample, users: int) -> StepFunction:
+def fitted_steps(scores: Scores, users: int) -> StepFunction:
     """Return the step function fitted to scores.
 
     Args:
-        sample: genuine and impostor scores of probes that L will not be evaluated on.
+        scores: of probes that L will not be evaluated on.
         users: N.
     """
-    values, own = np.unique(sample.genuine, return_counts=True)
-    from_each = np.diff(np.searchsorted(sample.impostors, values), append=sample.m)
-    starts, levels = fitted_levels(own, from_each, sample.m, users)
-    return StepFunction(values[starts], levels)
+    own = np.unique(scores.genuine, return_counts=True)[1]
+    starts, levels = fitted_levels(own, scores.impostor_counts[1:], scores.m, users)
+    return StepFunction(scores.thresholds[starts], levels)
 
 
 def fitted_levels(genuine: IntArray, impostors: IntArray, m: int, users: int) -> tuple[IntArray, FloatArray]:

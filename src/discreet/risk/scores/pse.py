@@ -27,16 +27,17 @@ from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import DataError, ParameterError
-from discreet.risk.scores.divergence import chosen_estimator, described, divergence, divergence_of_counts
+from discreet.risk.scores.divergence import chosen_estimator, described, divergence
 from discreet.risk.scores.half_samples import half_users_spread
 from discreet.risk.scores.information import Information, bits
 from discreet.risk.scores.likelihood_ratio import fitted_steps
-from discreet.risk.scores.samples import Sample, ScoreCounts, as_array, checked_numbers, sample_of, scaled
+from discreet.risk.scores.numbers import as_array, checked_numbers, scaled
+from discreet.risk.scores.scores import Scores, checked
 from discreet.risk.scores.variational import (
     FOLDS,
     Fold,
     Mean,
-    certified_by_counts,
+    certified,
     contrastive,
     even_folds,
     variational,
@@ -85,8 +86,7 @@ class PSE:
 
 
 def pse_of_scores(
-    genuine: Any,
-    impostors: Any,
+    scores: Scores,
     *,
     users: int | None = None,
     halves: int = 100,
@@ -98,10 +98,10 @@ def pse_of_scores(
     Impostor scores are taken as independent draws; where they come as a matrix, `pse_of_matrix` knows better.
 
     Args:
-        genuine: ``(n,)`` scores, n >= 2, higher meaning more alike.
-        impostors: ``(m,)`` scores.
-        users: N; None for n, one probe of each user.
-        halves: how many half-samples the interval of the paper's figure takes; 0 for none.
+        scores: genuine and impostor scores.
+        users: N; None for one probe of each user.
+        halves: how many half-samples the interval of the paper's figure takes; 0 for none. Impostor scores that were
+            counted only have none.
         level: confidence of the intervals.
         random: chooses folds and half-samples; None for fresh words.
 
@@ -111,78 +111,16 @@ def pse_of_scores(
 
     Example:
         >>> import discreet as dc
-        >>> genuine, impostors = [5, 6, 7, 9] * 10, [1, 2, 3, 6] * 100
-        >>> pse = pse_of_scores(genuine, impostors, halves=0, random=dc.SeededRandom(1))
+        >>> scores = Scores.of_pairs([5, 6, 7, 9] * 10, [1, 2, 3, 6] * 100)
+        >>> pse = pse_of_scores(scores, halves=0, random=dc.SeededRandom(1))
         >>> round(pse.certified.bits, 1)
         4.0
     """
     level, source, halves = checked_level(level), checked_source(random), checked_whole("halves", halves, 0)
-    sample = sample_of(genuine, impostors)
-    found = pse_of_counts(ScoreCounts.of_sample(sample), users=users, level=level, random=source)
-    paper = divergence(sample.genuine, sample.impostors, halves=halves, level=level, random=source)
-    return replace(found, paper=paper)
-
-
-def pse_of_counts(
-    counts: ScoreCounts, *, users: int | None = None, level: float = 0.95, random: RandomSource | None = None
-) -> PSE:
-    """Return estimates of the PSE from impostor scores counted between the genuine ones, for a uniform prior.
-
-    Arguments as for `pse_of_scores`; the paper's figure comes without an interval.
-
-    Example:
-        >>> import discreet as dc
-        >>> counts = ScoreCounts.of_sample(sample_of([5, 6, 7, 9] * 10, [1, 2, 3, 6] * 100))
-        >>> round(pse_of_counts(counts, random=dc.SeededRandom(1)).certified.bits, 1)
-        4.0
-    """
-    level, source = checked_level(level), checked_source(random)
-    population = checked_whole("users", counts.n if users is None else users, 2)
-    certified = _bound(CERTIFIED, certified_by_counts(counts, population, source), (counts.n, counts.m), level)
-    return PSE(certified, None, divergence_of_counts(counts, level=level), population)
-
-
-def pse_of_means(
-    log_likelihoods: Any,
-    means: Any,
-    *,
-    folds: Any = None,
-    prior: Any = None,
-    users: int | None = None,
-    level: float = 0.95,
-) -> PSE:
-    """Return estimates of the PSE from likelihood ratios L of each probe, where a matrix of scores is too large.
-
-    Args:
-        log_likelihoods: ``(n,)`` ln L of the score of each probe for its own user.
-        means: ``(n,)`` T: the mean of L over all N users, her own entry included, weighted by the prior.
-        folds: ``(n,)`` integers: probes of one fold have one L, which was fitted without them; None if all have one L.
-        prior: ``(n,)`` probabilities of the probes' users, which add up to 1; None for 1/n each.
-        users: N; None for n, one probe of each user.
-        level: confidence of the intervals.
-
-    Raises:
-        DataError: if there are not as many finite numbers in each, or a mean is not positive.
-        ParameterError: if the prior is none, or another parameter out of range.
-
-    Example:
-        >>> logs, means = np.log([4.0, 4.0, 1.0, 4.0]), np.ones(4)
-        >>> round(pse_of_means(logs, means, users=16).best.bits, 2)
-        1.5
-    """
-    level = checked_level(level)
-    logs, totals = (_finite(array, name) for array, name in ((log_likelihoods, "log-likelihoods"), (means, "means")))
-    if len(logs) != len(totals) or len(logs) < 2 or totals.min() <= 0:
-        raise DataError(
-            f"there must be at least 2 log-likelihoods and as many means > 0, got {len(logs)} and {len(totals)}."
-        )
-    parts = np.zeros(len(logs), dtype=np.int64) if folds is None else as_array(folds, "folds")
-    if parts.shape != logs.shape or parts.dtype.kind not in "iu":
-        raise DataError(f"folds must be {len(logs)} integers, got {parts.dtype} of shape {parts.shape}.")
-    p, population = _prior(prior, len(logs)), checked_whole("users", len(logs) if users is None else users, 2)
-    cut = [(logs[parts == part], totals[parts == part], p[parts == part]) for part in np.unique(parts)]
-    # A fold of nobody who ever comes says nothing.
-    return _of_folds([fold for fold in cut if fold[2].sum() > 0], population, level)
+    scores = checked(scores)
+    population = checked_whole("users", scores.n if users is None else users, 2)
+    lower = _bound(CERTIFIED, certified(scores, population, source), (scores.n, scores.m), level)
+    return PSE(lower, None, divergence(scores, halves=halves, level=level, random=source), population)
 
 
 def pse_of_matrix(
@@ -221,8 +159,9 @@ def pse_of_matrix(
     p = _prior(prior, users)
     parts = even_folds(users, min(checked_whole("folds", folds, 2), users // 2), source)
     cut = [_fold(matrix, p, parts == part) for part in range(parts.max() + 1)]
-    found = _of_folds([fold for fold in cut if fold[2].sum() > 0], users, level)
-    return replace(found, paper=_paper_of_matrix(matrix, halves=halves, level=level, random=source))
+    # A fold of nobody who ever comes says nothing.
+    bounds = pse_of_folds([fold for fold in cut if fold[2].sum() > 0], users, level)
+    return replace(bounds, paper=_paper_of_matrix(matrix, halves=halves, level=level, random=source))
 
 
 def checked_matrix(scores: Any) -> AnyArray:
@@ -250,14 +189,21 @@ def _fold(matrix: AnyArray, p: FloatArray, tested: Any) -> Fold:
     return np.log(likelihoods[np.arange(len(held)), held]), likelihoods @ p, p[held]
 
 
-def _flat(rows: AnyArray, own: IntArray) -> Sample:
-    """Return the genuine and the impostor scores of some probes."""
+def _flat(rows: AnyArray, own: IntArray) -> Scores:
+    """Return the genuine and the impostor scores of some probes, as scores of pairs."""
     genuine = np.zeros(rows.shape, dtype=np.bool_)
     genuine[np.arange(len(own)), own] = True
-    return sample_of(rows[genuine], rows[~genuine])
+    return Scores.of_pairs(rows[genuine], rows[~genuine])
 
 
-def _of_folds(folds: list[Fold], users: int, level: float) -> PSE:
+def pse_of_folds(folds: list[Fold], users: int, level: float) -> PSE:
+    """Return lower bounds on the PSE from ln L, T and weights of the probes of each fold; L was fitted to the others.
+
+    Example:
+        >>> fold = np.log([4.0, 4.0, 1.0, 4.0]), np.ones(4), np.full(4, 0.25)
+        >>> round(pse_of_folds([fold], users=16, level=0.95).best.bits, 2)
+        1.5
+    """
     weights = np.concatenate([held for _, _, held in folds])
     values = [np.concatenate([function(fold) for fold in folds]) for function in (variational, contrastive)]
     sizes = len(weights), len(weights) * (users - 1)
@@ -276,21 +222,16 @@ def _bound(name: str, mean: Mean, sizes: tuple[int, int], level: float) -> Infor
 def _paper_of_matrix(matrix: AnyArray, *, halves: int, level: float, random: RandomSource) -> Information:
     users = len(matrix)
     everybody = _flat(matrix, np.arange(users))
-    estimator, told = chosen_estimator(everybody, "generalized")
+    assert everybody.samples is not None
+    estimator, name = chosen_estimator(*everybody.samples, "generalized")
 
     def nats(places: IntArray) -> float:
-        return estimator(_flat(matrix[np.ix_(places, places)], np.arange(len(places))))
+        samples = _flat(matrix[np.ix_(places, places)], np.arange(len(places))).samples
+        assert samples is not None
+        return estimator(*samples)
 
     error = half_users_spread(nats, users, halves=halves, random=random) if halves > 1 else None
-    sizes = everybody.n, everybody.m
-    return described(estimator(everybody), error, sizes, told, level=level, overlap=everybody.overlap)
-
-
-def _finite(array: Any, name: str) -> FloatArray:
-    numbers = as_array(array, name)
-    if numbers.ndim != 1 or numbers.dtype.kind not in "fiu" or not np.isfinite(numbers).all():
-        raise DataError(f"{name} must be finite numbers in one dimension.")
-    return numbers.astype(np.float64)
+    return described(estimator(*everybody.samples), error, everybody, name, level=level)
 
 
 def _prior(prior: Any, users: int) -> FloatArray:

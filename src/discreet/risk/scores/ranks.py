@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.core.checks import checked_whole
+from discreet.core.checks import checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source, uniform_below
 from discreet.errors import DataError
 from discreet.risk.scores.information import Information
-from discreet.risk.scores.pse import pse_of_means
+from discreet.risk.scores.pse import pse_of_folds
 
 NAME = "InfoNCE of ranks"
 _FOLDS = 5
@@ -61,14 +61,15 @@ def pse_of_ranks(
     edges = _edges(users)
     # The rank is even among those tied.
     spread = _covered(above, same, edges)
-    fold = uniform_below(_FOLDS, len(above), checked_source(random)).astype(np.int64)
+    folds = uniform_below(_FOLDS, len(above), checked_source(random)).astype(np.int64)
     logs = np.empty(len(above))
     for one in range(_FOLDS):
-        held = fold == one
+        held = folds == one
         if held.any():
             logs[held] = spread[held] @ _log_ratio(spread[~held].sum(axis=0), edges, users)
-    found = pse_of_means(logs, np.ones(len(logs)), users=users, level=level)
-    return replace(found.best, name=NAME, method="a law of ranks fitted to other probes", m=len(above) * (users - 1))
+    fold = logs, np.ones(len(logs)), np.full(len(logs), 1 / len(logs))
+    bounds = pse_of_folds([fold], users, checked_level(level))
+    return replace(bounds.best, name=NAME, method="a law of ranks fitted to other probes", m=len(above) * (users - 1))
 
 
 def _edges(users: int) -> IntArray:

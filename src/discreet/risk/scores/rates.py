@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import IntArray
 from discreet.core.checks import checked_level, checked_whole
 from discreet.errors import DataError, ParameterError
 from discreet.plots.det import RankLines, rank_chart
 from discreet.privacy.binomial import lower_bound, upper_bound
-from discreet.risk.scores.samples import as_array
+from discreet.risk.scores.numbers import as_array
+from discreet.risk.scores.scores import listed
 
 _BELOW_ONE_COUNT = 1e-9
 
@@ -155,18 +156,8 @@ def rank_curve(
     if not len(ks):
         raise ParameterError("ks must hold at least one length of a list.")
     chosen = tuple(sorted({checked_whole("k", k, 1) for k in ks}))
-    rates = tuple(rate(float(success(above, same, k).sum()), len(above), level=level) for k in chosen)
+    rates = tuple(rate(float(listed(above, same, k).sum()), len(above), level=level) for k in chosen)
     return RankCurve(chosen, rates, None if users is None else checked_whole("users", users, 1))
-
-
-def success(greater: IntArray, ties: IntArray, k: int) -> FloatArray:
-    """Return ``(n,)`` probabilities that the right user is among the k best, ties broken at random.
-
-    Example:
-        >>> success(np.array([0, 0, 3]), np.array([1, 2, 1]), k=1).tolist()
-        [1.0, 0.5, 0.0]
-    """
-    return np.clip((k - greater) / ties, 0.0, 1.0)
 
 
 def _spread(worst: int) -> list[int]:

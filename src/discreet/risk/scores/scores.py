@@ -1,60 +1,76 @@
-"""Genuine and impostor scores: the input of identification rates, DET curves and divergences.
+"""Genuine and impostor scores: the input of rates, ranks, DET curves, divergences and information.
 
 A *probe* is a trace, report or template of unknown origin, compared with every candidate. Its *genuine* score is the
-one for its own user; the others are impostors'. Larger means more similar.
+one for its own user; the others are impostor scores. Larger means more similar.
+
+Thresholds at the different genuine scores are all that matter: impostor scores are counted between them, so that m may
+be far larger than memory.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
+from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.core import columns
-from discreet.core.checks import checked_choice, checked_whole
-from discreet.core.random import RandomSource, checked_source, uniform_below
+from discreet.core.checks import checked_whole
 from discreet.errors import DataError
+from discreet.risk.scores.numbers import as_array, checked_scores, scaled
 
 Rows = Callable[[int, int], AnyArray]
 """Returns the ``(stop - start, n)`` scores of probes start .. stop - 1."""
 
+FEWEST_GENUINE = 2
 _ENTRIES_PER_BLOCK = 1 << 22
-_COLUMNS = ("genuine", "users", "greater", "ties", "thresholds", "impostor_counts", "impostor_ties", "impostor_sample")
+_COLUMNS = ("genuine", "thresholds", "impostor_counts", "impostor_ties", "impostors", "greater", "ties", "users")
+_ENDS: tuple[tuple[int, Literal["left", "right"]], ...] = ((0, "left"), (-1, "right"))
 
 
-def _empty() -> FloatArray:
-    return np.empty(0)
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """The position of the genuine scores among the impostor scores.
+
+    Attributes:
+        separated: whether no impostor score lies between the least and the largest genuine one.
+        beyond: the share of genuine scores that lie beyond all impostor scores.
+    """
+
+    separated: bool
+    beyond: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scores:
-    """The scores of m probes among n candidates.
+    """Genuine scores, with the impostor scores counted between them.
 
     Attributes:
-        genuine: ``(m,)`` scores of the probes for their own users: integers, in units, or floats.
+        genuine: ``(n,)`` scores of the probes for their own users: integers, in units, or floats.
         thresholds: ``(k,)`` the different genuine scores, ascending.
-        impostor_counts: ``(k + 1,)`` how many pairs of a probe and another user score below the first threshold, from
-            the first on and below the second, ..., from the last on.
-        impostor_ties: ``(k,)`` how many of these score exactly a threshold.
-        impostor_sample: scores of some of these pairs, all different pairs and equally likely, in random order.
-        greater: ``(m,)`` numbers of other candidates that score more than the probe's user; None for scores of pairs.
-        ties: ``(m,)`` numbers of candidates with the same score, the probe's user included; None for scores of pairs.
-        users: ``(m,)`` users of the probes, as indices of candidates; None if not known.
-        candidates: n; None if not known.
+        impostor_counts: ``(k + 1,)`` numbers of pairs of a probe and another user that score below the first threshold,
+            from the first on and below the second, ..., from the last on.
+        impostor_ties: ``(k,)`` numbers of these that score exactly a threshold.
+        impostors: ``(m,)`` impostor scores, ascending; None where they were counted only.
+        greater: ``(n,)`` numbers of other candidates that score more than the probe's user; None for scores of pairs.
+        ties: ``(n,)`` numbers of candidates with the same score, the probe's user included; None for scores of pairs.
+        users: ``(n,)`` users of the probes, as indices of candidates; None if not known.
+        candidates: number of candidates; None if not known.
         unit: size of one unit of the scores (in nats, where they are likelihoods).
 
     Example:
         >>> scores = Scores.from_matrix([[9, 1, 2], [3, 7, 4], [8, 2, 6]])
         >>> scores.genuine.tolist(), round(scores.success(), 2), scores.success(k=2)
-        ([9.0, 7.0, 6.0], 0.67, 1.0)
+        ([9, 7, 6], 0.67, 1.0)
+        >>> Scores.of_pairs([5, 6, 7, 9], [1, 2, 3, 6]).m
+        4
     """
 
     genuine: AnyArray
     thresholds: AnyArray
     impostor_counts: IntArray
     impostor_ties: IntArray
-    impostor_sample: AnyArray = field(default_factory=_empty)
+    impostors: AnyArray | None = None
     greater: IntArray | None = None
     ties: IntArray | None = None
     users: IntArray | None = None
@@ -70,20 +86,89 @@ class Scores:
 
     def __repr__(self) -> str:
         among = "" if self.candidates is None else f" among {self.candidates} candidates"
-        return f"Scores({self.probes} probes{among}, {self.impostors} impostor pairs, {len(self.impostor_sample)} kept)"
+        return f"Scores({self.n} probes{among}, {self.m} impostor pairs)"
 
     @property
-    def probes(self) -> int:
-        """Number of probes."""
+    def n(self) -> int:
+        """Number of genuine scores, one per probe."""
         return len(self.genuine)
 
     @property
-    def impostors(self) -> int:
-        """Number of pairs of a probe and another user."""
+    def m(self) -> int:
+        """Number of impostor scores, one per pair of a probe and another user."""
         return int(self.impostor_counts.sum())
 
+    @property
+    def samples(self) -> tuple[AnyArray, AnyArray] | None:
+        """Genuine and impostor scores, ``(n,)`` and ``(m,)``, ascending; None where the latter were counted only."""
+        return None if self.impostors is None else (np.sort(self.genuine), self.impostors)
+
+    @classmethod
+    def of_pairs(cls, genuine: Any, impostors: Any) -> Self:
+        """Return the scores of pairs of one user, and of pairs of two; these have no ranks.
+
+        Args:
+            genuine: ``(n,)`` numbers, at least 2; fixed-point int64 stay integers.
+            impostors: ``(m,)`` numbers, at least 1.
+
+        Raises:
+            DataError: if there are too few of them, or they are not finite numbers in one dimension.
+        """
+        own, others = checked_scores(genuine, "genuine", FEWEST_GENUINE), checked_scores(impostors, "impostor", 1)
+        if own.dtype != others.dtype:
+            own, others = own.astype(np.float64), others.astype(np.float64)
+        own, others = (np.sort(scores) for scores in scaled(own, others))
+        return cls(own, *counted(own, others), impostors=others)
+
+    @classmethod
+    def from_matrix(cls, matrix: Any, users: Any = None) -> Self:
+        """Return the scores of a matrix of probes and candidates.
+
+        Args:
+            matrix: ``(n, candidates)`` numbers.
+            users: ``(n,)`` the column of each probe's own user; None for the diagonal.
+
+        Raises:
+            DataError: if it is no matrix of numbers, a score is missing, or users are no columns of it.
+        """
+        whole = as_array(matrix, "matrix")
+        if whole.ndim != 2 or whole.dtype.kind not in "iuf":
+            raise DataError(f"matrix must be (n, candidates) numbers, got {whole.dtype} with shape {whole.shape}.")
+        missing = int(np.isnan(whole).sum())
+        if missing:
+            raise DataError(f"{missing} of {whole.size} scores are missing; leave their users out.")
+        probes, candidates = whole.shape
+        owners = checked_owners(users, probes, candidates)
+        return cls.from_rows(lambda start, stop: whole[start:stop], owners, candidates)
+
+    @classmethod
+    def from_rows(cls, rows: Rows, users: IntArray, candidates: int) -> Self:
+        """Return the scores of probes for all candidates from a function, read block by block, twice.
+
+        Args:
+            rows: the scores of some probes, floats (nan: left out) or integers; called twice for every block.
+            users: ``(n,)`` the own user of each probe.
+            candidates: their number.
+
+        Raises:
+            DataError: if the scores have another shape.
+        """
+        blocks = _blocks(len(users), candidates)
+        own = [_checked_rows(rows(a, b), b - a, candidates)[np.arange(b - a), users[a:b]] for a, b in blocks]
+        genuine: AnyArray = np.concatenate(own or [np.empty(0)])
+        known = ~np.isnan(genuine)
+        thresholds = np.unique(genuine[known])
+        greater, ties = np.zeros(len(users), dtype=np.int64), np.zeros(len(users), dtype=np.int64)
+        counts = np.zeros(2 * len(thresholds) + 1, dtype=np.int64)
+        for a, b in blocks:
+            block, of_own = rows(a, b), genuine[a:b, None]
+            greater[a:b], ties[a:b] = (block > of_own).sum(axis=1), (block == of_own).sum(axis=1)
+            counts += _binned(block[np.arange(candidates) != users[a:b, None]], thresholds)
+        ranks = greater[known], ties[known], users[known]
+        return cls(genuine[known], thresholds, *folded(counts), None, *ranks, candidates)
+
     def hits(self, k: int = 1) -> FloatArray:
-        """Return the ``(m,)`` probabilities that a probe's own user is among the k best, ties broken at random.
+        """Return the ``(n,)`` probabilities that a probe's own user is among the k best, ties broken at random.
 
         Raises:
             ParameterError: if k is no integer of at least 1.
@@ -92,137 +177,69 @@ class Scores:
         k = checked_whole("k", k)
         if self.greater is None or self.ties is None:
             raise DataError("these scores were not compared candidate by candidate, so there are no ranks.")
-        if not self.probes:
+        if not self.n:
             raise DataError("there is no probe, so nobody can be found.")
-        return np.clip((k - self.greater) / self.ties, 0.0, 1.0)
+        return listed(self.greater, self.ties, k)
 
     def success(self, k: int = 1) -> float:
         """Return the share of probes whose own user is among the k best, as `hits`; k = 1 is identification."""
         return float(self.hits(k).mean())
 
-    @classmethod
-    def from_samples(cls, genuine: Any, impostor: Any, *, distance: bool = False) -> Self:
-        """Return the scores of ``(m,)`` genuine and ``(p,)`` impostor pairs; these have no ranks.
+    def bins(self) -> IntArray:
+        """Return ``(2, b)`` numbers of genuine and of impostor scores in consecutive intervals.
 
-        Args:
-            genuine: scores of pairs of the same user.
-            impostor: scores of pairs of different users.
-            distance: whether small means similar; scores then are turned into their negatives.
+        The intervals ascend from the least genuine score to infinity. All genuine scores of one lie at its lower end:
+        an interval starts at each of them, and ends right after it where scores tie.
 
         Raises:
-            DataError: if they are no numbers, or some are missing.
+            DataError: if there are fewer than 2 genuine scores or no impostor scores, or they are not finite.
         """
-        own, others = (_whole(columns.numbers(given, "scores")) for given in (genuine, impostor))
-        own, others = (-own, -others) if distance else (own, others)
-        thresholds = np.unique(own)
-        counts = binned(others, thresholds)
-        return cls(own, thresholds, *folded(counts), impostor_sample=others)
+        genuine = np.unique(checked_scores(self.genuine, "genuine", FEWEST_GENUINE), return_counts=True)[1]
+        if not self.m:
+            raise DataError("there must be at least 1 impostor score, got 0.")
+        from_each, ties = self.impostor_counts[1:], self.impostor_ties
+        if genuine.max() == 1 and not ties.any():
+            return np.stack([genuine, from_each])
+        bins = np.zeros((2, 2 * len(genuine)), dtype=np.int64)
+        bins[0, 0::2], bins[1, 0::2], bins[1, 1::2] = genuine, ties, from_each - ties
+        return bins
 
-    @staticmethod
-    def from_matrix(
-        matrix: Any,
-        users: Any = None,
-        *,
-        distance: bool = False,
-        failed: float | None = None,
-        failures: str = "drop",
-        sample: int = 0,
-        random: RandomSource | None = None,
-    ) -> "Scores":
-        """Return the scores of an ``(m, n)`` matrix of probes and candidates.
-
-        Args:
-            matrix: ``(m, n)`` numbers.
-            users: ``(m,)`` the column of each probe's own user; None for the diagonal.
-            distance: whether small means similar; scores then are turned into their negatives.
-            failed: the number that marks a comparison that failed, such as -1 or nan; None if none did.
-            failures: "drop" to leave failed comparisons out, "count" to take them for the least similar of all.
-            sample: how many impostor scores to keep; fewer if there are not so many.
-            random: the words for the choice; None for fresh ones.
-
-        Raises:
-            DataError: if it is no matrix of numbers, or users are no columns of it.
-        """
-        whole = np.asarray(matrix)
-        if whole.ndim != 2 or whole.dtype.kind not in "iuf":
-            raise DataError(f"matrix must be (m, n) numbers, got {whole.dtype} with shape {whole.shape}.")
-        mark = _Failures(failed, failures)
-
-        def rows(start: int, stop: int) -> AnyArray:
-            return mark.apply(whole[start:stop], distance)
-
-        m, n = whole.shape
-        return from_rows(rows, checked_owners(users, m, n), n, sample=sample, random=random)
+    @property
+    def overlap(self) -> Overlap:
+        """The position of the genuine scores among the impostor scores; of counts only the upper end shows it."""
+        if self.samples is None:
+            genuine, impostors = self.bins()
+            seen = np.flatnonzero(impostors)
+            last = int(seen[-1]) if len(seen) else -1
+            return Overlap(not len(seen), float(genuine[last + 1 :].sum()) / self.n)
+        genuine, impostors = self.samples
+        first, last = (np.searchsorted(impostors, genuine[end], side) for end, side in _ENDS)
+        below = int(np.searchsorted(genuine, impostors[0], "left"))
+        above = self.n - int(np.searchsorted(genuine, impostors[-1], "right"))
+        return Overlap(bool(first == last), (below + above) / self.n)
 
 
-@dataclass(frozen=True, slots=True)
-class _Failures:
-    """The mark of failed comparisons and their treatment: nan is left out, -inf is the worst score."""
+def checked(scores: object) -> Scores:
+    """Return scores, or refuse what are none.
 
-    mark: float | None
-    kept: str
-
-    def __post_init__(self) -> None:
-        checked_choice("failures", self.kept, ("drop", "count"))
-
-    def apply(self, scores: AnyArray, distance: bool) -> FloatArray:
-        values = scores.astype(np.float64)
-        lacking = np.isnan(values)
-        failed = lacking if self.mark is None or np.isnan(self.mark) else values == self.mark
-        if (lacking & ~failed).any() or (self.mark is None and lacking.any()):
-            raise DataError(f"{int(lacking.sum())} scores are missing; say with failed=nan that they failed.")
-        values = -values if distance else values
-        values[failed] = np.nan if self.kept == "drop" else -np.inf
-        return values
-
-
-def from_rows(rows: Rows, users: IntArray, candidates: int, *, sample: int, random: RandomSource | None) -> Scores:
-    """Return the scores of probes for all candidates from a function, read block by block, twice.
-
-    Args:
-        rows: the scores of some probes, floats (nan: left out) or integers; asked for twice.
-        users: ``(m,)`` the own user of each probe.
-        candidates: n.
-        sample: how many impostor scores to keep.
-        random: the words for the choice.
+    Raises:
+        DataError: if these are no `Scores`.
     """
-    blocks = _blocks(len(users), candidates)
-    own = [_checked_rows(rows(a, b), b - a, candidates)[np.arange(b - a), users[a:b]] for a, b in blocks]
-    genuine: AnyArray = np.concatenate(own or [np.empty(0)])
-    known = ~np.isnan(genuine)
-    thresholds = np.unique(genuine[known])
-    greater, ties = np.zeros(len(users), dtype=np.int64), np.zeros(len(users), dtype=np.int64)
-    counts = np.zeros(2 * len(thresholds) + 1, dtype=np.int64)
-    pairs = _Pairs.draw(users, candidates, sample, random)
-    kept = np.empty(len(pairs.probes), dtype=genuine.dtype)
-    for a, b in blocks:
-        block, of_own = rows(a, b), genuine[a:b, None]
-        greater[a:b], ties[a:b] = (block > of_own).sum(axis=1), (block == of_own).sum(axis=1)
-        counts += binned(block[np.arange(candidates) != users[a:b, None]], thresholds)
-        here = (pairs.probes >= a) & (pairs.probes < b)
-        kept[here] = block[pairs.probes[here] - a, pairs.owners[here]]
-    kept = kept[~np.isnan(kept)]
-    binned_pairs = thresholds, *folded(counts), kept
-    return Scores(genuine[known], *binned_pairs, greater[known], ties[known], users[known], candidates)
-
-
-def _checked_rows(scores: AnyArray, rows: int, candidates: int) -> AnyArray:
-    if np.shape(scores) != (rows, candidates):
-        raise DataError(f"scores of {rows} probes must have shape ({rows}, {candidates}), got {np.shape(scores)}.")
+    if not isinstance(scores, Scores):
+        raise DataError(f"scores must be Scores, such as of Scores.of_pairs, got {type(scores).__name__}.")
     return scores
 
 
-def binned(scores: AnyArray, thresholds: AnyArray) -> IntArray:
-    """Return counts of scores below the first threshold, at it, between it and the second, ...; nan is not counted."""
-    valid = scores[~np.isnan(scores)]
-    below, upto = np.searchsorted(thresholds, valid, "left"), np.searchsorted(thresholds, valid, "right")
-    return np.bincount(below + upto, minlength=2 * len(thresholds) + 1).astype(np.int64, copy=False)
+def listed(greater: IntArray, ties: IntArray, k: int) -> FloatArray:
+    """Return ``(n,)`` probabilities that the right user is among the k best, ties broken at random."""
+    return np.clip((k - greater) / ties, 0.0, 1.0)
 
 
-def binned_weights(scores: AnyArray, weights: FloatArray, thresholds: AnyArray) -> FloatArray:
-    """Return ``(k + 1,)`` sums of weights of scores below the first threshold, from it on and below the second, ..."""
-    places = np.searchsorted(thresholds, scores, "right")
-    return np.bincount(places, weights=weights, minlength=len(thresholds) + 1).astype(np.float64)
+def counted(genuine: AnyArray, impostors: AnyArray) -> tuple[AnyArray, IntArray, IntArray]:
+    """Return thresholds and counts of impostor scores, as of `Scores`; both samples ascend."""
+    thresholds = np.unique(genuine)
+    below, upto = (np.searchsorted(impostors, thresholds, side) for side in ("left", "right"))
+    return thresholds, np.diff(below, prepend=0, append=len(impostors)), upto - below
 
 
 def folded(counts: IntArray) -> tuple[IntArray, IntArray]:
@@ -231,42 +248,6 @@ def folded(counts: IntArray) -> tuple[IntArray, IntArray]:
     between = counts[0::2].copy()
     between[1:] += ties
     return between, ties.copy()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pairs:
-    """Pairs of a probe and another user."""
-
-    probes: IntArray
-    owners: IntArray
-
-    @classmethod
-    def draw(cls, users: IntArray, candidates: int, size: int, random: RandomSource | None) -> Self:
-        """Return different pairs, each equally likely; all of them if there are no more."""
-        size = checked_whole("sample", size, 0)
-        total = len(users) * (candidates - 1)
-        numbers = np.arange(total) if size >= total else _different(total, size, checked_source(random))
-        probes, owners = np.divmod(numbers, max(candidates - 1, 1))
-        return cls(probes, owners + (owners >= users[probes]))
-
-
-draw_pairs = _Pairs.draw
-
-
-def _different(bound: int, size: int, random: RandomSource) -> IntArray:
-    """Return ``(size,)`` different random integers below ``bound``."""
-    drawn = np.empty(0, dtype=np.int64)
-    while len(drawn) < size:
-        more = uniform_below(bound, size - len(drawn), random).astype(np.int64)
-        together = np.concatenate([drawn, more])
-        # The first of equals stays where it is.
-        drawn = together[np.sort(np.unique(together, return_index=True)[1])]
-    return drawn
-
-
-def _blocks(rows: int, width: int) -> list[tuple[int, int]]:
-    step = max(_ENTRIES_PER_BLOCK // max(width, 1), 1)
-    return [(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
 def checked_owners(users: Any, probes: int, candidates: int) -> IntArray:
@@ -285,9 +266,19 @@ def checked_owners(users: Any, probes: int, candidates: int) -> IntArray:
     return owners
 
 
-def _whole(scores: FloatArray) -> FloatArray:
-    missing: BoolArray = np.isnan(scores)
-    if missing.any():
-        rows = np.flatnonzero(missing)
-        raise DataError(columns.missing_message(len(rows), len(scores), int(rows[0]), "scores"))
+def _binned(scores: AnyArray, thresholds: AnyArray) -> IntArray:
+    """Return counts of scores below the first threshold, at it, between it and the second, ...; nan is not counted."""
+    valid = scores[~np.isnan(scores)]
+    below, upto = np.searchsorted(thresholds, valid, "left"), np.searchsorted(thresholds, valid, "right")
+    return np.bincount(below + upto, minlength=2 * len(thresholds) + 1).astype(np.int64, copy=False)
+
+
+def _checked_rows(scores: AnyArray, rows: int, candidates: int) -> AnyArray:
+    if np.shape(scores) != (rows, candidates):
+        raise DataError(f"scores of {rows} probes must have shape ({rows}, {candidates}), got {np.shape(scores)}.")
     return scores
+
+
+def _blocks(rows: int, width: int) -> list[tuple[int, int]]:
+    step = max(_ENTRIES_PER_BLOCK // max(width, 1), 1)
+    return [(start, min(start + step, rows)) for start in range(0, rows, step)]

@@ -9,7 +9,7 @@ from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.random import RandomSource, fresh_words
 from discreet.risk.scores.information import normal_quantile
 from discreet.risk.scores.likelihood_ratio import fitted_levels
-from discreet.risk.scores.samples import ScoreCounts
+from discreet.risk.scores.scores import Scores
 
 FOLDS = 5
 _NO_DIVISION = 1e-6
@@ -77,37 +77,39 @@ def _error(values: FloatArray, shares: FloatArray) -> float:
     return sqrt(float(shares**2 @ (values - shares @ values) ** 2) / fewer)
 
 
-def certified_by_counts(counts: ScoreCounts, users: int, random: RandomSource) -> Mean:
+def certified(scores: Scores, users: int, random: RandomSource) -> Mean:
     """Return the bound by D(f_G || f_mix) from counts divided among folds."""
-    folds = min(FOLDS, counts.n)
-    genuine, impostors = _genuine_folds(counts, folds, random), _impostor_folds(counts, folds, random)
-    parts = [_held_out(counts, genuine[fold], impostors[fold], users) for fold in range(folds)]
-    shares = np.array([part.sum() for part in genuine]) / counts.n
+    folds, bins = min(FOLDS, scores.n), scores.bins()
+    below = scores.m - int(bins[1].sum())
+    genuine = _genuine_folds(bins[0], folds, random)
+    impostors = _impostor_folds(np.concatenate([[below], bins[1]]), folds, random)
+    parts = [_held_out(bins, scores.m, (genuine[fold], impostors[fold]), users) for fold in range(folds)]
+    shares = np.array([part.sum() for part in genuine]) / scores.n
     nats = float(shares @ [part.nats for part in parts])
     # Over all probes: what differs between the folds is part of the spread.
     spread = sum(
         share * (part.error**2 * part.n + (part.nats - nats) ** 2) for share, part in zip(shares, parts, strict=True)
     )
     lowest, unseen = min(part.lowest for part in parts), max(part.unseen for part in parts)
-    return Mean(nats, sqrt(spread / max(counts.n - 1, 1)), lowest, counts.n, unseen)
+    return Mean(nats, sqrt(spread / max(scores.n - 1, 1)), lowest, scores.n, unseen)
 
 
-def _held_out(counts: ScoreCounts, genuine: IntArray, impostors: IntArray, users: int) -> Mean:
+def _held_out(bins: IntArray, total: int, held: tuple[IntArray, IntArray], users: int) -> Mean:
     """Return the bound on some counts, with L fitted to all other ones.
 
     Args:
-        counts: all.
-        genuine: ``(b,)`` of them, to be held out.
-        impostors: ``(1 + b,)`` of them; the first is of those below all bins.
+        bins: ``(2, b)`` genuine and impostor scores of all folds.
+        total: impostor scores of all folds, those below all bins included.
+        held: ``(b,)`` genuine scores held out, and ``(1 + b,)`` impostor scores, those below all bins first.
         users: N.
     """
+    genuine, impostors = held
     n, m = int(genuine.sum()), int(impostors.sum())
-    fit = counts.genuine - genuine, counts.impostors - impostors[1:]
-    starts, levels = fitted_levels(*fit, max(counts.m - m, 1), users)
+    starts, levels = fitted_levels(bins[0] - genuine, bins[1] - impostors[1:], max(total - m, 1), users)
     steps = np.searchsorted(starts, np.arange(-1, len(genuine)), "right")
     if not m:
         # Too few to be shared out: all of them stand in.
-        impostors, m = np.concatenate([[counts.m - counts.impostors.sum()], counts.impostors]), counts.m
+        impostors, m = np.concatenate([[total - bins[1].sum()], bins[1]]), total
     own, others = np.bincount(steps[1:], genuine, len(levels)) / n, np.bincount(steps, impostors, len(levels)) / m
     mean, logs, rest = float(levels @ own) / users, np.log(levels), 1 - 1 / users
     mean += rest * float(levels @ others)
@@ -118,25 +120,23 @@ def _held_out(counts: ScoreCounts, genuine: IntArray, impostors: IntArray, users
     # as it would alone: the larger of the two spreads is safe.
     spread = max(_variance(logs - levels / (users * mean), own), _variance(logs, own))
     error = sqrt(spread / n + second)
-    return Mean(nats, error, float(logs.min()) - log(mean), n, rest * float(levels.max()) / (mean * counts.m))
+    return Mean(nats, error, float(logs.min()) - log(mean), n, rest * float(levels.max()) / (mean * total))
 
 
 def _variance(values: FloatArray, shares: FloatArray) -> float:
     return float((values - values @ shares) ** 2 @ shares)
 
 
-def _genuine_folds(counts: ScoreCounts, folds: int, random: RandomSource) -> list[IntArray]:
-    """Return folds of the genuine scores, of even size, in random order."""
-    bins, parts = np.repeat(np.arange(len(counts.genuine)), counts.genuine), even_folds(counts.n, folds, random)
-    return [np.bincount(bins[parts == fold], minlength=len(counts.genuine)) for fold in range(folds)]
+def _genuine_folds(counts: IntArray, folds: int, random: RandomSource) -> list[IntArray]:
+    """Return folds of ``(b,)`` counts of genuine scores, of even size, in random order."""
+    bins, parts = np.repeat(np.arange(len(counts)), counts), even_folds(int(counts.sum()), folds, random)
+    return [np.bincount(bins[parts == fold], minlength=len(counts)) for fold in range(folds)]
 
 
-def _impostor_folds(counts: ScoreCounts, folds: int, random: RandomSource) -> AnyArray:
-    """Return ``(folds, 1 + b)`` impostor counts of random folds, those below all bins first."""
-    below = counts.m - int(counts.impostors.sum())
+def _impostor_folds(counts: IntArray, folds: int, random: RandomSource) -> AnyArray:
+    """Return ``(folds, 1 + b)`` counts of random folds of ``(1 + b,)`` counts of impostor scores."""
     generator = np.random.Generator(np.random.PCG64(fresh_words(random, 4).tolist()))
-    counted = np.concatenate([[below], counts.impostors])
-    return generator.multinomial(counted, np.full(folds, 1 / folds)).T
+    return generator.multinomial(counts, np.full(folds, 1 / folds)).T
 
 
 def even_folds(count: int, folds: int, random: RandomSource) -> IntArray:
