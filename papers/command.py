@@ -1,12 +1,16 @@
 """The verb ``reproduce``, which this package registers with `discreet`."""
 
-from typing import Any
+from pathlib import Path
 
 import click
 
-from discreet.cli.counts import Count
-from discreet.cli.lazily import Verb
-from discreet.cli.outputs import InputFile, OutputFolder
+from discreet.cli import options
+from discreet.cli.group import Verb, given_options
+from discreet.cli.output_files import InputFile, OutputFolder, check_output
+from discreet.cli.parameters import Count
+from discreet.errors import ParameterError
+
+_WITH_LIST = ("listed", "data", "as_json", "debug")
 
 
 @click.command(cls=Verb)
@@ -20,8 +24,21 @@ from discreet.cli.outputs import InputFile, OutputFolder
 @click.option("--data", type=InputFile(), help="Folder of the data sets. [DISCREET_DATA]")
 @click.option("--only", "only", multiple=True, metavar="DATASET", help="Use only this data set; may be repeated.")
 @click.option("-o", "--output", type=OutputFolder(), help="Folder for everything that is written. [out/reproduce]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
+@options.as_json
+def reproduce(
+    artefacts: tuple[str, ...],
+    *,
+    listed: bool,
+    everything: bool,
+    runs: int | None,
+    quick: bool,
+    seed: int,
+    jobs: int,
+    data: Path | None,
+    only: tuple[str, ...],
+    output: Path | None,
+    as_json: bool,
+) -> None:
     """Make figures and tables of the papers again, and check the papers' findings.
 
     ARTEFACTS are names such as uldp/fig5, or families: uldp, beyond, pie.
@@ -29,6 +46,21 @@ def reproduce(artefacts: tuple[str, ...], **options: Any) -> None:
     Writes CSV, SVG and PNG, and one report.html. What was measured before is read from the output folder, so a run that
     was interrupted goes on where it stopped.
     """
-    from papers.reproducing import run
+    from papers.artefact import Settings
+    from papers.making import Workshop
+    from papers.reproducing import check_only, list_artefacts, reproduce_artefacts
 
-    run(artefacts, options)
+    if listed:
+        others = [option for name, option in given_options().items() if name not in _WITH_LIST]
+        if artefacts or others:
+            what = "the artefacts" if artefacts else others[0]
+            raise ParameterError(
+                f"--list goes alone, or with --data and --json; leave out {what}, or leave out --list."
+            )
+        list_artefacts(data, as_json=as_json)
+        return
+    check_only(only, data)
+    folder = output or Path("out/reproduce")
+    check_output(OutputFolder(), folder, force=True)
+    settings, workshop = Settings(runs=runs, quick=quick, seed=seed), Workshop(folder, jobs, data, only)
+    reproduce_artefacts(artefacts, settings, workshop, everything=everything, as_json=as_json)

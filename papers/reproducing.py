@@ -1,40 +1,17 @@
-"""The verb ``reproduce``."""
+"""Artefacts of the papers: their list, and the findings of those that were made."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
-from discreet.cli.lazily import given_options
-from discreet.cli.outputs import OutputFolder, check_output
-from discreet.cli.terminal import console, progress_bar, show_json, show_table
+from discreet.cli.output import Table, show
+from discreet.cli.progress import progress_bar
 from discreet.errors import ParameterError
 from papers.artefact import Artefact, Settings
 from papers.data import sources
 from papers.making import Made, Workshop, make, usable
 from papers.registry import ARTEFACTS, family
-
-_WITH_LIST = ("listed", "data", "as_json", "debug")
-
-
-def run(names: tuple[str, ...], options: dict[str, Any]) -> None:
-    """List artefacts or make them."""
-    data, as_json = options["data"], options["as_json"]
-    if options["listed"]:
-        others = [option for name, option in given_options().items() if name not in _WITH_LIST]
-        if names or others:
-            what = "the artefacts" if names else others[0]
-            raise ParameterError(
-                f"--list goes alone, or with --data and --json; leave out {what}, or leave out --list."
-            )
-        list_artefacts(data, as_json=as_json)
-        return
-    check_only(options["only"], data)
-    output = options["output"] or Path("out/reproduce")
-    check_output(OutputFolder(), output, force=True)
-    settings = Settings(**{name: options[name] for name in ("runs", "quick", "seed")})
-    workshop = Workshop(output, options["jobs"], data, options["only"])
-    reproduce_artefacts(names, settings, workshop, everything=options["everything"], as_json=as_json)
 
 
 def check_only(names: tuple[str, ...], data: Path | None) -> None:
@@ -54,18 +31,18 @@ def check_only(names: tuple[str, ...], data: Path | None) -> None:
 def list_artefacts(data: Path | None, *, as_json: bool) -> None:
     """Show every artefact, with the data sets it can use that are at hand and those that are not."""
     lacking = {name: sources.missing_files(name, data) for name in sources.NAMES}
-    if as_json:
-        show_json([_told(one, lacking) for one in ARTEFACTS.values()])
-        return
     cells = []
     for one in ARTEFACTS.values():
         names = (*one.paper, *one.instead)
         ready, absent = ([name for name in names if bool(lacking[name]) == gone] for gone in (False, True))
         cells.append([one.name, one.title, ", ".join(ready), ", ".join(absent)])
-    show_table("Artefacts", ["name", "what it is", "data at hand", "data not at hand"], cells, left=4)
+    parts: list[str | Table] = [
+        Table("Artefacts", ["name", "what it is", "data at hand", "data not at hand"], cells, left=4)
+    ]
     files = sorted({file for name in sources.NAMES for file in lacking[name]})
     if files:
-        console().print(f"Files not at hand: {', '.join(files)}. --data or DISCREET_DATA names their folder.")
+        parts.append(f"Files not at hand: {', '.join(files)}. --data or DISCREET_DATA names their folder.")
+    show([_told(one, lacking) for one in ARTEFACTS.values()], parts, as_json=as_json)
 
 
 def _told(one: Artefact, lacking: dict[str, list[str]]) -> dict[str, object]:
@@ -98,11 +75,8 @@ def reproduce_artefacts(
         with progress_bar(one.name) as progress:
             made.append(make(one, settings, workshop, lambda what, *at: progress(f"{one.name}: {what}", *at)))  # noqa: B023
         if not as_json:
-            _show(made[-1])
-    if as_json:
-        show_json([_facts(one) for one in made])
-    else:
-        console().print(f"Report: {workshop.report}")
+            show(None, _parts(made[-1]), as_json=False)
+    show([_record(one) for one in made], [f"Report: {workshop.report}"], as_json=as_json)
 
 
 def _say_idle(names: list[str]) -> None:
@@ -110,23 +84,13 @@ def _say_idle(names: list[str]) -> None:
         click.echo(f"Note: no data at hand for {', '.join(names)}.", err=True)
 
 
-def _facts(made: Made) -> dict[str, object]:
-    findings = [
-        {
-            "data": one.data,
-            "claim": one.claim,
-            "measured": one.measured,
-            "number": one.number,
-            "relation": one.relation,
-            "threshold": one.threshold,
-            "holds": one.holds,
-        }
-        for one in made.findings
-    ]
-    return {"artefact": made.artefact.name, "files": [str(file) for file in made.files], "findings": findings}
+def _record(made: Made) -> dict[str, object]:
+    names = ("data", "claim", "measured", "number", "relation", "threshold", "holds")
+    findings = [{name: getattr(finding, name) for name in names} for finding in made.findings]
+    return {"artefact": made.artefact.name, "files": made.files, "findings": findings}
 
 
-def _show(made: Made) -> None:
+def _parts(made: Made) -> Iterator[str | Table]:
     cells = [
         [
             one.data,
@@ -140,9 +104,9 @@ def _show(made: Made) -> None:
     headings = ["data", "finding", "on these data", "number", "threshold"]
     title = f"{made.artefact.title}: {made.artefact.name}"
     if cells:
-        show_table(title, headings, cells, left=3)
+        yield Table(title, headings, cells, left=3)
     else:
-        console().print(title)
+        yield title
     for table in made.artefact.tables(made.results):
-        show_table(table.caption, list(table.heads), [list(row) for row in table.rows], left=table.left)
-    console().print("Written: " + ", ".join(str(file) for file in made.files))
+        yield Table(table.caption, list(table.heads), [list(row) for row in table.rows], left=table.left)
+    yield "Written: " + ", ".join(str(file) for file in made.files)

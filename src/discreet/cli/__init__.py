@@ -1,16 +1,43 @@
-"""The command line: parse, call one function below, print."""
+"""The command line: parse, call one function below, print. A verb is a module, which is loaded when it is used.
 
-from discreet.cli.collection import collection
-from discreet.cli.collector import collector
-from discreet.cli.commands import main
-from discreet.cli.device import device
-from discreet.cli.registered import reproduce
-from discreet.cli.serve import serve
+Exit codes: 0 done; 1 a guarantee does not hold; 2 the input or the request cannot be used; 70 a defect of discreet; 130
+interrupted; 141 nobody reads the output any more; 143 ended by SIGTERM (129 by SIGHUP).
+"""
 
-main.add_command(collection)
-main.add_command(collector)
-main.add_command(device)
-main.add_command(reproduce)
-main.add_command(serve)
+import click
 
-__all__ = ["main"]
+from discreet import __version__
+from discreet.cli.group import LazyVerbs, Verbs
+
+VERBS = {
+    "audit": "Draw reports under PLAN and bound epsilon from below by what they show; exit with 1 if the promise is "
+    "broken.",
+    "collection": "Ask people: sign a plan with its terms, show it, renew and withdraw it.",
+    "collector": "Operate a collector: add collections, seal epochs, make tokens, back up, check. It may run "
+    "meanwhile.",
+    "device": "Answer: join a collection, answer, send, and see what was sent; nothing leaves without consent.",
+    "estimate": "Estimate the distribution behind REPORTS made under PLAN.",
+    "examples": "Copy the examples of the documentation into FOLDER: plans, a study of real people, and small tables.",
+    "manifest": "List the files of reports in FOLDER, with rows and digests, in FOLDER/_manifest.json.",
+    "obfuscate": "Obfuscate a table of values under PLAN: one report per row, in order.",
+    "plan": "Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.",
+    "reproduce": "Make figures and tables of the papers again, and check the papers' findings.",
+    "risk": "Assess the identification risk of traces, of reports, of plans, or of scores of a matcher.",
+    "serve": "Take reports in, keep them safe, and seal them: a collector.",
+    "simulate": "Obfuscate people whose values are known, estimate, and compare with the truth.",
+    "stamp": "Write REPORTS that another tool rewrote anew, marked as reports of PLAN.",
+    "verify": "Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is "
+    "broken.",
+}
+"""The first sentence of each verb's help, by its name, which is that of its module too."""
+
+
+@click.group(
+    cls=Verbs, commands=LazyVerbs("discreet.cli", VERBS), context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, prog_name="discreet")
+def main() -> None:
+    """Local privacy: obfuscate values, estimate their distribution, and know how well each person is protected."""
+
+
+__all__ = ["VERBS", "main"]

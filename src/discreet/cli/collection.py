@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
-from discreet.cli.counts import Count
-from discreet.cli.lazily import VerbGroup
-from discreet.cli.moments import Length, Moment, PublicKey, spelled_key
-from discreet.cli.outputs import InputFile, OutputFile
+from discreet.cli.group import VerbGroup
+from discreet.cli.output import show as print_result
+from discreet.cli.output_files import InputFile, OutputFile
+from discreet.cli.parameters import Count, Length, Moment, PublicKey, spelled_key
 from discreet.cli.plans import allow_outside, load_plan
-from discreet.cli.terminal import show_facts
 from discreet.errors import ParameterError
 from discreet.io.suffixes import COLLECTIONS
 
@@ -110,7 +109,7 @@ def key(action: str, file: Path, as_json: bool) -> None:
 
     public = spelled_key(new_key(file) if action == "new" else public_key(read_key(file)))
     facts = {"file": str(file), "public_key": public}
-    show_facts(facts, [f"Public key, for devices to trust: {public}"], as_json=as_json)
+    print_result(facts, [f"Public key, for devices to trust: {public}"], as_json=as_json, whole=True)
 
 
 @collection.command()
@@ -311,4 +310,4 @@ def _show_collection(found: "Collection", *, as_json: bool, trusted: bool, outpu
     if output is not None:
         facts["output"] = str(output)
         lines.append(f"Wrote {output}.")
-    show_facts(facts, lines, as_json=as_json)
+    print_result(facts, lines, as_json=as_json, whole=True)

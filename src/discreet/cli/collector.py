@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.counts import Count
-from discreet.cli.lazily import VerbGroup
-from discreet.cli.moments import PublicKey
-from discreet.cli.outputs import InputFile
-from discreet.cli.terminal import show_facts, show_json, show_table
+from discreet.cli.group import VerbGroup
+from discreet.cli.output import Table, show
+from discreet.cli.output_files import InputFile
+from discreet.cli.parameters import Count, PublicKey
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def add(collection: Path, *, trust: tuple[bytes, ...], data: Path | None, config
     what = "withdrawn" if row.state == "withdrawn" else "open"
     facts = {"name": row.name, "version": row.version, "id": row.id.hex(), "state": row.state, "new": fresh}
     sentence = f"{row.name} version {row.version} is {what}" + ("." if fresh else "; it was here already.")
-    show_facts(facts, [sentence], as_json=as_json)
+    show(facts, [sentence], as_json=as_json, whole=True)
 
 
 @collector.command("list")
@@ -109,11 +108,9 @@ def list_collections(*, data: Path | None, config: Path | None, as_json: bool) -
         {"name": row.name, "version": row.version, "state": row.state, "id": row.id.hex(), "added": row.added}
         for row in rows
     ]
-    if as_json:
-        show_json({"collections": facts})
-        return
     cells = [[row.name, str(row.version), row.state, row.id.hex()[:16]] for row in rows]
-    show_table("Collections", ["name", "version", "state", "id"], cells, left=4)
+    table = Table("Collections", ["name", "version", "state", "id"], cells, left=4)
+    show({"collections": facts}, [table], as_json=as_json)
 
 
 @collector.command()
@@ -132,12 +129,12 @@ def status(*, data: Path | None, config: Path | None, as_json: bool) -> None:
     refusals: dict[str, int] = {}
     for (_, _, reason), count in refused.items():
         refusals[reason] = refusals.get(reason, 0) + count
-    if as_json:
-        show_json({"epochs": epochs, "refusals": refusals})
-        return
     headings = ["name", "version", "epoch", "waiting", "sealed", "duplicates", "conflicts"]
-    show_table("Epochs", headings, [[str(row[name]) for name in headings] for row in epochs], left=2)
-    show_table("Refused", ["reason", "count"], [[reason, str(count)] for reason, count in sorted(refusals.items())])
+    tables = [
+        Table("Epochs", headings, [[str(row[name]) for name in headings] for row in epochs], left=2),
+        Table("Refused", ["reason", "count"], [[reason, str(count)] for reason, count in sorted(refusals.items())]),
+    ]
+    show({"epochs": epochs, "refusals": refusals}, tables, as_json=as_json)
 
 
 def _epoch(names: dict[int, tuple[str, int]], key: int, epoch: int, **counts: int) -> dict[str, Any]:
@@ -179,7 +176,7 @@ def seal(
         f"{one['conflicts']:,} conflicts left out)."
         for one in facts
     ]
-    show_facts({"sealed": facts}, sentences or ["Nothing is to be sealed."], as_json=as_json)
+    show({"sealed": facts}, sentences or ["Nothing is to be sealed."], as_json=as_json, whole=True)
 
 
 @collector.group()
@@ -199,7 +196,7 @@ def add_token(name: str, *, role: str, days: int | None, data: Path | None, conf
 
     with _opened(_folder(data, config, make=True)) as store:
         made = new_token(store, name, role, days=days, actor=_ACTOR)
-    show_facts({"name": name, "role": role, "token": made}, [made], as_json=as_json)
+    show({"name": name, "role": role, "token": made}, [made], as_json=as_json, whole=True)
 
 
 @token.command("list")
@@ -210,12 +207,12 @@ def list_tokens(*, data: Path | None, config: Path | None, as_json: bool) -> Non
     with _opened(_folder(data, config), read_only=True) as store:
         rows = store.tokens()
     now = time.time()
-    if as_json:
-        said = [{"name": row.name, "role": row.role, "made": row.made, "ends": row.ends} for row in rows]
-        show_json({"tokens": [{**one, "good": row.is_good(now)} for one, row in zip(said, rows, strict=True)]})
-        return
+    tokens = [
+        {"name": row.name, "role": row.role, "made": row.made, "ends": row.ends, "good": row.is_good(now)}
+        for row in rows
+    ]
     cells = [[row.name, row.role, "yes" if row.is_good(now) else "no"] for row in rows]
-    show_table("Tokens", ["name", "role", "good"], cells, left=3)
+    show({"tokens": tokens}, [Table("Tokens", ["name", "role", "good"], cells, left=3)], as_json=as_json)
 
 
 @token.command("end")
@@ -228,7 +225,7 @@ def end_token(name: str, *, data: Path | None, config: Path | None, as_json: boo
 
     with _opened(_folder(data, config)) as store:
         tokens.end_token(store, name, actor=_ACTOR)
-    show_facts({"name": name, "ended": True}, [f"The token of {name} is ended."], as_json=as_json)
+    show({"name": name, "ended": True}, [f"The token of {name} is ended."], as_json=as_json, whole=True)
 
 
 @collector.command()
@@ -240,7 +237,7 @@ def backup(target: Path, *, data: Path | None, config: Path | None, as_json: boo
     from discreet.collector import backup as backups
 
     files = backups.backup(_folder(data, config), target)
-    show_facts({"target": str(target), "files": files}, [f"{files} files are in {target}."], as_json=as_json)
+    show({"target": str(target), "files": files}, [f"{files} files are in {target}."], as_json=as_json, whole=True)
 
 
 @collector.command()
@@ -267,7 +264,7 @@ def check(*, data: Path | None, config: Path | None, as_json: bool) -> None:
 
 
 def _judged(flaws: Sequence[str], *, as_json: bool) -> None:
-    show_facts({"holds": not flaws, "flaws": list(flaws)}, flaws or ["Everything holds."], as_json=as_json)
+    show({"holds": not flaws, "flaws": list(flaws)}, flaws or ["Everything holds."], as_json=as_json, whole=True)
     if flaws:
         raise click.exceptions.Exit(1)
 
@@ -287,4 +284,4 @@ def purge(name: str, *, yes: bool, data: Path | None, config: Path | None, as_js
     with _opened(folder) as store:
         gone = adding.purge(store, folder, name, actor=_ACTOR)
     counts = ", ".join(f"{count:,} {what}" for what, count in gone.items())
-    show_facts({"name": name, **gone}, [f"{name} is deleted: {counts}."], as_json=as_json)
+    show({"name": name, **gone}, [f"{name} is deleted: {counts}."], as_json=as_json, whole=True)

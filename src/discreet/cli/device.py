@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.counts import Count
-from discreet.cli.lazily import VerbGroup
-from discreet.cli.moments import PublicKey, spelled_key
-from discreet.cli.outputs import InputFile, OutputFolder
-from discreet.cli.terminal import print_lines, show_facts
+from discreet.cli.group import VerbGroup
+from discreet.cli.output import print_lines, show
+from discreet.cli.output_files import InputFile, OutputFolder
+from discreet.cli.parameters import Count, PublicKey, spelled_key
 from discreet.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def join(
             opened.agree(found)
     facts = {"name": found.name, "version": found.version, "id": found.id.hex(), "agreed": agreed, "notice": lines}
     said = [f"{'Agreed to' if agreed else 'Not agreed to'} {found.name}, version {found.version}."]
-    show_facts(facts, [*said, values_to_type(found)] if agreed else said, as_json=as_json)
+    show(facts, [*said, values_to_type(found)] if agreed else said, as_json=as_json, whole=True)
 
 
 def _asked() -> bool:
@@ -122,7 +121,7 @@ def answer(name: str, value: tuple[str, ...], *, store: Path | None, as_json: bo
         "closed": "The collection takes no answers now; nothing was drawn.",
         "declined": "You have not agreed; nothing was drawn.",
     }
-    show_facts({"name": name, "outcome": str(outcome)}, [said[outcome]], as_json=as_json)
+    show({"name": name, "outcome": str(outcome)}, [said[outcome]], as_json=as_json, whole=True)
 
 
 @device.command(context_settings={"ignore_unknown_options": True})
@@ -143,7 +142,7 @@ def tag(name: str, places: tuple[str, ...], *, store: Path | None, as_json: bool
         opened.tag(found, typed_places(found, places))
     kept = len(set(places))
     said = f"{kept} secret {'place is' if kept == 1 else 'places are'} kept here."
-    show_facts({"name": name, "places": kept}, [said], as_json=as_json)
+    show({"name": name, "places": kept}, [said], as_json=as_json, whole=True)
 
 
 @device.command()
@@ -156,7 +155,9 @@ def send(*, proxy: str | None, store: Path | None, as_json: bool) -> None:
         found = opened.send()
     facts = {"sent": found.sent, "dropped": found.dropped, "waiting": found.waiting, "reason": found.reason}
     why = [] if found.reason is None else [f"Not sent yet: {found.reason}"]
-    show_facts(facts, [f"Sent {found.sent}, dropped {found.dropped}; {found.waiting} wait.", *why], as_json=as_json)
+    show(
+        facts, [f"Sent {found.sent}, dropped {found.dropped}; {found.waiting} wait.", *why], as_json=as_json, whole=True
+    )
 
 
 @device.command()
@@ -173,7 +174,7 @@ def status(*, store: Path | None, as_json: bool) -> None:
         f"{budget.names.get(one['name'], 0.0):g} nats spent."
         for one in held
     ]
-    show_facts(facts, [*lines, f"In all {budget.spent:g} nats are spent, {budget.left:g} left."], as_json=as_json)
+    show(facts, [*lines, f"In all {budget.spent:g} nats are spent, {budget.left:g} left."], as_json=as_json, whole=True)
 
 
 @device.command()
@@ -188,7 +189,7 @@ def log(*, store: Path | None, as_json: bool) -> None:
         + (f" ({one.status})" if one.status else "")
         for one in entries
     ]
-    show_facts({"reports": [one.document() for one in entries]}, lines or ["No reports."], as_json=as_json)
+    show({"reports": [one.document() for one in entries]}, lines or ["No reports."], as_json=as_json, whole=True)
 
 
 @device.command()
@@ -199,7 +200,12 @@ def decline(name: str, *, store: Path | None, as_json: bool) -> None:
     """Answer the collection NAME no more; what was not sent is erased."""
     with _opened(_folder(store)) as opened:
         opened.decline(name)
-    show_facts({"name": name, "declined": True}, [f"Declined {name}; what was not sent is erased."], as_json=as_json)
+    show(
+        {"name": name, "declined": True},
+        [f"Declined {name}; what was not sent is erased."],
+        as_json=as_json,
+        whole=True,
+    )
 
 
 @device.command()
@@ -209,7 +215,12 @@ def forget(*, store: Path | None, as_json: bool) -> None:
     """Erase everything but the versions seen and what was spent, so that no budget begins anew."""
     with _opened(_folder(store)) as opened:
         opened.forget()
-    show_facts({"forgotten": True}, ["Everything but the versions seen and what was spent is erased."], as_json=as_json)
+    show(
+        {"forgotten": True},
+        ["Everything but the versions seen and what was spent is erased."],
+        as_json=as_json,
+        whole=True,
+    )
 
 
 @device.command()
@@ -241,7 +252,7 @@ def simulate(
     VALUES is a table with a row per person. Seeded and marked: such reports protect nobody.
     """
     from discreet.cli.collection import opened_file
-    from discreet.cli.personalizing import codes_of
+    from discreet.cli.values import read_codes
     from discreet.core.random import SeededRandom
     from discreet.io.signing import plan_of
     from discreet.simulation.devices import chosen, frames
@@ -249,14 +260,14 @@ def simulate(
     found, random = opened_file(file, ()), SeededRandom(seed)
     if epoch is None and (epoch := found.epoch_at(time.time())) is None:
         raise ParameterError("no epoch of this collection runs now; name one with --epoch.")
-    codes, _ = codes_of(plan_of(found), values, column=column, user=user, tags=tags, missing="refuse")
+    codes, _ = read_codes(plan_of(found), values, column=column, user=user, tags=tags, missing="refuse")
     people = codes if devices is None else chosen(codes, devices, random)
     packed = frames(found, people, epoch, random)
     count = _post_frames(found, packed) if output is None else _write_frames(output, packed)
     where = ", ".join(found.collectors) if output is None else str(output)
     facts = {"devices": len(people), "epoch": epoch, "frames": count, "to": where, "simulated": True}
     lines = [f"{len(people)} simulated reports of epoch {epoch} in {count} frames to {where}."]
-    show_facts(facts, lines, as_json=as_json)
+    show(facts, lines, as_json=as_json, whole=True)
 
 
 def _post_frames(found: "Collection", packed: Iterable[bytes]) -> int:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.counts import Count
-from discreet.cli.lazily import Verb
-from discreet.cli.outputs import InputFile
-from discreet.cli.terminal import show_table
+from discreet.cli.group import Verb
+from discreet.cli.output import show_table
+from discreet.cli.output_files import InputFile
+from discreet.cli.parameters import Count
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _demonstrate(settings: "Settings", sockets: "Sequence[socket]", devices: int
     """Make the collection of the demonstration, say where it is, and let simulated devices answer it."""
     from msgspec.structs import replace
 
-    from discreet.cli.moments import spelled_key
+    from discreet.cli.parameters import spelled_key
     from discreet.collector.crowd import DEVICES, Crowd
     from discreet.collector.demo import NAME, prepare
     from discreet.collector.folder import DataFolder

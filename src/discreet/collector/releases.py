@@ -332,9 +332,8 @@ def spelled(release: Release, entry: Entry, level: float | None, accept: str) ->
             "version": entry.row.version,
             "epochs": _spelled_epochs(release.epochs),
             "provisional": release.provisional,
-            **estimate_facts(found, level, simultaneous=False),
+            **estimate_facts(found, level, simultaneous=False, more={"noise_floor": release.noise_floor}),
         }
-        said["columns"] = {**said["columns"], "noise_floor": release.noise_floor}
         return json_text(said).encode(), kind
     table = found.to_arrow(level)
     sink = io.BytesIO()

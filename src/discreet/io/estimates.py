@@ -1,5 +1,6 @@
 """Estimates as plain facts, ready for JSON, and as columns in files."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,16 @@ from discreet.core.estimate import DEFAULT_LEVEL, Estimate
 from discreet.io.endings import ending
 
 
-def estimate_facts(found: Estimate, level: float | None, *, simultaneous: bool) -> dict[str, Any]:
-    """Return an estimate as what JSON holds; columns as for `Estimate.columns`.
+def estimate_facts(
+    found: Estimate, level: float | None, *, simultaneous: bool, more: Mapping[str, Sequence[float]] | None = None
+) -> dict[str, Any]:
+    """Return an estimate as JSON holds it; ``values`` has an object per value, with the columns of `Estimate.columns`.
+
+    Args:
+        found: the estimate.
+        level: confidence of the intervals; None for the default.
+        simultaneous: whether all intervals hold at once.
+        more: further columns, each as long as the domain.
 
     Raises:
         ParameterError: if intervals are asked for that the method does not state.
@@ -26,8 +35,13 @@ def estimate_facts(found: Estimate, level: float | None, *, simultaneous: bool) 
         "simultaneous": simultaneous if some else None,
         "no_intervals": found.no_intervals,
         "simulated": found.simulated,
-        "columns": {name: column.tolist() for name, column in columns.items()},
+        "values": objects({name: column.tolist() for name, column in columns.items()} | dict(more or {})),
     }
+
+
+def objects(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return columns as one object per row."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def write_columns(path: Path, table: Any) -> None:

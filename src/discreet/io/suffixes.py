@@ -13,6 +13,7 @@ TABLES = (*COLUMNS, ".csv", ".jsonl")
 TALLIES = tuple(f".tally{ending}" for ending in COLUMNS)
 ESTIMATES = (".csv", *COLUMNS, ".json")
 COLLECTIONS = (".json",)
+PLANS = (".toml", ".json")
 PICTURES = (".png", ".svg", ".html")
 
 

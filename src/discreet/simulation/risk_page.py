@@ -34,9 +34,9 @@ Sweep = Sequence[tuple[float, float, float]]
 
 
 def write_page(
-    found: Assessment, knowledge: str, facts: Mapping[str, Any], folder: Path, sweep: Sweep = ()
+    found: Assessment, knowledge: str, facts: Mapping[str, Any], folder: Path, sweep: Sweep = (), *, force: bool = False
 ) -> list[Path]:
-    """Write ``risk.html`` and ``risk.json`` into a folder; what was there is replaced.
+    """Write ``risk.html`` and ``risk.json`` into a folder: both of them, or none.
 
     Args:
         found: the answer.
@@ -44,24 +44,27 @@ def write_page(
         facts: the numbers.
         folder: where to; made if need be.
         sweep: epsilon, success and bound of other epsilons, if there are any.
+        force: whether files that exist are replaced.
 
     Raises:
+        OutputExistsError: if one of the files exists and ``force`` is not set.
         ParameterError: if the folder cannot be made or written to; nothing is written then.
         MissingExtraError: if the ``plot`` extra is not installed.
     """
     texts = page(found, knowledge, sweep), json_text(facts, indent=2) + "\n"
     _make(folder)
     files = [folder / name for name in _FILES]
-    with replacing_all(files, force=True) as besides:
+    with replacing_all(files, force=force) as besides:
         for beside, text in zip(besides, texts, strict=True):
             beside.write_text(text, encoding="utf-8")
     return files
 
 
-def check_page(folder: Path) -> None:
+def check_page(folder: Path, *, force: bool = False) -> None:
     """Refuse a page that could not be drawn or written, before the work; no file and no new folder is left.
 
     Raises:
+        OutputExistsError: if one of the files exists and ``force`` is not set.
         ParameterError: if the folder cannot be made or written to.
         MissingExtraError: if the ``plot`` extra is not installed.
     """
@@ -71,7 +74,7 @@ def check_page(folder: Path) -> None:
     try:
         _make(folder)
         for name in _FILES:
-            check_free(folder / name, force=True)
+            check_free(folder / name, force=force)
         with TemporaryFile(dir=folder):
             pass
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Verbs that another package registers: entry points of the group ``discreet.commands``, loaded when they run."""
+"""The verb ``reproduce``, which another package registers: an entry point of the group ``discreet.commands``."""
 
 from importlib.metadata import entry_points
 from typing import Any

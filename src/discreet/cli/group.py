@@ -1,19 +1,22 @@
-"""Verbs as commands of click: refusals, defects and exit codes; nothing heavy is imported here."""
+"""Groups of verbs: loading, refusals, defects and exit codes; nothing heavy is imported here."""
 
 import sys
+from collections.abc import Iterator, Mapping, MutableMapping
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from discreet.cli.defects import debug_option, keep_traceback, place_of
-from discreet.cli.endings import INTERRUPTED, ended_by_signals, flushed, pipe_closed, show_every_letter
-from discreet.cli.outputs import check_outputs
+from discreet.cli.exits import INTERRUPTED, ended_by_signals, flushed, pipe_closed, show_every_letter
+from discreet.cli.output_files import check_outputs
 from discreet.errors import DiscreetError
 from discreet.kernels.announcing import listening
 
 _DEFECT = 70
+_LONGEST_SENTENCE = 500
 
 
 def given_options() -> dict[str, str]:
@@ -24,9 +27,11 @@ def given_options() -> dict[str, str]:
     ctx = click.get_current_context()
     given = {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
     return {
-        one.name: max(one.opts, key=len)
-        for one in ctx.command.params
-        if one.name is not None and ctx.get_parameter_source(one.name) in given and isinstance(one, click.Option)
+        parameter.name: max(parameter.opts, key=len)
+        for parameter in ctx.command.params
+        if parameter.name is not None
+        and ctx.get_parameter_source(parameter.name) in given
+        and isinstance(parameter, click.Option)
     }
 
 
@@ -78,10 +83,62 @@ class VerbGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
+class LazyVerbs(MutableMapping[str, click.Command]):
+    """Verbs by name; the module of a verb is imported when the verb is asked for.
+
+    Args:
+        package: with a module for each verb, which holds a command of the same name.
+        sentences: the first sentence of each verb's help, by the verb's name.
+    """
+
+    def __init__(self, package: str, sentences: Mapping[str, str]) -> None:
+        self.package, self.sentences = package, dict(sentences)
+        self._loaded: dict[str, click.Command] = {}
+
+    def __getitem__(self, name: str) -> click.Command:
+        """Return the verb, imported."""
+        if name not in self._loaded:
+            if name not in self.sentences:
+                raise KeyError(name)
+            verb: click.Command = getattr(import_module(f"{self.package}.{name}"), name)
+            self._loaded[name] = verb
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, verb: click.Command) -> None:
+        """Add a verb that is there already."""
+        self._loaded[name] = verb
+        self.sentences[name] = verb.get_short_help_str(limit=_LONGEST_SENTENCE)
+
+    def __delitem__(self, name: str) -> None:
+        """Remove a verb."""
+        del self.sentences[name]
+        self._loaded.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names, importing nothing."""
+        return iter(self.sentences)
+
+    def __len__(self) -> int:
+        """Return the number of verbs."""
+        return len(self.sentences)
+
+
 class Verbs(VerbGroup):
     """The group of all verbs: a refusal is one sentence and exit code 2, a defect exit code 70."""
 
     group_class = VerbGroup
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs with their first sentences; none of them is imported for that."""
+        if not isinstance(self.commands, LazyVerbs):
+            super().format_commands(ctx, formatter)
+            return
+        room = formatter.width - 6 - max(len(name) for name in self.commands)
+        sentences = sorted(self.commands.sentences.items())
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, click.Command(name, help=text).get_short_help_str(room)) for name, text in sentences]
+            )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb, and exit with its code."""

@@ -1,17 +1,16 @@
-"""Tables, numbers and progress for people; JSON for programs."""
+"""One way to print a result: built-ins for programs (JSON), sentences and tables for people."""
 
 import os
 import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.errors import RewrittenFileWarning
 from discreet.io.json_text import json_text
 
 # What draws is dear to import, and help needs none of it.
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _MOST_COLUMNS = 200
+SIMULATED_REPORTS = "These reports are simulated with a known seed: they protect nobody."
+
 # Beside each column of a table; and how narrow text may be folded.
 _BORDERS, _FOLDED = 3, 12
 
@@ -53,17 +54,63 @@ def _output_is_piped() -> bool:
     return ctx is not None and str(ctx.params.get("output")) == "-"
 
 
-def show_json(facts: Any) -> None:
-    """Print facts as JSON."""
-    click.echo(json_text(facts, indent=2))
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table for people.
+
+    Attributes:
+        title: above it.
+        headings: of its columns.
+        cells: a row each.
+        left: how many columns, from the left, are text; the others are numbers.
+    """
+
+    title: str
+    headings: Sequence[str]
+    cells: Sequence[Sequence[str]]
+    left: int = 1
 
 
-def show_facts(facts: Any, lines: Sequence[str], *, as_json: bool) -> None:
-    """Print facts as JSON, or in sentences, a line each."""
+def show(result: Any, parts: Iterable[str | Table], *, as_json: bool, whole: bool = False) -> None:
+    """Print a result: its built-ins as JSON, or its sentences and tables in order.
+
+    Args:
+        result: anything that `built_ins` takes.
+        parts: sentences and tables; read only if they are printed.
+        as_json: whether JSON is printed.
+        whole: whether sentences longer than the terminal are left to it, so that they can be copied.
+    """
     if as_json:
-        show_json(facts)
+        click.echo(json_text(built_ins(result), indent=2))
         return
-    print_lines(lines)
+    for part in parts:
+        if isinstance(part, Table):
+            show_table(part.title, part.headings, part.cells, left=part.left)
+        elif whole:
+            print_lines([part])
+        else:
+            console().print(part)
+
+
+def built_ins(result: Any) -> Any:
+    """Return a result as mappings, lists, texts and numbers: of dataclasses, structs, arrays, paths and fractions."""
+    from msgspec import to_builtins
+
+    return to_builtins(result, enc_hook=_built_in, str_keys=True)
+
+
+def _built_in(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    # NumPy's arrays and numbers.
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:
+    """Return a sentence for each reason for which rows were left out."""
+    return [f"Left out: {count:,} rows that {reason}." for reason, count in left_out.items()]
 
 
 def print_lines(lines: Sequence[str]) -> None:
@@ -142,38 +189,3 @@ def _show_list(out: "Console", title: str, headings: Sequence[str], cells: Seque
         out.print(", ".join(cell for cell in row[:left] if cell) or "-", soft_wrap=True)
         for heading, cell in zip(headings[left:], row[left:], strict=True):
             out.print(f"  {heading}: {cell}", soft_wrap=True)
-
-
-@contextmanager
-def said_of_files() -> Iterator[list[str]]:
-    """Collect the warnings of files that another tool rewrote; other warnings are issued again.
-
-    Yields:
-        a list, which holds the sentences afterwards.
-    """
-    said: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", RewrittenFileWarning)
-        yield said
-    for warning in caught:
-        if issubclass(warning.category, RewrittenFileWarning):
-            said.append(str(warning.message))
-        else:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-
-
-@contextmanager
-def progress_bar(text: str) -> Iterator[Any]:
-    """Show a progress bar on the error stream during the body; nothing if that is not a terminal.
-
-    Yields:
-        a function of (text, steps done, steps in all or None).
-    """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()
-    shown = Console(file=sys.stderr)
-    with Progress(*columns, console=shown, transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(text, total=None)
-        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)

@@ -21,7 +21,7 @@ class OutputFile(click.Path):
     """A file to write.
 
     Args:
-        what: what it holds, in the plural.
+        what: its content, in the plural.
         endings: how its name may end.
         piped: whether ``-`` sends it to standard output.
     """
@@ -32,10 +32,15 @@ class OutputFile(click.Path):
 
 
 class OutputFolder(click.Path):
-    """A folder for files, pictures among them; made if need be."""
+    """A folder for files, pictures among them; made if need be.
 
-    def __init__(self) -> None:
+    Args:
+        names: of the files, if they replace nothing without ``--force``.
+    """
+
+    def __init__(self, *names: str) -> None:
         super().__init__(path_type=Path)
+        self.names = names
 
 
 def check_outputs(parameters: Sequence[click.Parameter], given: dict[str, Any]) -> None:
@@ -49,7 +54,8 @@ def check_outputs(parameters: Sequence[click.Parameter], given: dict[str, Any]) 
     values = [(one, given[one.name]) for one in parameters if one.name is not None and given.get(one.name) is not None]
     outputs = [(one, path) for one, path in values if isinstance(one.type, OutputFile | OutputFolder)]
     outputs = [(one, path) for one, path in outputs if not _is_piped(one.type, path, given)]
-    if given.get("force") and not outputs and any(isinstance(one.type, OutputFile) for one in parameters):
+    named = any(isinstance(parameter.type, OutputFile | OutputFolder) for parameter in parameters)
+    if given.get("force") and not outputs and named:
         raise ParameterError("--force does nothing here: no output is named that it could replace; leave it out.")
     for one, path in outputs:
         check_output(one.type, path, force=given.get("force", False))
@@ -79,6 +85,8 @@ def check_output(kind: Any, path: Path, *, force: bool) -> None:
     if isinstance(kind, OutputFolder):
         check_folder(path)
         check_drawing()
+        for name in kind.names if path.is_dir() else ():
+            check_free(path / name, force=force)
         return
     checked_output(path, kind.endings, kind.what)
     check_free(path, force=force)

@@ -1,66 +1,51 @@
-"""The verb ``risk`` with a table of scores: the identification risk of a biometric matcher."""
+"""Tables of a matcher's scores, a row per pair of a probe and a template, as a matrix."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import FloatArray
-from discreet.cli.terminal import console, show_json
 from discreet.core.event_columns import numbered
-from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.errors import DataError, ParameterError
 from discreet.io.tables import read_table
-from discreet.risk.scores.biometric import biometric
-
-_WORSE_THAN_CHANCE = 0.5
 
 
-def assess_scores(path: Path, **options: Any) -> None:
-    """Measure a matcher by its table of scores, and exit with 1 if its success is above a limit."""
-    table = read_table(path)
-    matrix = _matrix(table, options["probe"], options["template"], options["score"])
-    _refuse_missing(matrix, options["failed"])
-    found = biometric(
-        {options["score"]: matrix},
-        distances=options["distance"],
-        failed=options["failed"],
-        random=source_of(options["seed"]),
-    )[options["score"]]
-    success = found.ranks.rates[0]
-    facts = {
-        "users": found.users,
-        "dropped": found.dropped,
-        "success": asdict(success),
-        "bse_at_least_bits": found.bse.best.certified,
-        "bse": {one.name: asdict(one) for one in (found.bse.certified, found.bse.info_nce, found.bse.paper) if one},
-        "equal_error_rate": found.det.equal_error_rate,
-        "in_words": str(found),
-    }
-    if options["as_json"]:
-        show_json(facts)
-    else:
-        console().print(str(found))
-    if found.det.equal_error_rate > _WORSE_THAN_CHANCE:
-        way = "leave out --distance" if options["distance"] else "pass --distance"
-        click.echo(
-            f"Note: genuine pairs look less alike than impostors; if the scores go the other way, {way}.", err=True
-        )
-    limit = options["fail_above"]
-    if limit is not None and success.high > limit:
-        click.echo(
-            f"The right user is named with probability {success.high:.4g} at most, by the upper limit of what was "
-            f"measured, above {limit:g}.",
-            err=True,
-        )
-        raise click.exceptions.Exit(1)
+def read_scores(
+    path: str | Path, score: str, *, probe: str = "row", template: str = "col", failed: float | None = None
+) -> FloatArray:
+    """Return the scores of a table as a matrix, for `discreet.risk.scores.biometric`.
+
+    Args:
+        path: a table with a row for each pair of a probe and a template.
+        score: column of scores.
+        probe: column that says whose probe it is.
+        template: column that says whose template it is.
+        failed: what stands for no score, besides NaN; None if there always is one.
+
+    Returns:
+        ``(n, n)`` scores, a row per probe and a column per template, users in the order of the probes.
+
+    Raises:
+        ParameterError: if a column is not there.
+        DataError: if a pair is missing or there twice, or a score is no finite number and not ``failed``.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     table = Path(folder) / "scores.csv"
+        ...     rows = ["row,col,face", "b,a,0.1", "b,b,0.9", "a,a,0.8", "a,b,0.2"]
+        ...     _ = table.write_text(chr(10).join(rows))
+        ...     read_scores(table, "face").tolist()
+        [[0.9, 0.1], [0.2, 0.8]]
+    """
+    matrix = _matrix(read_table(path), probe, template, score)
+    _refuse_missing(matrix, failed)
+    return matrix
 
 
 def _matrix(table: Any, probe: str, template: str, score: str) -> FloatArray:
-    """Return ``(n, n)`` scores, probes in rows."""
     for name in (probe, template, score):
         if name not in table.column_names:
             raise ParameterError(f"there is no column {name!r}; the table has {', '.join(table.column_names)}.")
@@ -103,8 +88,3 @@ def _refuse_missing(matrix: FloatArray, failed: float | None) -> None:
             f"{missing} of {matrix.size} scores are missing; with --failed nan the users whom these are about are left "
             "out, and counted."
         )
-
-
-def source_of(seed: int | None) -> RandomSource:
-    """Return seeded words, or secure ones without a seed."""
-    return SecureRandom() if seed is None else SeededRandom(seed)

@@ -1,8 +1,5 @@
-"""Personalized plans in the verbs: secret values become bots, and bots are shown."""
+"""Tables of values as codes of a plan's mechanism, and what is known of the values behind tags."""
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +7,10 @@ import click
 import numpy as np
 
 from discreet.arrays import IntArray
-from discreet.cli.terminal import console, show_table
+from discreet.cli.notes import notes_on_errors
 from discreet.core.columns import missing_message
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.tags import DROP, IN_CLEAR, TagEstimate
+from discreet.estimators.tags import DROP, IN_CLEAR
 from discreet.io.missing import absent_rows, filled, left_out
 from discreet.io.piped import Piped, piped_table
 from discreet.io.plan import Plan
@@ -22,20 +19,10 @@ from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.secret_tags import SimulatedTags
 
 TAG = "tag"
-"""The column of a file of tags that says what a value is to its user."""
+"""The column of a file of tags that holds the tag of a value."""
 
 
-@contextmanager
-def notes() -> Iterator[None]:
-    """Print the warnings of the body on the error stream, one line each."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for warning in caught:
-        click.echo(f"Note: {warning.message}", err=True)
-
-
-def codes_of(
+def read_codes(
     plan: Plan, values: Path, *, column: str | None, user: str | None, tags: Path | None, missing: str
 ) -> tuple[IntArray, dict[str, int]]:
     """Return the codes for the plan's mechanism, users' secret values replaced by bots.
@@ -50,7 +37,7 @@ def codes_of(
             "this plan is personalized, so --user must say which column tells whose value it is, and --tags which file "
             "holds users' secret values; without them secrets would go in clear."
         )
-    with notes():
+    with notes_on_errors():
         rows, counts = _rows_of(plan, values, user, column, drop=missing == "drop")
         codes = plan.domain.encode(rows["value"])
         if user is None or tags is None:
@@ -114,24 +101,3 @@ def _tag_and_rest(personalized: Personalized, given: str) -> tuple[str, str]:
         raise ParameterError(f"--background must be TAG=FILE with a tag of the plan, such as {tags}; got {given!r}.")
     tag = max(fitting, key=len)
     return tag, given[len(tag) + 1 :]
-
-
-def bot_facts(found: TagEstimate) -> dict[str, Any]:
-    """Return the frequencies and errors of the bots, ready for JSON."""
-    errors = found.intermediate.standard_errors[found.estimate.domain.size :]
-    return {
-        "bots": {"tag": list(found.bots), "frequency": list(found.bots.values()), "standard_error": errors.tolist()},
-        "worst_case_l1": found.worst_case,
-    }
-
-
-def show_bots(found: TagEstimate, largest: int) -> None:
-    """Show the largest bots, and the error that wrong background knowledge of them can cause."""
-    errors = found.intermediate.standard_errors[found.estimate.domain.size :]
-    ranked = sorted(zip(found.bots.items(), errors, strict=True), key=lambda one: -one[0][1])
-    cells = [[tag, f"{mass:.4%}", f"{error:.4%}"] for (tag, mass), error in ranked[: max(largest, 1)]]
-    show_table(f"{len(cells)} largest of {len(ranked)} bots", ["secret of its user", "estimate", "std. error"], cells)
-    console().print(
-        f"What is behind the bots is assumed, not measured: at worst that misplaces {found.worst_case / 2:.4%} "
-        "of the people."
-    )

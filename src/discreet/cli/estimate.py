@@ -1,0 +1,274 @@
+"""The verb ``estimate``."""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import options
+from discreet.cli.group import Verb, given_options
+from discreet.cli.notes import file_notes, notes_on_errors
+from discreet.cli.output import show
+from discreet.cli.output_files import InputFile, OutputFile
+from discreet.cli.parameters import Count
+from discreet.cli.piping import STANDARD, reports_here, sent
+from discreet.cli.plans import allow_outside, load_plan
+from discreet.cli.progress import progress_bar
+from discreet.errors import ParameterError
+from discreet.io.suffixes import ESTIMATES, PICTURES, TALLIES, is_tally, spelled
+
+if TYPE_CHECKING:
+    from discreet.cli.views.estimate import EstimateView
+    from discreet.core.estimate import Estimate
+    from discreet.core.reports import Reports
+    from discreet.core.tally import Tally
+    from discreet.estimators.tags import TagEstimate
+    from discreet.io.plan import Plan
+    from discreet.mechanisms import BlockMechanism
+    from discreet.mechanisms.evidence import StoredBlocks
+
+    Data = Reports | Tally | StoredBlocks
+
+METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em")
+_NEEDS_REPORTS = ("mle", "em")
+
+
+@dataclass(frozen=True, slots=True)
+class _Outputs:
+    """Files to write; None for those that are not named."""
+
+    estimate: Path | None
+    picture: Path | None
+    tally: Path | None
+    force: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    """Functions that read reports: for a tally, or for the evidence of a likelihood."""
+
+    tally: Callable[..., Any]
+    gather: Callable[..., Any]
+
+
+@click.command(cls=Verb)
+@click.argument("plan", type=InputFile())
+@click.argument("reports", nargs=-1, required=True, type=InputFile())
+@click.option("--method", type=click.Choice(METHODS), default="linear", show_default=True, help="Estimator.")
+@click.option("--tolerance", type=float, help="For mle: certified gap, in nats per report.")
+@click.option("--significance", type=float, help="For threshold and em: level of all tests together.")
+@click.option("--remainder", type=click.Choice(["uniform", "zero"]), help="For threshold: what becomes of the rest.")
+@click.option("--level", type=float, help="Confidence of the intervals; threshold and norm-sub have none. [0.95]")
+@click.option("--simultaneous", is_flag=True, help="Let all intervals hold at once; threshold and norm-sub have none.")
+@click.option(
+    "-o",
+    "--output",
+    type=OutputFile("estimates", ESTIMATES, piped=True),
+    help=f"Estimate: {spelled(ESTIMATES)}; - for CSV on standard output.",
+)
+@click.option("--plot", type=options.PICTURE, help=f"Picture: {spelled(PICTURES)}.")
+@click.option(
+    "--tally",
+    "tally_file",
+    type=OutputFile("tallies", TALLIES),
+    help=f"Keep the tally of the reports: {spelled(TALLIES)}.",
+)
+@click.option("--largest", type=Count(1), default=15, show_default=True, help="How many values to show.")
+@click.option(
+    "--background",
+    multiple=True,
+    help="For personalized plans, what is known of a tag: TAG=FILE (columns label, probability), TAG=in-clear or "
+    "TAG=drop; one of these words alone is for all tags. [in-clear]",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="What goes through the reports: this machine, or a Spark cluster whose executors see the same files.",
+)
+@click.option("--master", metavar="URL", help="For --engine spark: where it runs. [what Spark is set up for]")
+@options.bad_rows
+@click.option(
+    "--trust-plan",
+    is_flag=True,
+    help="Read files that another tool rewrote and that no longer say their plan: you vouch that all are of PLAN.",
+)
+@click.option(
+    "--memory",
+    type=Count(0),
+    metavar="MB",
+    help="For mle and em: keep reports that need more in temporary files. [half of what there is]",
+)
+@click.option(
+    "--temporary", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Folder for these. [TMPDIR]"
+)
+@click.option("--allow-copies", is_flag=True, help="Count files that are named twice, or are copies of others, again.")
+@click.option(
+    "--manifest", is_flag=True, help="Refuse folders that hold other files or bytes than their manifests say."
+)
+@options.force
+@allow_outside
+@options.as_json
+def estimate(
+    plan: Path,
+    reports: tuple[Path, ...],
+    *,
+    method: str,
+    tolerance: float | None,
+    significance: float | None,
+    remainder: str | None,
+    level: float | None,
+    simultaneous: bool,
+    output: Path | None,
+    plot: Path | None,
+    tally_file: Path | None,
+    largest: int,
+    background: tuple[str, ...],
+    engine: str,
+    master: str | None,
+    bad_rows: float,
+    trust_plan: bool,
+    memory: int | None,
+    temporary: Path | None,
+    allow_copies: bool,
+    manifest: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Estimate the distribution behind REPORTS made under PLAN.
+
+    REPORTS are files of reports (.parquet, .arrow, .feather, .ipc, .jsonl, .jsonl.gz) or tallies (.tally.parquet and so
+    on), and folders of such files; - is JSON lines of reports on standard input.
+    """
+    from discreet.cli.values import backgrounds
+    from discreet.cli.views.estimate import EstimateView
+
+    document = load_plan(plan)
+    mechanism, known = document.mechanism(), backgrounds(document, background)
+    _check_options(method, level, reports, engine, simultaneous=simultaneous)
+    with (
+        progress_bar("reading") as progress,
+        _engine(engine, master, memory, temporary) as running,
+        reports_here(reports) as sources,
+    ):
+        with file_notes() as notes:
+            reading = partial(_read, running, mechanism, sources, method, progress=partial(progress, "reading"))
+            data, left_out = reading(
+                bad_share=bad_rows, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest
+            )
+        asked = {"tolerance": tolerance, "significance": significance, "remainder": remainder}
+        # The method refuses those that it does not use.
+        asked = {name: value for name, value in asked.items() if value is not None}
+        found, tagged = _estimated(document, data, known, {"method": method, **asked, **_passes(method, progress)})
+    view = EstimateView(document, found, tagged, level, simultaneous, dict(left_out), tuple(notes), trust_plan)
+    _write(view, _Outputs(output, plot, tally_file, force), partial(_tally_of, mechanism, data))
+    show(view.record(), view.parts(largest), as_json=as_json)
+
+
+def _check_options(
+    method: str, level: float | None, reports: Sequence[Path], engine: str, *, simultaneous: bool
+) -> None:
+    """Refuse options that would do nothing, before anything is read."""
+    from discreet.estimators.methods import NO_INTERVALS
+
+    why = NO_INTERVALS.get(method)
+    if why is not None and (level is not None or simultaneous):
+        name = "--simultaneous" if level is None else "--level"
+        raise ParameterError(f"{name} does nothing here: {why}")
+    if STANDARD in reports and engine != "local":
+        raise ParameterError("- is read on this machine, and executors see files; name files, or use --engine local.")
+    if all(is_tally(source) for source in reports):
+        _refuse_given(["bad_rows", "trust_plan"], "tallies have no rows of their own")
+
+
+def _refuse_given(names: Sequence[str], why: str) -> None:
+    given = given_options()
+    for name in names:
+        if name in given:
+            raise ParameterError(f"{given[name]} does nothing here: {why}; leave it out.")
+
+
+@contextmanager
+def _engine(name: str, master: str | None, memory: int | None, temporary: Path | None) -> Iterator[_Engine]:
+    """Yield the engine of ``--engine``; a Spark session is stopped afterwards."""
+    if name == "local":
+        from discreet.engines import gather, tally
+
+        _refuse_given(["master"], "it goes with --engine spark")
+        most = None if memory is None else memory * 1_000_000
+        yield _Engine(tally, partial(gather, memory=most, folder=temporary))
+        return
+    from discreet.engines import spark
+
+    _refuse_given(["memory", "temporary"], "it goes with --engine local")
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    running = spark.session(master, **spark.QUIET)
+    try:
+        yield _Engine(partial(spark.tally_files, running), partial(spark.gather_files, running))
+    finally:
+        running.stop()
+
+
+def _read(
+    engine: _Engine, mechanism: "BlockMechanism", sources: Sequence[Path], method: str, **reading: Any
+) -> tuple["Data", Mapping[str, int]]:
+    """Return the evidence or the tally that the method needs, and the number of rows left out, by reason."""
+    if method in _NEEDS_REPORTS and not mechanism.tally_suffices:
+        evidence: tuple[Data, Mapping[str, int]] = engine.gather(mechanism, sources, **reading)
+        return evidence
+    _refuse_given(["memory", "temporary"], "this method needs no more than a tally")
+    counted = engine.tally(mechanism, sources, **reading)
+    return counted.tally, counted.left_out
+
+
+def _passes(method: str, progress: Callable[..., None]) -> dict[str, Any]:
+    if method not in _NEEDS_REPORTS:
+        return {}
+    return {"progress": lambda passes, gap: progress(f"pass {passes:g}, gap {gap:.1e}", 0, None)}
+
+
+def _estimated(
+    plan: "Plan", data: "Data", known: Any, asked: dict[str, Any]
+) -> tuple["Estimate", "TagEstimate | None"]:
+    from discreet.estimators import estimate as estimated
+    from discreet.estimators.tags import estimate_personalized
+
+    if not plan.is_personalized:
+        return estimated(plan.mechanism(), data, **asked), None
+    with notes_on_errors():
+        tagged = estimate_personalized(plan.personalized(), data, background=known, **asked)
+    return tagged.estimate, tagged
+
+
+def _tally_of(mechanism: "BlockMechanism", data: "Data") -> "Tally":
+    from discreet.core.reports import Reports
+    from discreet.mechanisms.evidence import StoredBlocks
+
+    if isinstance(data, Reports):
+        return mechanism.tally(data)
+    return data.tally if isinstance(data, StoredBlocks) else data
+
+
+def _write(view: "EstimateView", outputs: _Outputs, tally: Callable[[], "Tally"]) -> None:
+    """Write the outputs that are named: all of them, or none."""
+    from discreet.io.atomic import replacing_all
+    from discreet.io.tallies import put_tally
+    from discreet.plots.pictures import picture_options
+
+    with ExitStack() as stack:
+        output = None if outputs.estimate is None else stack.enter_context(sent(outputs.estimate, ".csv"))
+        writers: dict[Path | None, Callable[[Path], None]] = {
+            output: view.write,
+            outputs.picture: lambda path: view.picture().save(str(path), **picture_options(path)),
+            outputs.tally: lambda path: put_tally(path, tally()),
+        }
+        named = [(path, write) for path, write in writers.items() if path is not None]
+        besides = stack.enter_context(replacing_all([path for path, _ in named], force=outputs.force))
+        for (_, write), beside in zip(named, besides, strict=True):
+            write(beside)

@@ -1,0 +1,211 @@
+"""The verb ``plan``."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import options
+from discreet.cli.group import Verb, given_options
+from discreet.cli.output import show
+from discreet.cli.output_files import InputFile, OutputFile
+from discreet.cli.parameters import Count
+from discreet.cli.plans import allow_outside, allows_outside, load_plan
+from discreet.errors import ParameterError
+from discreet.io.suffixes import PICTURES, PLANS, spelled
+
+if TYPE_CHECKING:
+    from discreet.core.domain import Domain
+    from discreet.mechanisms import BlockMechanism
+    from discreet.planning.question import Target
+
+_WITH_IDENTIFICATION = {
+    *("epsilon", "users", "identification_error", "reports_per_user"),
+    *("output", "force", "allow_outside", "as_json", "debug"),
+}
+
+
+@click.command(cls=Verb)
+@click.argument("domain", type=InputFile())
+@click.option("--epsilon", type=float, help="Privacy promise, in nats; with --identification-error the most of it.")
+@click.option("--users", required=True, type=Count(), help="Number of people.")
+@click.option(
+    "--identification-error",
+    type=float,
+    help="Say which epsilon each mechanism may have so that whoever guesses the user errs at least this often.",
+)
+@click.option("--sensitive-mass", type=float, help="Share of people whose value is sensitive, if roughly known.")
+@click.option(
+    "--distribution", type=InputFile(), help="Distribution that is known or assumed: columns label, probability."
+)
+@click.option(
+    "--target",
+    type=click.Choice(["worst-case", "sensitive-mass", "distribution"]),
+    help="What the error should be least for. [what is known of the people, else worst-case]",
+)
+@click.option("--largest-report", type=float, metavar="BYTES", help="Most bytes that a report may take.")
+@click.option(
+    "--reports-per-user",
+    type=Count(),
+    default=1,
+    show_default=True,
+    help="Reports of each user, with an equal part of epsilon each.",
+)
+@click.option(
+    "--within",
+    type=float,
+    metavar="SHARE",
+    help="Recommend the smallest report whose error is at most this much above the least; 0: the least error. [0.05]",
+)
+@click.option("--standard-error", type=float, help="Say how many users give every value this standard error or less.")
+@click.option(
+    "-o", "--output", type=OutputFile("plans", PLANS), help=f"Plan with the recommended mechanism: {spelled(PLANS)}."
+)
+@click.option(
+    "--plot", type=options.PICTURE, help=f"Picture of the errors against epsilon and users: {spelled(PICTURES)}."
+)
+@options.force
+@allow_outside
+@options.as_json
+def plan(
+    domain: Path,
+    *,
+    epsilon: float | None,
+    users: int,
+    identification_error: float | None,
+    sensitive_mass: float | None,
+    distribution: Path | None,
+    target: "Target | None",
+    largest_report: float | None,
+    reports_per_user: int,
+    within: float | None,
+    standard_error: float | None,
+    output: Path | None,
+    plot: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.
+
+    With --epsilon their errors are compared; with --identification-error both risks, what reports say of values and
+    what they say of users, and the errors that these leave.
+    """
+    asked = _Asked(domain, epsilon, users, reports_per_user)
+    outputs = _Outputs(output, plot, force)
+    if identification_error is not None:
+        _plan_for(asked, identification_error, outputs, as_json=as_json)
+        return
+    from discreet.cli.views.comparison import ComparedMechanisms, comparison_chart, comparison_parts
+    from discreet.planning.compare import compare
+
+    values, known = _known(domain, distribution, sensitive_mass)
+    found = compare(
+        values,
+        _stated_epsilon(domain) if epsilon is None else epsilon,
+        users,
+        target=target or _likely_target(known),
+        largest_report=largest_report,
+        reports_per_user=reports_per_user,
+        standard_error=standard_error,
+        **({} if within is None else {"within": within}),
+        **known,
+    )
+    outputs.write(domain, found.best.mechanism, lambda: comparison_chart(found))
+    show(ComparedMechanisms.of(found), chain(comparison_parts(found), outputs.sentences()), as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Domain, promise and people of both forms of the verb."""
+
+    path: Path
+    epsilon: float | None
+    users: int
+    reports_per_user: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Outputs:
+    """Files to write; None for those that are not named."""
+
+    plan: Path | None
+    picture: Path | None
+    force: bool
+
+    def write(self, source: Path, mechanism: "BlockMechanism", chart: Callable[[], Any]) -> None:
+        """Write the outputs that are named: all of them, or none."""
+        from discreet.io.atomic import replacing
+        from discreet.io.written_plan import write_plan
+        from discreet.plots.pictures import picture_options
+
+        with ExitStack() as stack:
+            if self.picture is not None:
+                beside = stack.enter_context(replacing(self.picture, force=self.force))
+                chart().save(str(beside), **picture_options(self.picture))
+            if self.plan is not None:
+                write_plan(self.plan, source, mechanism, force=self.force, allow_outside=allows_outside())
+
+    def sentences(self) -> list[str]:
+        """Return a sentence on the plan that was written, if one was."""
+        return [] if self.plan is None else [f"Plan with the recommended mechanism: {self.plan}"]
+
+
+def _plan_for(asked: _Asked, error: float, outputs: _Outputs, *, as_json: bool) -> None:
+    """Show the largest epsilon of each mechanism that keeps an identification error, with both risks and the error."""
+    from discreet.cli.views.identification import IdentificationOptions, identification_parts
+    from discreet.planning.identification import plan_identification
+    from discreet.risk.bounds.calibration import Wanted
+
+    idle = sorted(option for name, option in given_options().items() if name not in _WITH_IDENTIFICATION)
+    if idle:
+        raise ParameterError(f"{idle[0]} says nothing with --identification-error; leave it out.")
+    if outputs.plan is not None and asked.epsilon is None:
+        raise ParameterError("-o writes what is recommended, which needs a limit on epsilon; give --epsilon as well.")
+    domain, _ = _domain_of(asked.path)
+    wanted = Wanted(asked.users, error=error, reports=asked.reports_per_user)
+    found = plan_identification(domain, wanted, epsilon=asked.epsilon)
+    outputs.write(asked.path, found.options[0].mechanism, lambda: None)
+    parts = chain(identification_parts(found), outputs.sentences())
+    show(IdentificationOptions.of(found), parts, as_json=as_json)
+
+
+def _known(path: Path, distribution: Path | None, sensitive_mass: float | None) -> tuple["Domain", dict[str, Any]]:
+    """Return the domain and the knowledge of the people, as `compare` takes it."""
+    from discreet.io.tables import read_distribution
+
+    domain, stated = _domain_of(path)
+    if distribution is None:
+        return domain, {"sensitive_mass": stated if sensitive_mass is None else sensitive_mass}
+    if sensitive_mass is not None:
+        raise ParameterError("--sensitive-mass follows from --distribution; give one of the two.")
+    return domain, {"p": read_distribution(distribution, domain)}
+
+
+def _likely_target(known: dict[str, Any]) -> "Target":
+    if "p" in known:
+        return "distribution"
+    return "worst-case" if known["sensitive_mass"] is None else "sensitive-mass"
+
+
+def _stated_epsilon(path: Path) -> float:
+    """Return the epsilon of a plan; refuse a domain, which has none."""
+    from discreet.io.plan import read_document
+
+    if "mechanism" not in read_document(path, dict):
+        raise ParameterError(f"--epsilon must be given, because {path} is a domain without one; or give a plan.")
+    return load_plan(path).document.epsilon
+
+
+def _domain_of(path: Path) -> tuple["Domain", float | None]:
+    from discreet.io.plan import DomainDocument, read_document
+
+    # A document that names a mechanism is a plan, and its mistakes are those of a plan.
+    if "mechanism" in read_document(path, dict):
+        plan = load_plan(path)
+        return plan.mechanism().domain if plan.is_personalized else plan.domain, None
+    document = read_document(path, DomainDocument)
+    return document.domain.domain(path.parent, allow_outside=allows_outside()), document.sensitive_mass

@@ -1,0 +1,114 @@
+"""An assessment of identification risk: its record, its table and its sentences."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from discreet.cli.output import Table
+from discreet.core.traces import Split
+from discreet.risk.assessment import Assessment
+from discreet.simulation.risk_page import tried_in_words
+
+
+class AssessedTraces(Struct, frozen=True):
+    """Record of an assessment."""
+
+    users: int
+    events: int
+    different_events: int
+    attack: str
+    attacks_tried: Sequence[Any]
+    level: float
+    attacker_knows: str
+    reports: int | None
+    success: Any
+    risk: float
+    list: int
+    success_of_list: Any
+    singled_out: int
+    pie_at_least_bits: float
+    pie_at_most_bits: float
+    lower_bounds: Sequence[Any]
+    divergence_of_the_paper: Any
+    equal_error_rate: float
+    list_at_most: Any
+    identification_at_most: Any
+    all_bounds: Sequence[Any]
+    epsilon_together: float | None
+    consistent: bool
+    in_words: Sequence[str]
+    rows_left_out: int
+
+    @classmethod
+    def of(cls, found: Assessment, split: Split, knowledge: str, left_out: int) -> "AssessedTraces":
+        """Return the record of an assessment."""
+        bounds = found.bounds
+        return cls(
+            users=found.users,
+            events=len(split.target),
+            different_events=split.target.event_count,
+            attack=found.attack,
+            attacks_tried=found.tried,
+            level=found.level,
+            attacker_knows=knowledge,
+            reports=found.reports,
+            success=found.success,
+            risk=found.risk,
+            list=found.largest_list,
+            success_of_list=found.listed,
+            singled_out=found.singled_out,
+            pie_at_least_bits=found.certified,
+            pie_at_most_bits=found.alpha,
+            lower_bounds=(found.pse.certified, found.rank_pse),
+            divergence_of_the_paper=found.pse.paper,
+            equal_error_rate=found.det.equal_error_rate,
+            list_at_most=found.list_bound,
+            identification_at_most=None if bounds is None else bounds.identification,
+            all_bounds=() if bounds is None else (*bounds.pies, *bounds.identifications),
+            epsilon_together=None if bounds is None else bounds.total_epsilon,
+            consistent=found.consistent,
+            in_words=found.sentences,
+            rows_left_out=left_out,
+        )
+
+
+def assessment_parts(
+    found: Assessment, split: Split, knowledge: str, left_out: int, files: Sequence[Path]
+) -> Iterator[str | Table]:
+    """Yield the attack, the table of measured and bounding numbers, the sentences and the files."""
+    bounds = found.bounds
+    if left_out:
+        yield f"{left_out:,} rows are left out, since a user, an event or a time is missing in them."
+    yield f"{split.target!r}; attack: {found.attack}; the attacker knows {knowledge}"
+    least = max((found.pse.certified, found.rank_pse), key=lambda one: one.certified or 0.0)
+    rows = [
+        ["information on the user (bits)", f"{found.certified:.4g}", f"{found.alpha:.4g}", least.name],
+        [
+            "right user named",
+            f"{found.success.value:.4g} ({found.success.low:.4g} to {found.success.high:.4g})",
+            "1" if bounds is None else f"{bounds.identification.value:.4g}",
+            found.attack,
+        ],
+        [
+            f"right user among {found.largest_list}",
+            f"{found.listed.value:.4g} ({found.listed.low:.4g} to {found.listed.high:.4g})",
+            "1" if found.list_bound is None else f"{found.list_bound.value:.4g}",
+            found.attack,
+        ],
+        ["singled out (users)", f"{found.singled_out:,}", f"{found.users:,}", found.attack],
+        ["equal error rate", f"{found.det.equal_error_rate:.4g}", "", found.attack],
+    ]
+    yield Table("Identification risk", ["what", "measured", "at most", "by"], rows, left=1)
+    if len(found.tried) > 1:
+        yield "Right user named, by each attack: " + "; ".join(tried_in_words(found)) + "."
+    if found.pse.paper is not None:
+        yield str(found.pse.paper)
+    yield from found.sentences
+    if bounds is not None and bounds.condition_sentence:
+        yield bounds.condition_sentence
+    if not found.consistent:
+        yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
+    if files:
+        yield "Written: " + ", ".join(str(file) for file in files)

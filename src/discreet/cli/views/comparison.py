@@ -1,0 +1,231 @@
+"""A comparison of mechanisms: its record, two tables with their notes, and the picture of the errors."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from discreet.cli.output import Table
+from discreet.core.guarantee import in_odds
+from discreet.planning.compare import Comparison
+from discreet.planning.curves import LOWER_BOUND, Curve, against_epsilon, against_users
+from discreet.planning.prospects import Bounds, Losses, Prospect
+from discreet.plots.losses import Heading, LossPanel, Points, loss_chart
+
+_LOSSES = ("MSE", "/ bound", "l1", "max s.e.")
+
+
+class MechanismRow(Struct, frozen=True):
+    """Record of a mechanism in a comparison."""
+
+    name: str
+    law: Any
+    epsilon_realised: float
+    worst_case_mse: float
+    mse_at_sensitive_mass: float
+    mse_uniform: float
+    standard_error_rare_sensitive: float
+    standard_error_clear: float | None
+    bytes_per_report: float
+    largest_report_bytes: int
+    report_fits: bool
+    users_needed: int | None
+    worst: Losses
+    assumed: Losses
+
+    @classmethod
+    def of(cls, row: Prospect) -> "MechanismRow":
+        """Return the record of a mechanism."""
+        return cls(
+            name=row.name,
+            law=row.mechanism.law.describe(),
+            epsilon_realised=row.mechanism.guarantee.realised,
+            worst_case_mse=row.worst_mse,
+            mse_at_sensitive_mass=row.assumed_mse,
+            mse_uniform=row.uniform_mse,
+            standard_error_rare_sensitive=row.sensitive_error,
+            standard_error_clear=row.clear_error,
+            bytes_per_report=row.bytes,
+            largest_report_bytes=row.largest_bytes,
+            report_fits=row.fits,
+            users_needed=row.users_needed,
+            worst=row.worst,
+            assumed=row.assumed,
+        )
+
+
+class ComparedMechanisms(Struct, frozen=True):
+    """Record of a comparison: the question, an object per mechanism, and the recommendation."""
+
+    target: str
+    epsilon: float
+    users: int
+    reports_per_user: int
+    epsilon_per_report: float
+    reports: int
+    largest_report: float | None
+    standard_error: float | None
+    within: float
+    sensitive_mass: float
+    sensitive_mass_assumed: bool
+    distribution_given: bool
+    lower_bound: Bounds
+    mechanisms: list[MechanismRow]
+    best_worst_case: str
+    best_at_sensitive_mass: str
+    best: str
+    least_error: str
+    alternative: str | None
+    recommendation: str
+
+    @classmethod
+    def of(cls, found: Comparison) -> "ComparedMechanisms":
+        """Return the record of a comparison."""
+        question = found.question
+        return cls(
+            target=question.target,
+            epsilon=question.epsilon,
+            users=question.users,
+            reports_per_user=question.reports_per_user,
+            epsilon_per_report=question.epsilon_each,
+            reports=question.reports,
+            largest_report=question.largest_report,
+            standard_error=question.standard_error,
+            within=question.within,
+            sensitive_mass=found.sensitive_mass,
+            sensitive_mass_assumed=found.assumed,
+            distribution_given=not question.people.even,
+            lower_bound=found.bounds,
+            mechanisms=[MechanismRow.of(row) for row in found.prospects],
+            best_worst_case=found.best_worst.name,
+            best_at_sensitive_mass=found.best_assumed.name,
+            best=found.best.name,
+            least_error=found.least.name,
+            alternative=None if found.alternative is None else found.alternative.name,
+            recommendation=found.recommendation,
+        )
+
+
+def comparison_parts(found: Comparison) -> Iterator[str | Table]:
+    """Yield the question, the tables of losses, the recommendation and the notes."""
+    question = found.question
+    each = f", {question.reports_per_user} reports each" if question.reports_per_user > 1 else ""
+    yield f"{question.domain!r}, epsilon = {question.epsilon:g}, {question.users:,} users{each}"
+    yield _worst_losses(found)
+    yield _assumed_losses(found)
+    yield found.recommendation
+    yield from _notes(found)
+
+
+def _worst_losses(found: Comparison) -> Table:
+    headings = ["mechanism", "options", *_LOSSES, *_needed_heading(found, worst=True), "bytes", "at most"]
+    cells = []
+    for one in found.prospects:
+        row = [*_losses(one.worst), *_needed(found, one, worst=True), f"{one.bytes:.2f}", f"{one.largest_bytes:,}"]
+        cells.append([_name(one, found.best_worst), one.options, *row])
+    return Table("Worst case over all distributions; size of a report", headings, cells, left=2)
+
+
+def _assumed_losses(found: Comparison) -> Table:
+    headings = ["mechanism", *_LOSSES, "s.e. sens.", "s.e. clear", *_needed_heading(found, worst=False)]
+    cells = []
+    for one in found.prospects:
+        errors = [f"{one.sensitive_error:.3e}", "-" if one.clear_error is None else f"{one.clear_error:.3e}"]
+        row = [*_losses(one.assumed), *errors, *_needed(found, one, worst=False)]
+        cells.append([_name(one, found.best_assumed), *row])
+    how = "spread evenly" if found.question.people.even else "as given"
+    return Table(f"{found.sensitive_mass:.1%} of the people have a sensitive value, {how}", headings, cells)
+
+
+def _losses(losses: Losses) -> list[str]:
+    l1 = f"~{losses.l1:.3e}" if losses.exact_l1 is None else f"{losses.exact_l1:.3e}"
+    excess = "-" if losses.excess is None else f"{losses.excess:.3f}"
+    return [f"{losses.mse:.3e}", excess, l1, f"{losses.standard_error:.3e}"]
+
+
+def _needed_heading(found: Comparison, *, worst: bool) -> list[str]:
+    wanted = found.question.standard_error
+    return ["users"] if wanted is not None and (found.question.target == "worst-case") == worst else []
+
+
+def _needed(found: Comparison, one: Prospect, *, worst: bool) -> list[str]:
+    needed = one.users_needed
+    said = "never" if needed is None else f"{needed:,}" if needed < 10**10 else f"{needed:.3e}"
+    return [said for _ in _needed_heading(found, worst=worst)]
+
+
+def _name(one: Prospect, best: Prospect) -> str:
+    return f"{one.name}{' *' if one is best else '' if one.fits else ' !'}"
+
+
+def _notes(found: Comparison) -> list[str]:
+    question, large = found.question, not all(one.fits for one in found.prospects)
+    notes = [
+        f"*: {_starred(question.within)}{'; !: its reports may be too large' if large else ''}. "
+        "MSE: expected sum of squared errors of the linear estimate, exact.",
+        "/ bound: MSE over the least of any mechanism. l1: expected sum of absolute errors, exact, or after ~ in the "
+        "limit of many reports. max s.e.: largest standard error of a value; s.e. sens.: of a rare sensitive value; "
+        "s.e. clear: of one in clear at its even share. bytes: of a report, expected and at most.",
+    ]
+    notes += [_pool_bias_note(one, found.sensitive_mass) for one in found.prospects if one.worst.pool_bias]
+    if question.standard_error is not None:
+        notes.append(f"users: how many give every value a standard error of at most {question.standard_error:g}.")
+    if found.assumed and question.domain.clear_count:
+        notes.append("The sensitive share is assumed; say --sensitive-mass or --distribution if you know better.")
+    if odds := in_odds(question.epsilon):
+        notes.append(odds)
+    if question.reports_per_user > 1:
+        notes.append(
+            f"Each report has epsilon = {question.epsilon_each:g} and fresh noise; the {question.reports:,} values "
+            "reported are taken to be independent, over time too."
+        )
+    return notes
+
+
+def _starred(within: float) -> str:
+    return f"smallest report within {within * 100:g}% of the least error there" if within else "least error there"
+
+
+def _pool_bias_note(one: Prospect, mass: float) -> str:
+    """Return a sentence on the share of pool bias in the errors."""
+    functions, worst, assumed = one.mechanism.settings["m"], _share(one.worst), _share(one.assumed)
+    return (
+        f"{one.name}: all reports share its {functions:,} hash functions, which makes {worst} of its MSE in the "
+        f"worst case and {assumed} where {mass:.1%} have a sensitive value. More users do not lessen that; more "
+        "functions do."
+    )
+
+
+def _share(losses: Losses) -> str:
+    return f"{losses.pool_bias:.2e} ({losses.pool_bias / losses.mse:.1%})" if losses.mse else "nothing"
+
+
+def comparison_chart(found: Comparison) -> Any:
+    """Return the chart of the errors against epsilon and against the number of users."""
+    question, error = found.question, "root mean squared error (share of people)"
+    each = f", {question.reports_per_user} reports each" if question.reports_per_user > 1 else ""
+    epsilons = LossPanel(f"{question.users:,} users{each}", _lines(against_epsilon(question)), question.epsilon)
+    users = LossPanel(f"epsilon = {question.epsilon:g}{each}", _lines(against_users(question)), question.users)
+    panels = [(epsilons, "epsilon (nats)"), (users, "users (people)")]
+    title = f"{question.domain.size:,} values, {question.domain.sensitive_count:,} sensitive"
+    heading = Heading(title, [*_about(found), "Grey: what was asked."])
+    return loss_chart(panels, y_title=error, bound=LOWER_BOUND, heading=heading)
+
+
+def _about(found: Comparison) -> list[str]:
+    if found.question.target == "distribution":
+        return [
+            "Error of the linear estimate, all values together, for the given distribution; no bound is known there."
+        ]
+    where = {
+        "worst-case": "for the worst distribution",
+        "sensitive-mass": f"if {found.sensitive_mass:.1%} of the people have a sensitive value, spread evenly",
+    }[found.question.target]
+    return [
+        f"Error of the linear estimate, all values together, {where}.",
+        "Dotted: no unbiased estimate under any mechanism has less.",
+    ]
+
+
+def _lines(curves: Sequence[Curve]) -> list[tuple[str, Points]]:
+    return [(curve.name, curve.points) for curve in curves]

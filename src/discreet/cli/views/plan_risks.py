@@ -1,0 +1,57 @@
+"""Risks of plans: a record per plan, their table, and the conditions of the figures."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from discreet.cli.output import Table
+from discreet.core.guarantee import in_odds
+from discreet.mechanisms import BlockMechanism
+from discreet.risk.bounds.bound import Figure
+from discreet.risk.bounds.identification import Bounds, conditions
+
+
+class PlanRisk(Struct, frozen=True):
+    """Record of the risks and the error of a plan."""
+
+    plan: Path
+    mechanism: str
+    epsilon: float
+    identification: Figure
+    pie: Figure
+    told_in_clear: float
+    worst_case_mse: float
+
+    @classmethod
+    def of(cls, path: Path, mechanism: BlockMechanism, bounds: Bounds, users: int) -> "PlanRisk":
+        """Return the record of a plan."""
+        risks = bounds.total_epsilon, bounds.identification, bounds.pie, bounds.in_clear
+        return cls(path, mechanism.name, *risks, mechanism.decoder.worst_case_mse(users))
+
+
+def plan_risk_parts(
+    risks: Sequence[PlanRisk], bounds: Sequence[Bounds], users: int, reports: int
+) -> Iterator[str | Table]:
+    """Yield the table of plans, the least identification risk first, and the conditions of its figures."""
+    cells = [
+        [
+            str(risk.plan),
+            risk.mechanism,
+            f"{risk.identification.value:.4g}",
+            f"{risk.pie.value:.4g}",
+            f"{risk.epsilon:.4g}",
+            f"{risk.told_in_clear:.3g}",
+            f"{risk.worst_case_mse:.3e}",
+        ]
+        for risk in risks
+    ]
+    heads = ["plan", "mechanism", "identified <=", "PIE <= (bits)", "epsilon, together", "told in clear", "worst MSE"]
+    each = f", {reports} reports each" if reports > 1 else ""
+    yield Table(f"Least identification risk first; {users:,} users{each}", heads, cells, left=2)
+    yield (
+        "identified <=: probability that the right user is named, on average over users, whoever guesses.\n"
+        "The two risks are different things: epsilon is about values, identification about users."
+    )
+    odds = in_odds(max(risk.epsilon for risk in risks))
+    yield from filter(None, (conditions(list(bounds)), f"At the largest epsilon: {odds}" if odds else ""))

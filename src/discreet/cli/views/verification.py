@@ -1,0 +1,125 @@
+"""A verification: the record of a plan's realised epsilon, its table and its verdict."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from msgspec import Struct
+
+from discreet.arrays import IntArray
+from discreet.cli.output import Table
+from discreet.core.domain import Domain
+from discreet.core.guarantee import NOT_TWO_SIDED, ONE_SIDED
+from discreet.mechanisms import BlockMechanism
+from discreet.privacy.verify import GroupVerification, Verification
+
+_MOST_NAMES = 3
+_MOST_LEVELS = 8
+
+
+class VerifiedGroup(Struct, frozen=True):
+    """Record of a group of values with a promise of their own."""
+
+    count: int
+    first_values: list[str]
+    promised: float
+    realised: float
+    e_to_epsilon: Fraction
+    block_contains_a_given_one: Fraction
+    from_matrix: float | None
+    holds: bool
+
+    @classmethod
+    def of(cls, group: GroupVerification, domain: Domain) -> "VerifiedGroup":
+        """Return the record of a group."""
+        first = domain.names(group.codes[:_MOST_NAMES])
+        numbers = group.promised, group.realised, group.ratio, group.inclusion, group.from_matrix
+        return cls(len(group.codes), first, *numbers, group.holds)
+
+
+class VerifiedPlan(Struct, frozen=True, omit_defaults=True):
+    """Record of a verification; ``reading`` and ``per_value`` where values have promises of their own."""
+
+    plan: str
+    notion: str
+    promised: float | None
+    realised: float
+    e_to_epsilon: Fraction | None
+    integers: dict[str, str]
+    from_matrix: float | None
+    holds: bool
+    reading: str = ""
+    per_value: list[VerifiedGroup] = []
+
+    @classmethod
+    def of(cls, found: Verification, mechanism: BlockMechanism) -> "VerifiedPlan":
+        """Return the record of a verification."""
+        numbers = found.promised, found.realised, found.ratio, found.integers, found.from_matrix
+        groups = [VerifiedGroup.of(group, mechanism.domain) for group in found.groups]
+        reading = _reading(found) if groups else ""
+        return cls(mechanism.fingerprint, found.notion, *numbers, found.holds, reading, groups)
+
+
+def verification_parts(found: Verification, mechanism: BlockMechanism) -> Iterator[str | Table]:
+    """Yield the mechanism, the table of its integers, the groups of values and the verdict."""
+    yield f"{mechanism}\n{mechanism.guarantee}"
+    if found.notion == "none" or found.ratio is None:
+        yield "Nothing is protected: every value is reported in clear."
+        return
+    largest = "the largest " if found.groups else ""
+    cells = [
+        *([name, number] for name, number in found.integers.items()),
+        [f"{largest}e^epsilon, exactly", f"{found.ratio.numerator} / {found.ratio.denominator}"],
+        [f"{largest}epsilon realised, its logarithm", f"{found.realised:.17g}"],
+        [f"{largest}epsilon from the spelled-out matrix", _from_matrix(found.from_matrix)],
+        [f"{largest}epsilon promised", f"{found.promised:.17g}"],
+    ]
+    yield Table(f"{found.notion}: the sampler's own integers", ["what", "value"], cells)
+    if found.groups:
+        yield from _level_parts(mechanism.domain, found)
+    yield "The promise holds." if found.holds else "THE PROMISE IS BROKEN: do not use this mechanism."
+
+
+def _reading(found: Verification) -> str:
+    return ONE_SIDED + (f"; {NOT_TWO_SIDED}" if len(found.groups) > 1 else "")
+
+
+def _from_matrix(epsilon: float | None) -> str:
+    return "too large to be spelled out" if epsilon is None else f"{epsilon:.15g}"
+
+
+def _level_parts(domain: Domain, found: Verification) -> Iterator[str | Table]:
+    yield f"Per value, {_reading(found)}."
+    # A broken promise is always among those shown.
+    listed = sorted(found.groups, key=lambda group: (group.holds, group.promised))
+    shown, rest = listed[:_MOST_LEVELS], listed[_MOST_LEVELS:]
+    cells = [
+        [
+            _values(domain, group.codes),
+            f"{group.promised:.17g}",
+            f"{group.realised:.17g}",
+            _from_matrix(group.from_matrix),
+        ]
+        for group in shown
+    ]
+    if rest:
+        spans = [_span([group.promised for group in rest]), _span([group.realised for group in rest])]
+        others = f"{sum(len(group.codes) for group in rest)} other values"
+        cells.append([others, *spans, _span([group.from_matrix for group in rest])])
+    yield Table("epsilon_x", ["values", "promised", "realised", "from the matrix"], cells)
+    for group in shown:
+        inclusion, ratio = (f"{number.numerator}/{number.denominator}" for number in (group.inclusion, group.ratio))
+        yield (
+            f"{_values(domain, group.codes)}: a noise block contains {'a given one' if len(group.codes) > 1 else 'it'} "
+            f"with probability {inclusion}; e^epsilon_x, exactly: {ratio}"
+        )
+
+
+def _span(numbers: list[float | None]) -> str:
+    known = [number for number in numbers if number is not None]
+    return f"{min(known):.12g} to {max(known):.12g}" if known else _from_matrix(None)
+
+
+def _values(domain: Domain, codes: IntArray) -> str:
+    named = "; ".join(domain.names(codes[:_MOST_NAMES]))
+    more = len(codes) - _MOST_NAMES
+    return f"{named}; and {more} more" if more > 0 else named
