@@ -41,6 +41,8 @@ VERBS = [
     "device",
     "serve",
 ]
+OWN_VERBS = [verb for verb in VERBS if verb != "reproduce"]
+"""All but the one that another package registers."""
 
 
 def run(*arguments: object) -> Result:

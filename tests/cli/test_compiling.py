@@ -11,10 +11,10 @@ from running import Files
 
 RUN = """
 import sys
-from discreet.cli import lazily, main
+from discreet.cli import group, main
 from discreet.kernels import announcing
 import numba
-lazily.sys.stderr.isatty = lambda: sys.argv[1] == "looked at"
+group.sys.stderr.isatty = lambda: sys.argv[1] == "looked at"
 main(sys.argv[2:])
 """
 

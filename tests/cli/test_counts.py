@@ -4,7 +4,7 @@ import click
 import pytest
 
 from discreet.cli import main
-from discreet.cli.counts import Count
+from discreet.cli.parameters import Count
 from running import Files, told
 
 

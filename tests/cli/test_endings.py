@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from discreet.cli import judging, main
-from discreet.cli.endings import ended_by_signals
-from running import VERBS, Files, done, run, told
+from discreet.cli import main
+from discreet.cli.exits import ended_by_signals
+from running import OWN_VERBS, VERBS, Files, done, run, told
 
 SECRET = "alice-has-asthma"
 
@@ -31,7 +31,7 @@ def defect(monkeypatch: pytest.MonkeyPatch) -> None:
         except KeyError as error:
             raise ValueError(f"nobody foresaw {SECRET}") from error
 
-    monkeypatch.setattr(judging, "verify", broken)
+    monkeypatch.setattr("discreet.privacy.verify.verify", broken)
 
 
 def started(folder: Path, *arguments: object, **options: Any) -> subprocess.Popen[str]:
@@ -48,7 +48,7 @@ def test_a_defect_says_where_and_never_what(files: Files, defect: None) -> None:
     assert result.stdout == ""
     assert SECRET not in result.stderr
     assert "ValueError at test_endings, line " in result.stderr
-    assert "from discreet.cli.judging, line " in result.stderr
+    assert "from discreet.cli.verify, line " in result.stderr
     assert "--debug FILE" in result.stderr
     assert "Traceback" not in result.stderr
 
@@ -80,7 +80,7 @@ def test_debug_is_refused_before_any_work(files: Files, defect: None, place: str
     assert (files.folder / "there.txt").read_text() == "old"
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", OWN_VERBS)
 def test_every_verb_has_debug(verb: str) -> None:
     waiting = [main.commands[verb]]
     while waiting:
@@ -134,10 +134,10 @@ def test_what_ignores_a_signal_goes_on_ignoring_it() -> None:
 @pytest.mark.parametrize("promise", ["kept", "broken"])
 def test_a_reader_that_goes_is_no_error(tmp_path: Path, options: list[str], promise: str) -> None:
     files = Files(tmp_path)
-    code = "import sys\nfrom discreet.cli import judging, main\n"
+    code = "import sys\nfrom discreet.cli import main\nfrom discreet.privacy import verify\n"
     if promise == "broken":
-        code += "from dataclasses import replace\nreal = judging.verify\n"
-        code += "judging.verify = lambda mechanism: replace(real(mechanism), holds=False)\n"
+        code += "from dataclasses import replace\nreal = verify.verify\n"
+        code += "verify.verify = lambda mechanism: replace(real(mechanism), holds=False)\n"
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-c", code + "main(sys.argv[1:])", "verify", str(files.plan), *options]

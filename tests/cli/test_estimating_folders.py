@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.io import arrow
+from json_rows import columns
 from running import Files, done, refusal, told
 
 
@@ -49,10 +50,10 @@ def test_reports_on_disk_give_the_same(files: Files, method: str) -> None:
     on_disk = ("--memory", 0, "--temporary", temporary, "--tally", kept)
     found = told("estimate", files.plan, files.reports, "--method", method, *on_disk)
     expected = told("estimate", files.plan, files.reports, "--method", method)
-    assert found["columns"]["frequency"] == pytest.approx(expected["columns"]["frequency"], abs=1e-12)
+    assert columns(found)["frequency"] == pytest.approx(columns(expected)["frequency"], abs=1e-12)
     assert list(temporary.iterdir()) == []
-    linear = told("estimate", files.plan, kept)["columns"]["frequency"]
-    assert linear == told("estimate", files.plan, files.reports)["columns"]["frequency"]
+    linear = columns(told("estimate", files.plan, kept))["frequency"]
+    assert linear == columns(told("estimate", files.plan, files.reports))["frequency"]
 
 
 def test_memory_is_for_methods_that_need_reports(files: Files) -> None:
@@ -85,7 +86,7 @@ def test_what_the_system_refuses_is_one_sentence(files: Files, monkeypatch: pyte
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "estimate.csv")
 
-    monkeypatch.setattr("discreet.cli.collecting._write_estimate", full)
+    monkeypatch.setattr("discreet.cli.views.estimate.EstimateView.write", full)
     output = files.folder / "estimate.csv"
     message = refusal("estimate", files.plan, files.reports, "-o", output)
     assert "No space left on device (estimate.csv)" in message
@@ -104,7 +105,7 @@ def test_files_that_other_tools_rewrote(files: Files) -> None:
         facts = told("estimate", *options, "--trust-plan")
         assert (facts["n"], facts["trust_plan"], len(facts["notes"])) == (600, True, 3)
         if method == "linear":
-            assert facts["columns"] == expected["columns"]
+            assert columns(facts) == columns(expected)
         shown = done("estimate", *options, "--trust-plan")
         assert "Note: 1 of 1 files: nothing in them says which plan" in shown
         assert "is the caller's word (trust_plan)." in shown
@@ -140,7 +141,7 @@ def test_stamped_files_need_no_word(files: Files) -> None:
     shown = done("stamp", files.plan, rewritten, "-o", output)
     assert f"600 reports of plan {files.mechanism.fingerprint[:12]} written to {output}." in shown.replace("\n", "")
     assert shown.count("Note: 1 of 1 files: nothing in them says") == 2
-    assert told("estimate", files.plan, output)["columns"] == expected["columns"]
+    assert columns(told("estimate", files.plan, output)) == columns(expected)
     assert "exists already" in refusal("stamp", files.plan, rewritten, "-o", output)
     facts = told("stamp", files.plan, files.reports, "-o", files.folder / "folder")
     written = {"output": str(files.folder / "folder" / "reports.parquet"), "reports": 600, "simulated": True}

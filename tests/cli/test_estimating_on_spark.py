@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from json_rows import columns
 from programs import program
 from running import Files, refusal, told
 
@@ -47,7 +48,7 @@ def test_the_same_answer_from_a_cluster(files: Files) -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300, env=known)
     assert done.returncode == 0, done.stderr
     found, expected = json.loads(done.stdout), told("estimate", files.plan, files.reports, "--method", "mle")
-    assert found["columns"]["frequency"] == pytest.approx(expected["columns"]["frequency"], abs=1e-12)
+    assert columns(found)["frequency"] == pytest.approx(columns(expected)["frequency"], abs=1e-12)
     assert {name: found[name] for name in ("n", "plan", "simulated")} == {
         name: expected[name] for name in ("n", "plan", "simulated")
     }

@@ -86,7 +86,8 @@ def test_simulate_gives_the_records(tmp_path: Path) -> None:
         ("LDP", 1000, True),
         ("ULDP", 1000, True),
     ]
-    text = done("simulate", study, "-o", folder)
+    assert "page.html exists already" in refusal("simulate", study, "-o", folder)
+    text = done("simulate", study, "-o", folder, "--force")
     again = json.loads((folder / "results.json").read_text())
     assert not again[0]["simulated"]
     assert again[0]["mse"] != facts[0]["mse"]

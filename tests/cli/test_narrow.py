@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from discreet.cli.terminal import show_table
+from discreet.cli.output import show_table
 from running import Files, done
 
 BORDERS = "┃│┡┩┏┓└┘━─╇╈┳┴┼├┤╭╮"

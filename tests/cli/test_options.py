@@ -111,6 +111,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--largest-report": ["--largest-report 1.5", "--largest-report 0"],
         "--reports-per-user": ["--reports-per-user 2"],
         "--standard-error": ["--standard-error 0.01", "--standard-error 0"],
+        "--output": ["-o new.toml"],
         "--plot": ["--plot new.svg"],
         "--force": ["--force"],
         "--allow-outside": ["--allow-outside outside.toml"],
@@ -132,7 +133,7 @@ ELSEWHERE = {
     ("estimate", "--engine"): "test_estimating_on_spark.py",
     ("estimate", "--memory"): "test_where_blocks_go",
     ("estimate", "--temporary"): "test_where_blocks_go",
-    ("obfuscate", "--force"): "test_outputs_are_replaced_with_force",
+    **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("obfuscate", "simulate")},
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("manifest", "stamp", "examples")},
 }
 OTHER_VERBS = {"risk", "collection", "device", "collector", "serve", "reproduce"}
@@ -163,6 +164,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         + "".join(f"v{code},{50 + code},{code > 1}\n".lower() for code in range(9)),
         "old.csv": "old",
         "old.svg": "old",
+        "old.toml": "old",
         "old.parquet": "old",
     }
     outside = tmp_path_factory.mktemp("outside") / "labels.csv"
@@ -176,6 +178,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("folder", "tagged_folder", "listed", "shown"):
         (folder / name).mkdir()
     (folder / "shown" / "census.toml").write_text("mine")
+    (folder / "studied").mkdir()
+    (folder / "studied" / "results.json").write_text("mine")
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         for command in (
@@ -262,7 +266,12 @@ def test_it_is_used_or_refused(outcome: Any, form: str, option: str) -> None:
             used.append(True)
         elif with_it.code == 2 and with_it.errors != without.errors:
             named = option in with_it.errors or option.strip("-").replace("-", " ") in with_it.errors.replace("_", " ")
-            used.append(named or "'nope'" in with_it.errors or option in {"--user", "--tags", "--target"})
+            used.append(
+                named
+                or "'nope'" in with_it.errors
+                or option in {"--user", "--tags", "--target"}
+                or "give --epsilon" in with_it.errors
+            )
             assert not with_it.written
         else:
             used.append(with_it != without)
@@ -272,16 +281,16 @@ def test_it_is_used_or_refused(outcome: Any, form: str, option: str) -> None:
 @pytest.mark.parametrize("method", ["mle", "em"])
 def test_where_blocks_go(prepared: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, method: str) -> None:
     """The estimate is the same; that blocks go where they are told is seen where they are gathered."""
-    from discreet.cli import collecting
+    from discreet import engines
 
     seen: list[dict[str, Any]] = []
-    real = collecting.gather
+    real = engines.gather
 
     def gathering(*given: Any, **named: Any) -> Any:
         seen.append(named)
         return real(*given, **named)
 
-    monkeypatch.setattr(collecting, "gather", gathering)
+    monkeypatch.setattr(engines, "gather", gathering)
     monkeypatch.chdir(prepared)
     result = run("estimate", "plan.toml", "reports.parquet", "--method", method, "--memory", 3, "--temporary", tmp_path)
     assert result.exit_code == 0, result.output
@@ -303,6 +312,9 @@ def test_blocks_that_there_are_not_go_nowhere(outcome: Any, form: str, option: l
         ("estimate plan.toml reports.parquet -o", "old.csv"),
         ("estimate plan.toml reports.parquet --plot", "old.svg"),
         ("plan plan.toml --epsilon 1 --users 10 --plot", "old.svg"),
+        ("plan plan.toml --epsilon 1 --users 10 -o", "old.toml"),
+        ("plan plan.toml --epsilon 1 --users 1000 --identification-error 0.9 -o", "old.toml"),
+        ("simulate study.toml --seed 1 -o", "studied"),
         ("manifest", "listed"),
         ("stamp plan.toml bare.parquet -o", "old.parquet"),
         ("examples", "shown"),

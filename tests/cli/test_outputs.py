@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from discreet.cli import main
-from discreet.cli.outputs import OutputFile, OutputFolder
+from discreet.cli.output_files import OutputFile, OutputFolder
 from discreet.core.estimate import Estimate
 from discreet.io import atomic as io_replacing
 from running import Files, done, refusal, run
@@ -25,17 +25,21 @@ VERBS: dict[str, Callable[[Files], list[object]]] = {
     "estimate --plot": lambda files: ["estimate", files.plan, "none.parquet", "--plot"],
     "estimate --tally": lambda files: ["estimate", files.plan, "none.parquet", "--tally"],
     "plan --plot": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "--plot"],
+    "plan -o": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "-o"],
     "simulate -o": lambda files: ["simulate", "none.toml", "-o"],
-    "risk -o": lambda files: ["risk", "none.csv", "-o"],
+    "risk traces -o": lambda files: ["risk", "none.csv", "-o"],
 }
 FILES = {
     "obfuscate -o": "r.jsonl",
     "estimate -o": "e.csv",
     "estimate --plot": "p.svg",
     "estimate --tally": "t.tally.arrow",
+    "plan -o": "p.toml",
     "plan --plot": "p.png",
 }
-DRAWING = ["estimate --plot", "plan --plot", "simulate -o", "risk -o"]
+DRAWING = ["estimate --plot", "plan --plot", "simulate -o", "risk traces -o"]
+
+RISKS = {f"risk {name}": verb for name, verb in main.commands["risk"].commands.items()}
 
 
 @pytest.fixture
@@ -51,12 +55,12 @@ def test_every_output_is_here() -> None:
     """A new output has to be named above, and is then tried below."""
     written = {
         f"{verb} {min(one.opts, key=len)}"
-        for verb, command in main.commands.items()
+        for verb, command in {**main.commands, **RISKS}.items()
         for one in command.params
         if isinstance(one.type, OutputFile | OutputFolder)
     }
     assert written == set(VERBS)
-    for verb, command in main.commands.items():
+    for verb, command in {**main.commands, **RISKS}.items():
         for one in command.params:
             own = one.opts[0] in {"--debug", "--temporary", "--data"} or verb in {"manifest", "stamp", "examples"}
             assert own or type(one.type).__name__ != "Path", (verb, one.opts)

@@ -14,6 +14,7 @@ from discreet.estimators.tags import estimate_personalized
 from discreet.io.plan import Plan
 from discreet.io.reports import read_reports
 from discreet.mechanisms.secret_tags import SimulatedTags
+from json_rows import columns
 from running import done, refusal, run, told
 
 PLAN = """
@@ -82,13 +83,13 @@ def test_estimate_is_the_estimator(folder: Folder) -> None:
     facts = told(
         *command, "--background", f"home={known}", "--background", "work=play=drop", "-o", folder.path / "e.json"
     )
-    assert facts["columns"]["frequency"] == pytest.approx(wanted.estimate.frequencies.tolist(), rel=1e-9, abs=1e-12)
-    assert facts["columns"]["value"] == LABELS
-    assert facts["bots"]["tag"] == ["home", "work=play", "others"]
-    assert facts["bots"]["frequency"] == pytest.approx(list(wanted.bots.values()), rel=1e-9, abs=1e-12)
+    assert columns(facts)["frequency"] == pytest.approx(wanted.estimate.frequencies.tolist(), rel=1e-9, abs=1e-12)
+    assert columns(facts)["value"] == LABELS
+    assert columns(facts, "bots")["tag"] == ["home", "work=play", "others"]
+    assert columns(facts, "bots")["frequency"] == pytest.approx(list(wanted.bots.values()), rel=1e-9, abs=1e-12)
     assert facts["worst_case_l1"] == pytest.approx(wanted.worst_case)
-    assert json.loads((folder.path / "e.json").read_text())["columns"] == facts["columns"]
-    assert told(*command, "--background", "drop")["columns"]["frequency"] == pytest.approx(
+    assert columns(json.loads((folder.path / "e.json").read_text())) == columns(facts)
+    assert columns(told(*command, "--background", "drop"))["frequency"] == pytest.approx(
         estimate_personalized(
             plan.personalized(), reports, method="mle", background="drop"
         ).estimate.frequencies.tolist()
@@ -118,7 +119,7 @@ def test_cells_need_no_tags(tmp_path: Path) -> None:
     wanted = plan.obfuscate_users(codes, USERS, SimulatedTags(plan, [3, 4], [5, 14]), random=SeededRandom(7))
     assert folder.obfuscated().clear.tolist() == wanted.clear.tolist()
     facts = told("estimate", folder.plan, folder.reports)
-    assert facts["bots"]["tag"] == list(plan.tags)
+    assert columns(facts, "bots")["tag"] == list(plan.tags)
 
 
 @pytest.mark.parametrize("option", [[], ["--user", "who"], ["--tags", "tags.csv"]])

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from scipy.stats import chi2
 
+from json_rows import columns
+
 HEAVY = {"numpy", "numba", "pyarrow", "pandas", "polars", "altair", "vl_convert", "rich", "msgspec", "cryptography"}
 RUN = "import sys; from discreet.cli import main; main(sys.argv[1:], prog_name='discreet')"
 
@@ -69,7 +71,7 @@ def test_from_values_to_estimates(tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (0, "")
     found = json.loads(result.stdout)
     assert found["n"] == 500
-    assert sum(found["columns"]["frequency"]) == pytest.approx(1)
+    assert sum(columns(found)["frequency"]) == pytest.approx(1)
     assert not found["simulated"]
     result = python(RUN, "verify", "plan.toml", folder=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")

@@ -12,11 +12,17 @@ import pytest
 from pyarrow import csv as arrow_csv
 
 from discreet.cli import main
-from discreet.cli.forms import COMPARE, OPTIONS, SCORES, TRACES
 from running import done, refusal, run, told
 
+TRACES, SCORES, COMPARE = "traces", "scores", "compare"
+FORMS = (TRACES, SCORES, COMPARE)
 RISK = main.commands["risk"]
-NAMES = {one.name: max(one.opts, key=len) for one in RISK.params if isinstance(one, click.Option)}
+# By form, the options and how they are written.
+OPTIONS = {
+    form: {one.name: max(one.opts, key=len) for one in RISK.commands[form].params if isinstance(one, click.Option)}
+    for form in FORMS
+}
+NAMES = {name: option for options in OPTIONS.values() for name, option in options.items()}
 PLACES = [f"place {place}" for place in range(6)]
 PERSONAL = (
     'epsilon = 2.0\ntags = ["home"]\n[domain]\nlabels = {labels}\nsensitive = ["place 1"]\n[mechanism]\nname = "rr"\n'
@@ -51,7 +57,7 @@ class Inputs:
         if form == TRACES:
             return [self.events, "--seed", 1]
         if form == SCORES:
-            return [self.scores, "--score", "good", "--seed", 1]
+            return ["scores", self.scores, "--score", "good", "--seed", 1]
         return ["compare", *self.plans, "--users", 100]
 
 
@@ -77,20 +83,15 @@ VALUES: dict[str, list[object]] = {
     "users": [7],
     "fail_above": [0.0],
     "output": ["FOLDER"],
+    "force": [],
     "seed": [2],
     "allow_outside": [],
     "as_json": [],
     "debug": ["FILE"],
 }
 
-USES = [(form, name) for name, forms in OPTIONS.items() for form in forms]
-WASTES = [
-    (form, name)
-    for name, forms in OPTIONS.items()
-    for form in (TRACES, SCORES, COMPARE)
-    # With --score a table is one of scores.
-    if form not in forms and (form, name) != (TRACES, "score")
-]
+USES = [(form, name) for form in FORMS for name in OPTIONS[form]]
+WASTES = [(form, name) for form in FORMS for name in NAMES if name not in OPTIONS[form]]
 
 
 @pytest.fixture
@@ -108,8 +109,8 @@ def passed(name: str, inputs: Inputs) -> list[object]:
 
 
 def test_no_option_is_left_out_here() -> None:
-    """A new option needs an entry in `OPTIONS`, and how to see that it is used."""
-    assert set(NAMES) == set(OPTIONS) == set(VALUES)
+    """A new option needs a value, and how to see that it is used."""
+    assert set(NAMES) == set(VALUES)
 
 
 def writes(inputs: Inputs, form: str) -> None:
@@ -167,10 +168,19 @@ def keeps(inputs: Inputs, form: str) -> None:
     assert run("risk", *inputs.base(form), "--debug", inputs.folder / "trace.txt").exit_code == 0
 
 
+def replaces(inputs: Inputs, form: str) -> None:
+    writes(inputs, form)
+    given = (*inputs.base(form), "-o", inputs.folder / "out")
+    assert "risk.html exists already" in refusal("risk", *given)
+    done("risk", *given, "--force")
+    assert "no output is named" in refusal("risk", *inputs.base(form), "--force")
+
+
 OTHERWISE: dict[str, Callable[[Inputs, str], None]] = {
     "missing": left_out,
     "least": refuses_all_but("at least 2 users must have 11 events", "--least", 11),
     "output": writes,
+    "force": replaces,
     "failed": failed_scores,
     "distance": turned,
     "allow_outside": reads_outside,
@@ -303,7 +313,7 @@ def test_an_output_that_cannot_be_drawn_or_written_is_refused_before_any_work(
     blocked = inputs.folder / "blocked"
     (blocked / "risk.json").mkdir(parents=True)
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.cli.assessing.read_traces", never)
+        patch.setattr("discreet.engines.read_traces", never)
         for folder in (file, file / "below"):
             assert "choose another" in refusal("risk", *inputs.base(TRACES), "-o", folder)
         assert "is a folder" in refusal("risk", *inputs.base(TRACES), "-o", blocked)
@@ -328,9 +338,9 @@ def test_all_outputs_or_none(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) ->
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_text", full)
-        assert "No space left" in refusal("risk", inputs.events, "--attack", "cosine", "-o", out)
+        assert "No space left" in refusal("risk", inputs.events, "--attack", "cosine", "-o", out, "--force")
     assert {file.name: file.read_bytes() for file in out.iterdir()} == before
-    done("risk", *inputs.base(TRACES), "-o", out)
+    done("risk", *inputs.base(TRACES), "-o", out, "--force")
     assert {file.name for file in out.iterdir()} == set(before)
 
 

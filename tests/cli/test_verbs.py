@@ -11,13 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.cli import commands, main
+from discreet.cli import main
+from discreet.cli.estimate import METHODS as VERB_METHODS
 from discreet.core.reports import Reports
 from discreet.estimators import METHODS, estimate
 from discreet.io.reports import read_reports
 from discreet.io.tables import read_table
 from discreet.io.tallies import read_tally, write_tally
-from running import LABELS, VALUES, VERBS, Files, done, refusal, run, told
+from json_rows import columns
+from running import LABELS, OWN_VERBS, VALUES, VERBS, Files, done, refusal, run, told
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def files(tmp_path: Path) -> Files:
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])
-@pytest.mark.parametrize("verb", [None, *VERBS])
+@pytest.mark.parametrize("verb", [None, *OWN_VERBS])
 def test_help(verb: str | None, flag: str) -> None:
     text = done(*([verb] if verb else []), flag)
     assert text.startswith("Usage: ")
@@ -123,11 +125,11 @@ def test_estimate_is_the_estimator(tmp_path: Path, name: str, method: str) -> No
     assert facts["simultaneous"]
     assert facts["simulated"]
     low, high = wanted.interval(0.8, simultaneous=True)
-    columns = facts["columns"]
-    assert columns["value"] == LABELS
-    assert columns["sensitive"] == [False, False, True, False, True]
+    found = columns(facts)
+    assert found["value"] == LABELS
+    assert found["sensitive"] == [False, False, True, False, True]
     for field, numbers in (("lower", low), ("upper", high), ("frequency", wanted.frequencies)):
-        np.testing.assert_allclose(columns[field], numbers, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found[field], numbers, rtol=1e-9, atol=1e-12)
     assert (facts["gap"] is None) == (method not in ("mle", "em"))
 
 
@@ -137,8 +139,8 @@ def test_methods_without_intervals_state_none_anywhere(files: Files, method: str
     run = ("estimate", files.plan, files.reports, "--method", method)
     facts = told(*run)
     assert (facts["level"], facts["simultaneous"], facts["no_intervals"]) == (None, None, wanted.no_intervals)
-    assert list(facts["columns"]) == ["value", "sensitive", "frequency", "standard_error"]
-    assert facts["columns"]["frequency"] == wanted.frequencies.tolist()
+    assert list(columns(facts)) == ["value", "sensitive", "frequency", "standard_error"]
+    assert columns(facts)["frequency"] == wanted.frequencies.tolist()
     text = done(*run)
     assert f"Method '{method}' states no intervals, because" in text
     assert "95% from" not in text
@@ -152,7 +154,7 @@ def test_methods_without_intervals_state_none_anywhere(files: Files, method: str
         assert (b"states no intervals" in content) == (ending in ("json", "svg"))
     linear = told("estimate", files.plan, files.reports)
     assert (linear["level"], linear["simultaneous"], linear["no_intervals"]) == (0.95, False, None)
-    assert list(linear["columns"])[-2:] == ["lower", "upper"]
+    assert list(columns(linear))[-2:] == ["lower", "upper"]
 
 
 @pytest.mark.parametrize("method", ["threshold", "norm-sub"])
@@ -204,12 +206,12 @@ def test_estimate_takes_several_files_of_reports_and_tallies(files: Files) -> No
     facts = told("estimate", files.plan, *sources, "--tally", kept)
     whole = tally + tally + files.mechanism.tally(other)
     assert facts["n"] == 1800
-    assert facts["columns"]["frequency"] == estimate(files.mechanism, whole).frequencies.tolist()
+    assert columns(facts)["frequency"] == estimate(files.mechanism, whole).frequencies.tolist()
     assert read_tally(kept, files.mechanism) == whole
-    assert told("estimate", files.plan, kept)["columns"] == facts["columns"]
+    assert columns(told("estimate", files.plan, kept)) == columns(facts)
     both = told("estimate", files.plan, files.reports, files.folder / "two.arrow", "--method", "mle")
     mle = estimate(files.mechanism, Reports.concatenate([reports, other]), method="mle")
-    np.testing.assert_allclose(both["columns"]["frequency"], mle.frequencies, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(columns(both)["frequency"], mle.frequencies, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow", "feather", "ipc", "json"])
@@ -220,7 +222,7 @@ def test_estimate_writes_tables(files: Files, suffix: str) -> None:
     if suffix == "json":
         assert json.loads(output.read_text()) == facts
         return
-    assert read_table(output).to_pydict() == facts["columns"]
+    assert read_table(output).to_pydict() == columns(facts)
 
 
 def test_estimate_draws(files: Files) -> None:
@@ -238,7 +240,7 @@ def test_estimate_passes_options_on(files: Files) -> None:
     given = ("--method", "threshold", "--significance", 0.5, "--remainder", "zero")
     wanted = estimate(files.mechanism, reports, method="threshold", significance=0.5, remainder="zero")
     found = told("estimate", files.plan, files.reports, *given)
-    assert found["columns"]["frequency"] == wanted.frequencies.tolist()
+    assert columns(found)["frequency"] == wanted.frequencies.tolist()
     tight = told("estimate", files.plan, files.reports, "--method", "mle", "--tolerance", 1e-9)
     assert tight["gap"] <= 1e-9
 
@@ -263,7 +265,7 @@ def test_estimate_refuses(files: Files, options: list[str], told_: str) -> None:
 def test_unknown_methods_name_the_known_ones(files: Files) -> None:
     result = run("estimate", files.plan, files.reports, "--method", "magic")
     assert result.exit_code == 2
-    assert tuple(METHODS) == commands.METHODS
+    assert tuple(METHODS) == VERB_METHODS
     assert all(f"'{name}'" in result.stderr for name in METHODS)
 
 

@@ -21,7 +21,7 @@ from test_sealing import put
 
 from discreet.cli import main
 from discreet.cli.collector import collector
-from discreet.cli.moments import spelled_key
+from discreet.cli.parameters import spelled_key
 from discreet.cli.serve import serve
 from discreet.collector.serving import bound
 from discreet.collector.settings import Settings, Tls

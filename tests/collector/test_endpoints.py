@@ -26,6 +26,7 @@ from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.io.frames import Frame
 from discreet.io.signing import withdraw
+from json_rows import columns
 from signed import TRUST, envelope, key
 
 
@@ -158,14 +159,14 @@ def test_an_estimate_is_that_of_the_sealed_folder(tmp_path: Path, method: str) -
         found = served.client.get(path)
         assert found.status == 200, found.body
         said = found.json
-        assert said["columns"]["frequency"] == wanted.frequencies.tolist()
-        assert said["columns"]["standard_error"] == wanted.standard_errors.tolist()
+        assert columns(said)["frequency"] == wanted.frequencies.tolist()
+        assert columns(said)["standard_error"] == wanted.standard_errors.tolist()
         assert (said["n"], said["epochs"], said["provisional"]) == (160, "0-1", False)
         assert said["plan"] == entry.mechanism.fingerprint
-        assert len(said["columns"]["noise_floor"]) == 4
+        assert len(columns(said)["noise_floor"]) == 4
         if wanted.no_intervals is None:
             low, _ = wanted.interval(0.5)
-            assert served.client.get(f"{path}&level=0.5").json["columns"]["lower"] == low.tolist()
+            assert columns(served.client.get(f"{path}&level=0.5").json)["lower"] == low.tolist()
         else:
             assert said["no_intervals"] == wanted.no_intervals
             assert served.client.get(f"{path}&level=0.5").status == 400
@@ -325,9 +326,9 @@ def test_fakes_move_what_the_collector_shows_within_the_stated_influence(tmp_pat
     worst = np.tile(entry.codec.encode(made)[worths.argmax()], (fakes, 1))
     with serving(tmp_path, demo=True) as served:
         assert served.client.post(frame(entry, honest)).status == 202
-        before = np.array(served.client.get(path).json["columns"]["frequency"])
+        before = np.array(columns(served.client.get(path).json)["frequency"])
         assert served.client.post(Frame(entry.row.id, 1, ids(fakes), worst).pack()).status == 202
-        after = np.array(served.client.get(path).json["columns"]["frequency"])
+        after = np.array(columns(served.client.get(path).json)["frequency"])
         influence = served.client.get("/v1/collections/habits/facts").json["influence"]
     share, moved = fakes / (fakes + honest), after - before
     assert (moved <= share * (influence["largest_worth_of_a_report"] - before) + 1e-9).all()

@@ -15,6 +15,7 @@ from discreet.engines import gather
 from discreet.estimators import estimate
 from discreet.io.arrow import to_arrow
 from discreet.io.estimates import estimate_facts
+from json_rows import columns
 
 plans = pytest.mark.parametrize("plan", sorted(PLANS))
 
@@ -29,7 +30,7 @@ def test_discreet_estimate_reads_it(tmp_path: Path, plan: str) -> None:
     reports, left_out = gather(sealed.mechanism, sealed.place)
     assert left_out == {}
     found = estimate(sealed.mechanism, reports, method="mle")
-    assert sealed.estimated("mle")["columns"]["frequency"] == found.frequencies.tolist()
+    assert columns(sealed.estimated("mle"))["frequency"] == found.frequencies.tolist()
 
 
 def test_names_with_an_underscore_are_passed_over(tmp_path: Path) -> None:
@@ -64,7 +65,7 @@ def test_the_tally_of_plain_sql_is_that_of_the_library(tmp_path: Path) -> None:
     clear, symbols = counts("clear", domain.clear_codes), counts("symbol", range(domain.sensitive_count))
     tally = Tally(sealed.mechanism.fingerprint, int(clear.sum() + symbols.sum()), symbols, clear)
     assert tally == sealed.tally
-    assert estimate(sealed.mechanism, tally).frequencies.tolist() == sealed.estimated()["columns"]["frequency"]
+    assert estimate(sealed.mechanism, tally).frequencies.tolist() == columns(sealed.estimated())["frequency"]
 
 
 def sent(sealed: Sealed) -> Counter[Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from discreet.cli.moments import spelled_key
+from discreet.cli.parameters import spelled_key
 from discreet.collector.rates import Rates
 from discreet.collector.settings import Limits, Settings, load_settings
 from discreet.errors import ParameterError

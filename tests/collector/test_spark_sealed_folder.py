@@ -9,6 +9,7 @@ from sealed_folders import EPOCHS, N, sealed_of
 
 from discreet.engines import spark as engine
 from discreet.estimators import estimate
+from json_rows import columns
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -20,7 +21,7 @@ def test_tallies_and_estimates_are_those_of_one_machine(spark: Any, tmp_path: Pa
     found = engine.tally_files(spark, sealed.mechanism, sealed.place)
     assert (found.tally, found.left_out) == (sealed.tally, {})
     linear = estimate(sealed.mechanism, found.tally, method="linear")
-    assert linear.frequencies.tolist() == sealed.estimated()["columns"]["frequency"]
+    assert linear.frequencies.tolist() == columns(sealed.estimated())["frequency"]
     # What Spark reads by itself passes over underscored names too: each report once, and no tally.
     read = spark.read.parquet(str(sealed.place))
     marked = read.selectExpr("*", f"'{sealed.mechanism.fingerprint}' AS plan", "false AS simulated")
@@ -33,4 +34,4 @@ def test_the_likeliest_distribution_is_that_of_one_machine(spark: Any, tmp_path:
     gathered, _ = engine.gather_files(spark, sealed.mechanism, sealed.place)
     found = estimate(sealed.mechanism, gathered, method="mle")
     # Sums over executors have an order of their own.
-    assert found.frequencies == pytest.approx(sealed.estimated("mle")["columns"]["frequency"], abs=1e-12)
+    assert found.frequencies == pytest.approx(columns(sealed.estimated("mle"))["frequency"], abs=1e-12)

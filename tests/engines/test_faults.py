@@ -51,7 +51,7 @@ def made_up(mechanism: BlockMechanism, n: int) -> Reports:
 # The child stops where it is told to, says so, and naps: whatever it was doing, a signal meets it there.
 CHILD = """
 import contextlib, resource, sys, time
-import discreet.cli.collecting as collecting
+import discreet.cli.estimate as estimating
 from discreet.cli import main
 
 phase, limit, *arguments = sys.argv[1:]
@@ -66,7 +66,7 @@ def told(text):
             time.sleep(100)
     yield update
 
-collecting.progress_bar = told
+estimating.progress_bar = told
 main(arguments, prog_name="discreet")
 """
 

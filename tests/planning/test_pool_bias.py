@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from discreet.cli import main
 from discreet.core.domain import Domain
 from discreet.mechanisms import PooledHashing
 from discreet.mechanisms.pooled_hashing import PooledHashBlocks
@@ -86,17 +88,13 @@ def test_the_best_for_any_number_of_reports_is_none_whose_error_lasts() -> None:
     assert pooled(compare(domain, 1.0, 1, largest_report=4)).worst_mse < chosen.decoder.worst_case_mse(1)
 
 
-def test_the_command_says_what_the_pool_adds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from discreet.cli.planning import compare_on
-
+def test_the_command_says_what_the_pool_adds(tmp_path: Path) -> None:
     path = tmp_path / "domain.toml"
     path.write_text("[domain]\nrange = [0, 300]\n")
-    options: dict[str, Any] = dict.fromkeys(("plot", "force", "distribution", "sensitive_mass", "target", "within"))
-    compare_on(path, 1.0, 10_000, as_json=False, standard_error=1e-4, **options)
-    shown = " ".join(capsys.readouterr().out.split())
+    words = ["plan", str(path), "--epsilon", "1", "--users", "10000"]
+    shown = " ".join(CliRunner().invoke(main, [*words, "--standard-error", "1e-4"]).stdout.split())
     assert "hashing-pool: all reports share its 65,536 hash functions" in shown
     assert "never" in shown
-    compare_on(path, 1.0, 10_000, as_json=True, **options)
-    facts = {one["name"]: one for one in json.loads(capsys.readouterr().out)["mechanisms"]}
+    facts = {one["name"]: one for one in json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)["mechanisms"]}
     assert facts["hashing-pool"]["worst"]["pool_bias"] > 0
     assert facts["hashing"]["worst"]["pool_bias"] == 0
