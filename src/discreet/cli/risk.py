@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from discreet.mechanisms import BlockMechanism
 
 _TRACES = "traces"
-_SAMPLE = 200_000
 _WORSE_THAN_CHANCE = 0.5
 
 
@@ -158,7 +157,7 @@ def traces(
         obfuscating = _named(mechanism, Domain(range(parts.target.event_count)), epsilon)
     chosen: dict[str, Any] = {"attack": attack, "reports": reports, "largest_list": largest_list}
     with progress_bar("comparing every trace with every user"):
-        found = assess(parts, mechanism=obfuscating, sample=_SAMPLE, random=_random(seed), **chosen)
+        found = assess(parts, mechanism=obfuscating, random=_random(seed), **chosen)
     record = built_ins(AssessedTraces.of(found, parts, knowledge, read.left_out))
     files: list[Path] = []
     if output is not None:
