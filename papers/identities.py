@@ -14,8 +14,8 @@ from discreet.mechanisms import BlockMechanism, LocalHashing, RandomizedResponse
 from discreet.risk.assessment import Assessment, assess
 from discreet.risk.bounds import identification_bounds
 from discreet.risk.bounds.capacity import information_bounds, paper_information
-from discreet.risk.bounds.leakage import profile
-from discreet.risk.bounds.prior import Users
+from discreet.risk.bounds.leakage import report_leakage
+from discreet.risk.bounds.prior import Prior
 from discreet.risk.scores.biometric import biometric
 from discreet.risk.scores.det import DET
 from discreet.simulation.tallies import draw_tally
@@ -62,16 +62,16 @@ def epsilon_of(theta: float, symbols: int) -> float:
 def measure_bounds(cell: Cell, data: Sizes, _: int) -> Iterator[Row]:
     """Yield every bound on the information and on identification errors, by the paper and exactly."""
     assert cell.epsilon is not None
-    mechanism, users = made(cell.mechanism, data.values, cell.epsilon, cell.drawn), Users.of(data.users)
-    yield from _bounds(mechanism, users, cell.mechanism)
+    mechanism, prior = made(cell.mechanism, data.values, cell.epsilon, cell.drawn), Prior.of(data.users)
+    yield from _bounds(mechanism, prior, cell.mechanism)
 
 
-def _bounds(mechanism: BlockMechanism, users: Users, name: str) -> Iterator[Row]:
-    found = profile(mechanism, users, 1)
-    facts: Row = {"mechanism": name, "values": mechanism.domain.size, "n": users.count, "sensitive": 0}
-    for figure in (*paper_information(found, users, 1), *information_bounds(found, users, 1)):
+def _bounds(mechanism: BlockMechanism, prior: Prior, name: str) -> Iterator[Row]:
+    found = report_leakage(mechanism, prior, 1)
+    facts: Row = {"mechanism": name, "values": mechanism.domain.size, "n": prior.users, "sensitive": 0}
+    for figure in (*paper_information(found, prior, 1), *information_bounds(found, prior, 1)):
         yield facts | {"estimator": _NAMES[figure.source], "bits": figure.value}
-    bounds = identification_bounds(mechanism, users.count)
+    bounds = identification_bounds(mechanism, prior.users)
     yield facts | {"estimator": "exact", "error": bounds.error}
     if bounds.paper_error is not None:
         yield facts | {"estimator": "Cor. 8", "error": max(bounds.paper_error.value, 0.0)}
@@ -156,7 +156,7 @@ def measure_reports(cell: Cell, data: Trails, run: int) -> Iterator[Row]:
     found = assess(split, mechanism=mechanism, random=_source(cell, run))
     facts: Row = {"mechanism": cell.mechanism, "values": data.traces.event_count, "n": found.users, "sensitive": 0}
     yield facts | {"estimator": "attack"} | _figures(found)
-    yield from _bounds(mechanism, Users.of(found.users), cell.mechanism)
+    yield from _bounds(mechanism, Prior.of(found.users), cell.mechanism)
 
 
 # What protection costs

@@ -697,14 +697,14 @@ FAULTS = [
         "risk/scores/ranks.py",
         "spread[~held].sum(axis=0)",
         "spread.sum(axis=0) + 1000 * spread[held].sum(axis=0)",
-        ("tests/risk/test_ranks.py",),
+        ("tests/risk/scores/test_ranks.py",),
     ),
     Fault(
         "a probe's spread is taken for what it would be alone",
         "risk/scores/variational.py",
         "spread = max(_variance(logs - levels / (users * mean), own), _variance(logs, own))",
         "spread = _variance(logs - levels / (users * mean), own)",
-        ("tests/risk/test_second_look.py",),
+        ("tests/risk/scores/test_pse.py",),
     ),
     Fault(
         "a narrow block wraps where a count passes its type",

@@ -175,7 +175,7 @@ class Traces:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """A split of traces: training, which the attacker knows by name, and target, which she attributes.
+    """A split of traces: training, which the attacker knows by name, and target, which it attributes.
 
     Attributes:
         training: the events that the attacker knows by name.

@@ -19,7 +19,7 @@ from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
 from discreet.risk.attacks.matching import match
 from discreet.risk.attacks.reports import match_reports, one_report
 from discreet.risk.attacks.strongest import ALL, ATTACKS, Attempt, level_of_each, strongest
-from discreet.risk.bounds.bound import Figure
+from discreet.risk.bounds.bound import Bound
 from discreet.risk.bounds.identification import Bounds, identification_bounds
 from discreet.risk.scores.det import DET, det
 from discreet.risk.scores.information import Information
@@ -78,7 +78,7 @@ class Assessment:
     rank_pse: Information
     det: DET
     bounds: Bounds | None
-    list_bound: Figure | None
+    list_bound: Bound | None
     largest_list: int
     level: float
     tried: tuple[Attempt, ...] = ()
@@ -133,7 +133,7 @@ class Assessment:
         return self.certified <= self.alpha and (self.bounds is None or self.success.low <= self.risk)
 
     def success_among(self, users: int) -> Rate:
-        """Return the rate at which the right user scores best among fewer users, drawn at random with her among them.
+        """Return the rate at which the right user scores best among fewer users, drawn at random around that one.
 
         Raises:
             ParameterError: if there are not so many users.
@@ -210,8 +210,8 @@ def assess(
         split: the training traces, which the attacker knows by name, and the target.
         attack: for traces without obfuscation: "all" for the strongest of `ATTACKS`, or one of these. Reports are
             attacked by their likelihood.
-        mechanism: over the events' codes, 0..d - 1: each user sends her first events in the target through it. None for
-            traces without obfuscation.
+        mechanism: over the events' codes, 0..d - 1: each user sends their first events in the target through it.
+            None for traces without obfuscation.
         reports: t, how many events of each user, with a mechanism.
         largest_list: k, the longest list of guesses.
         level: confidence of intervals; each has a higher one if the attack was chosen among several, so that it holds
@@ -277,7 +277,7 @@ def sweep(split: Split, mechanism: BlockMechanism) -> list[tuple[float, float, f
     [spec of exact risk, section 4].
 
     Args:
-        split: the training traces, and the target, of which each user reports her first event.
+        split: the training traces, and the target, of which each user reports their first event.
         mechanism: over the events' codes; every value sensitive.
 
     Returns:

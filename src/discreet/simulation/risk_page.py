@@ -16,7 +16,7 @@ from discreet.io.json_text import json_text
 from discreet.plots.curves import Curves, curve_chart
 from discreet.plots.det import det_chart, rank_chart
 from discreet.risk.assessment import Assessment
-from discreet.risk.bounds.bound import Figure
+from discreet.risk.bounds.bound import Bound
 from discreet.risk.scores.rates import rank_curve
 
 _STYLE = """
@@ -158,7 +158,7 @@ def _swept(sweep: Sweep) -> str:
     return f"<h2>At another epsilon</h2>{_picture(chart)}"
 
 
-def _most(bound: Figure | None) -> str:
+def _most(bound: Bound | None) -> str:
     return "1" if bound is None else f"{bound.value:.4g}"
 
 

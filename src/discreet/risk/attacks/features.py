@@ -57,14 +57,14 @@ def events_of(traces: Traces) -> IntArray:
 
 
 def first_and_steps(traces: Traces) -> IntArray:
-    """Return keys of the first event of each user and of her steps from one event to the next."""
+    """Return keys of the first event of each user and of their steps from one event to the next."""
     from discreet.kernels.traces.transitions import transitions
 
     return transitions(traces.offsets, traces.events, traces.event_count, start=True)
 
 
 def steps(traces: Traces) -> IntArray:
-    """Return keys of each user's steps; her first event does not count."""
+    """Return keys of each user's steps; the first event does not count."""
     from discreet.kernels.traces.transitions import transitions
 
     return transitions(traces.offsets, traces.events, traces.event_count, start=False)

@@ -1,8 +1,8 @@
 """Attacks on obfuscated events: whose report is it?
 
-Each user sends one event, or some, through a mechanism, and the attacker compares every report with what she knows of
+Each user sends one event, or some, through a mechanism, and the attacker compares every report with what it knows of
 every user. A block A is 1 + c pi_i(A) times as likely to come from user i as to be noise, with c = e^eps - 1 and pi_i
-the shares of the user's visits in training; a value x in clear comes from her with probability pi_i(x). Both are known
+the shares of the user's visits in training; a value x in clear comes from them with probability pi_i(x). Both are known
 up to a factor that is the same for all users.
 """
 
@@ -56,7 +56,7 @@ class OneReport:
         """Refuse what is not linear.
 
         Raises:
-            DataError: if some candidate has no probe: she would be found more or less often than noise finds anybody.
+            DataError: if some candidate has no probe: noise would find that one more or less often than anybody else.
         """
         if self.truth.n != self.truth.candidates:
             raise DataError(
@@ -103,12 +103,12 @@ def match_reports(
     random: RandomSource | None = None,
     threads: int | None = None,
 ) -> Scores:
-    """Let each user send her first events in the target through a mechanism, and attack the reports.
+    """Let each user send their first events in the target through a mechanism, and attack the reports.
 
     Args:
         split: training and target, in the codes of the mechanism's domain.
         mechanism: any, or a channel.
-        events: how many each user sends (all she has, if fewer), with fresh noise.
+        events: how many each user sends (all of them, if fewer), with fresh noise.
         zero: what the probability of a value in clear becomes where it is 0.
         random: the words for the reports; None for fresh ones.
         threads: as for `match`.

@@ -1,13 +1,13 @@
 """The choice of the smoothing share lambda, from training alone.
 
-A mixture model: with probability 1 - lambda a user repeats one of her events, otherwise any user's. Then the
+A mixture model: with probability 1 - lambda a user repeats one of their events, otherwise any user's. Then the
 probability of event x in the training trace of user i, given all other events, is
 
     (1 - lambda) (c_i(x) - 1) / (N_i - 1)  +  lambda (C(x) - 1) / (N - 1),
 
-with c_i(x) of her N_i events and C(x) of all N events at x. lambda maximizes the sum of their logarithms (leave-one-out
-likelihood) over a small grid. An event whose place occurs only once has probability 0 for every lambda, and is left out
-of the sum.
+with c_i(x) of their N_i events and C(x) of all N events at x. lambda maximizes the sum of their logarithms
+(leave-one-out likelihood) over a small grid. An event whose place occurs only once has probability 0 for every lambda,
+and is left out of the sum.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ def _log_likelihoods(part: Traces, rows: KeyCounts, totals: IntArray) -> tuple[F
     Each is relative to the likelihood where anybody may go, which no share changes.
     """
     others = totals[rows.keys] - 1
-    # Whoever was there once: her other events say nothing of it, and only lambda is left.
+    # Users who were there once: their other events do not predict it, and only lambda is left.
     alone = int(np.count_nonzero((rows.counts == 1) & (others > 0)))
     again = np.flatnonzero(rows.counts > 1)
     lengths = np.repeat(part.lengths, np.diff(rows.offsets))[again]

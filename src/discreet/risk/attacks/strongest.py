@@ -74,7 +74,7 @@ def strongest(
     """Return the attack that names the right user most often, and all attempts; of equal ones the first.
 
     Args:
-        split: what the attacker knows, and what she attributes.
+        split: the training traces, which the attacker knows by name, and the target.
         names: some of `ATTACKS`.
         level: with which the intervals of all attempts hold together.
         threads: how many to use; None for as many as there are processors.

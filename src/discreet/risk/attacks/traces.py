@@ -67,7 +67,7 @@ class Matcher:
 def markov(split: Split, *, zero: float = SMALLEST, visited: Visited | None = None) -> Matcher:
     """Return the matcher that scores by the likelihood under each user's Markov chain, in nats [PIE, section 5].
 
-    ln pi(Y_1) + sum_t ln Lambda(Y_t, Y_t+1), where pi and Lambda are the shares of a user's visits, and of her steps
+    ln pi(Y_1) + sum_t ln Lambda(Y_t, Y_t+1), where pi and Lambda are the shares of a user's visits, and of their steps
     from a place, in training.
 
     Args:
@@ -136,8 +136,8 @@ def smoothed(split: Split, *, share: float | None = None) -> Matcher:
     """Return the matcher by smoothed visits: sum_t ln((1 - lambda) pi(Y_t) / p(Y_t) + lambda), in nats.
 
     p is the share of all training events at a place. So this is the likelihood ratio of a trace: its user repeats one
-    of her events with probability 1 - lambda, otherwise any user's, against a trace of random events of all users. For
-    each trace the order of the users is that of the likelihood, and traces of rare and of popular places can be
+    of their events with probability 1 - lambda, otherwise any user's, against a trace of random events of all users.
+    For each trace the order of the users is that of the likelihood, and traces of rare and of popular places can be
     compared.
 
     Args:

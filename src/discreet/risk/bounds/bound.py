@@ -1,4 +1,4 @@
-"""Figures: numbers with their unit, source and condition."""
+"""Bounds: numbers with their unit, source and condition."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ _SAME = 1 + 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure: a number with its unit, source and condition.
+class Bound:
+    """A bound, perhaps attained: a number with its unit, source and condition.
 
     Attributes:
         value: the number.
         unit: its unit.
-        what: what it is, in words.
-        source: where it comes from.
-        exact: whether some source attains it; else it is a bound.
-        condition: what must hold beyond what is said of users and mechanism; empty if nothing.
+        what: its name, in words.
+        source: its derivation, in words.
+        exact: whether some source attains it.
+        condition: a condition beyond those on users and mechanism; empty if there is none.
 
     Example:
-        >>> print(Figure(2.5, "bits", "PIE", "capacity of n values", exact=True))
+        >>> print(Bound(2.5, "bits", "PIE", "capacity of n values", exact=True))
         PIE: 2.5 bits (exactly, capacity of n values)
     """
 
@@ -41,14 +41,14 @@ class Figure:
         return f"{self.what}: {self.value:.4g}{unit} ({how}, {self.source}{when})"
 
 
-def least(figures: Iterable[Figure]) -> Figure:
-    """Return the smallest figure; of those equal up to rounding an exact one, then the first.
+def least(bounds: Iterable[Bound]) -> Bound:
+    """Return the smallest bound; of those equal up to rounding an exact one, then the first.
 
     Example:
-        >>> figures = [Figure(2.5, "bits", "PIE", "one bound"), Figure(1.5, "bits", "PIE", "another bound")]
-        >>> least(figures).source
+        >>> bounds = [Bound(2.5, "bits", "PIE", "one bound"), Bound(1.5, "bits", "PIE", "another bound")]
+        >>> least(bounds).source
         'another bound'
     """
-    figures = list(figures)
-    most = min(one.value for one in figures) * _SAME
-    return min((one for one in figures if one.value <= most), key=lambda one: not one.exact)
+    candidates = list(bounds)
+    most = min(bound.value for bound in candidates) * _SAME
+    return min((bound for bound in candidates if bound.value <= most), key=lambda bound: not bound.exact)

@@ -16,7 +16,7 @@ from discreet.core.searching import bisected, last_whole
 from discreet.errors import ParameterError
 from discreet.mechanisms import LocalHashing, Mechanism
 from discreet.risk.bounds.identification import Bounds, identification_bounds
-from discreet.risk.bounds.prior import Users
+from discreet.risk.bounds.prior import Prior
 
 LARGEST_EPSILON = 200.0
 """The limit on epsilon in place of none, in nats: no mechanism accepts more."""
@@ -59,7 +59,7 @@ class Wanted:
 
     def __post_init__(self) -> None:
         """Refuse a risk that no mechanism has."""
-        people = Users.of(self.users, self.prior)
+        people = Prior.of(self.users, self.prior)
         checked_whole("reports", self.reports)
         if (self.error is None) == (self.pie is None):
             raise ParameterError("either error or pie must be given, and not both.")

@@ -16,11 +16,11 @@ from discreet.core.guarantee import Guarantee, in_odds
 from discreet.leakage.entropies import BITS
 from discreet.leakage.fano import corollary_8
 from discreet.mechanisms import Mechanism, given
-from discreet.risk.bounds.bound import Figure, least
+from discreet.risk.bounds.bound import Bound, least
 from discreet.risk.bounds.capacity import OF_SEVERAL, information_bounds, paper_information
 from discreet.risk.bounds.guessing import identification_bounds_of
-from discreet.risk.bounds.leakage import Profile, profile
-from discreet.risk.bounds.prior import Users
+from discreet.risk.bounds.leakage import ReportLeakage, report_leakage
+from discreet.risk.bounds.prior import Prior
 
 # e^epsilon beyond which a ratio of likelihoods limits nothing.
 _USELESS = 50.0
@@ -63,15 +63,15 @@ class Bounds:
     largest_list: int
     entropy: float
     guessed: float
-    pie: Figure
-    pies: tuple[Figure, ...]
-    paper_pie: Figure | None
-    identification: Figure
-    identifications: tuple[Figure, ...]
-    paper_error: Figure | None
-    eta_tv: Figure
-    eta_kl: Figure
-    ideal: tuple[Figure, ...]
+    pie: Bound
+    pies: tuple[Bound, ...]
+    paper_pie: Bound | None
+    identification: Bound
+    identifications: tuple[Bound, ...]
+    paper_error: Bound | None
+    eta_tv: Bound
+    eta_kl: Bound
+    ideal: tuple[Bound, ...]
     in_clear: float
 
     @property
@@ -123,13 +123,13 @@ class Bounds:
             chance = 1 - (1 - min(self.in_clear, 1.0)) ** self.reports
             return (
                 "No limit for a single user: a value that is not sensitive is told in clear with probability "
-                f"{chance:.4g}, and if only she has it, that names her with certainty."
+                f"{chance:.4g}, and if only one user has it, that names them with certainty."
             )
         apart = min(self.reports * self.eta_tv.value, 1.0)
         ratio = f"TPR <= {exp(self.total_epsilon):.4g} FPR and " if self.total_epsilon < _USELESS else ""
         return (
-            "For every single user, whatever she is like: a test that finds her with probability TPR takes others for "
-            f"her with probability FPR, where {ratio}TPR - FPR <= {apart:.4g}."
+            "For every single user, whoever they are: a test that finds them with probability TPR takes others for "
+            f"them with probability FPR, where {ratio}TPR - FPR <= {apart:.4g}."
         )
 
     def __str__(self) -> str:
@@ -170,7 +170,7 @@ def conditions(bounds: Iterable[Bounds]) -> str:
     return " ".join(f"The bound on {name} for {reports} of a user holds if {when}." for name, when in named)
 
 
-def _strongest(figures: Iterable[Figure]) -> str:
+def _strongest(figures: Iterable[Bound]) -> str:
     # The entropy of the user is a bound without a condition.
     return max((figure.condition for figure in figures), key=("", *OF_SEVERAL).index, default="")
 
@@ -201,47 +201,47 @@ def identification_bounds(
     """
     personalized = given.as_personalized(mechanism)
     named = given.mechanism(mechanism if personalized is None else personalized.common)
-    people = Users.of(users, prior)
+    population = Prior.of(users, prior)
     reports, listed = checked_whole("reports", reports), checked_whole("largest_list", largest_list)
-    found = profile(mechanism, people, listed)
-    pies = tuple(information_bounds(found, people, reports))
-    chances = tuple(identification_bounds_of(found, people, reports, listed))
-    papers = paper_information(found, people, reports)
+    leakage = report_leakage(mechanism, population, listed)
+    pies = tuple(information_bounds(leakage, population, reports))
+    chances = tuple(identification_bounds_of(leakage, population, reports, listed))
+    papers = paper_information(leakage, population, reports)
     paper = least(papers) if papers else None
     return Bounds(
         name=named.name,
-        guarantee=found.guarantee,
-        users=people.count,
+        guarantee=leakage.guarantee,
+        users=population.users,
         reports=reports,
         largest_list=listed,
-        entropy=people.entropy * BITS,
-        guessed=people.guessed(listed),
+        entropy=population.entropy * BITS,
+        guessed=population.guessed(listed),
         pie=least(pies),
         pies=pies,
         paper_pie=paper,
         identification=least(chances),
         identifications=chances,
-        paper_error=_paper_error(paper, people) if listed == 1 else None,
-        eta_tv=Figure(found.eta_tv.value, "share", "eta_TV", "total variation", found.eta_tv.exact),
-        eta_kl=Figure(found.eta_kl.value, "share", "eta_KL", "Ordentlich and Polyanskiy", found.eta_kl.exact),
-        ideal=tuple(_ideal(found)) if reports == 1 else (),
-        in_clear=found.in_clear,
+        paper_error=_paper_error(paper, population) if listed == 1 else None,
+        eta_tv=Bound(leakage.eta_tv.value, "share", "eta_TV", "total variation", leakage.eta_tv.exact),
+        eta_kl=Bound(leakage.eta_kl.value, "share", "eta_KL", "Ordentlich and Polyanskiy", leakage.eta_kl.exact),
+        ideal=tuple(_ideal(leakage)) if reports == 1 else (),
+        in_clear=leakage.in_clear,
     )
 
 
-def _paper_error(paper: Figure | None, users: Users) -> Figure | None:
+def _paper_error(paper: Bound | None, prior: Prior) -> Bound | None:
     if paper is None:
         return None
-    error = corollary_8(paper.value / BITS, users.likeliest)
-    return Figure(error, "probability", "error at least", "Cor. 8 of [PIE]", condition=paper.condition)
+    error = corollary_8(paper.value / BITS, prior.likeliest)
+    return Bound(error, "probability", "error at least", "Cor. 8 of [PIE]", condition=paper.condition)
 
 
-def _ideal(found: Profile) -> list[Figure]:
-    if found.ideal is None:
+def _ideal(leakage: ReportLeakage) -> list[Bound]:
+    if leakage.ideal is None:
         return []
-    information, probability, how = found.ideal
-    figures = [Figure(information * BITS, "bits", "PIE", "capacity of n values", True, f"for {how}")]
+    information, probability, how = leakage.ideal
+    figures = [Bound(information * BITS, "bits", "PIE", "capacity of n values", True, f"for {how}")]
     if probability is not None:
         source = "the best guess against the worst source"
-        figures.append(Figure(probability, "probability", "identification", source, True, f"for {how}"))
+        figures.append(Bound(probability, "probability", "identification", source, True, f"for {how}"))
     return figures

@@ -1,4 +1,4 @@
-"""The profile of one report among n users: the numbers from which every bound follows.
+"""The leakage of one report among n users: the numbers from which every bound follows.
 
 For a block mechanism they follow from its numbers and the law of K, for a matrix they are computed; nothing else knows
 the difference. Information is in nats here.
@@ -19,13 +19,13 @@ from discreet.leakage.success import Sizes, leakage, listed_success, success, un
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism
 from discreet.mechanisms.given import as_channel, as_personalized, block_mechanism
 from discreet.mechanisms.personalized import Personalized
-from discreet.risk.bounds.prior import Users
+from discreet.risk.bounds.prior import Prior
 
 _ORDERS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Certain:
+class UpperBound:
     """An upper bound on a number, perhaps exact.
 
     Attributes:
@@ -40,8 +40,8 @@ class Certain:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
-    """The profile of one report among n users.
+class ReportLeakage:
+    """The leakage of one report among n users.
 
     Attributes:
         guarantee: the attribute risk.
@@ -49,8 +49,8 @@ class Profile:
         information: alpha_n, in nats.
         eta_tv: the largest total variation between the reports of two values.
         eta_kl: the largest share of the information about a user that a report lets through.
-        told: 1 - delta, an upper bound on the probability that a report depends on the value at all; s for truth or
-            noise.
+        informative: 1 - delta, an upper bound on the probability that a report depends on the value at all; s for
+            truth or noise.
         theta: s, the parameter of the MI-loss of Thms 11 and 13; None for a matrix.
         leakage: ML, the sum over reports of the largest probability that one of n values gives them.
         success: V_k, where that is known for the prior and the list; None where only general bounds are.
@@ -61,13 +61,13 @@ class Profile:
 
     guarantee: Guarantee
     values: int
-    information: Certain
-    eta_tv: Certain
-    eta_kl: Certain
-    told: float
+    information: UpperBound
+    eta_tv: UpperBound
+    eta_kl: UpperBound
+    informative: float
     theta: float | None
     leakage: float
-    success: Certain | None
+    success: UpperBound | None
     orders: tuple[tuple[float, float], ...] = ()
     ideal: tuple[float, float | None, str] | None = None
     in_clear: float = 0.0
@@ -79,34 +79,34 @@ class Profile:
         return self.guarantee.realised if kept else None
 
 
-def profile(mechanism: Mechanism | Personalized, users: Users, listed: int) -> Profile:
-    """Return the profile of one report among n users.
+def report_leakage(mechanism: Mechanism | Personalized, prior: Prior, listed: int) -> ReportLeakage:
+    """Return the leakage of one report among n users.
 
     Args:
         mechanism: a block mechanism, a matrix, or a personalized mechanism, whose common one is meant: users' own
             replacements are a part of the source.
-        users: the users.
+        prior: over the users who may have sent it.
         listed: k.
     """
     if (personalized := as_personalized(mechanism)) is not None:
-        return replace(profile(personalized.common, users, listed), guarantee=personalized.guarantee)
+        return replace(report_leakage(personalized.common, prior, listed), guarantee=personalized.guarantee)
     if (channel := as_channel(mechanism)) is not None:
-        return _of_matrix(channel, users, listed)
-    return _of_blocks(block_mechanism(mechanism), users, listed)
+        return _of_matrix(channel, prior, listed)
+    return _of_blocks(block_mechanism(mechanism), prior, listed)
 
 
 # Truth or noise
 
 
-def _of_blocks(mechanism: BlockMechanism, users: Users, listed: int) -> Profile:
-    inputs, law = _inputs(mechanism, users), mechanism.law
+def _of_blocks(mechanism: BlockMechanism, prior: Prior, listed: int) -> ReportLeakage:
+    inputs, law = _inputs(mechanism, prior), mechanism.law
     members = law.hit_distribution(inputs.sensitive) if inputs.sensitive else None
     hits = law.hits(np.array([float(inputs.sensitive)])) if inputs.sensitive else np.zeros(1)
     eta_tv, eta_kl = _contraction(mechanism)
     # No report of truth or noise is likelier than 1 - s for all values and s more for one of them.
     general = inputs.noisy + inputs.truth * (inputs.sensitive + inputs.clear)
     known = hits is not None
-    return Profile(
+    return ReportLeakage(
         mechanism.guarantee,
         mechanism.domain.size,
         _information(mechanism, inputs, members, eta_kl.value),
@@ -115,112 +115,113 @@ def _of_blocks(mechanism: BlockMechanism, users: Users, listed: int) -> Profile:
         inputs.truth if mechanism.domain.size > 1 else 0.0,
         inputs.truth,
         general if hits is None else leakage(inputs, float(hits[0])),
-        _success(mechanism, inputs, users, listed) if known else None,
+        _success(mechanism, inputs, prior, listed) if known else None,
         tuple((order, order_capacity(inputs, members, order)) for order in _ORDERS) if known else (),
-        _ideal(inputs, members, users, listed),
+        _ideal(inputs, members, prior, listed),
         inputs.truth if mechanism.domain.clear_count else 0.0,
     )
 
 
-def _inputs(mechanism: BlockMechanism, users: Users) -> Inputs:
+def _inputs(mechanism: BlockMechanism, prior: Prior) -> Inputs:
     """Return the numbers of the mechanism, and of the values in use that tell n users apart best."""
     domain, moments = mechanism.domain, mechanism.numbers
-    clear = min(users.count, domain.clear_count)
-    sensitive = min(users.count - clear, domain.sensitive_count)
+    clear = min(prior.users, domain.clear_count)
+    sensitive = min(prior.users - clear, domain.sensitive_count)
     inclusion = float(np.max(moments.inclusion))
     return Inputs(moments.truth, moments.noisy, inclusion, mechanism.guarantee.realised, sensitive, clear)
 
 
-def _contraction(mechanism: BlockMechanism) -> tuple[Certain, Certain]:
+def _contraction(mechanism: BlockMechanism) -> tuple[UpperBound, UpperBound]:
     domain, law, s = mechanism.domain, mechanism.law, mechanism.numbers.truth
     if domain.size == 1:
-        return Certain(0.0, True), Certain(0.0, True)
+        return UpperBound(0.0, True), UpperBound(0.0, True)
     if domain.clear_count:
-        return Certain(s, True, s), Certain(s, True, s)
+        return UpperBound(s, True, s), UpperBound(s, True, s)
     shared = bool(mechanism.numbers.pool_bias)
     # Where rho is a mean over what was drawn once for all, two values may never be in one block.
     apart = s * float(1 - (0 if shared else min(law.conditional_inclusions)))
     through = apart * tanh(mechanism.guarantee.realised / 2)
     even = law.groups is None and not shared
-    return Certain(apart, not shared, 0.0 if shared else apart), Certain(through, even, through if even else 0.0)
+    return UpperBound(apart, not shared, 0.0 if shared else apart), UpperBound(through, even, through if even else 0.0)
 
 
-def _information(mechanism: BlockMechanism, inputs: Inputs, members: HitDistribution | None, eta: float) -> Certain:
+def _information(mechanism: BlockMechanism, inputs: Inputs, members: HitDistribution | None, eta: float) -> UpperBound:
     used = inputs.sensitive + inputs.clear
     general = eta * log(used)
     if mechanism.domain.clear_count == 0:
         general = min(general, ldp_capacity(inputs.epsilon, used))
     if inputs.sensitive and members is None:
-        return Certain(general)
+        return UpperBound(general)
     found = capacity(inputs, members)
     exact = members is None or members.exact
-    return Certain(found, True, found) if exact else Certain(min(found, general))
+    return UpperBound(found, True, found) if exact else UpperBound(min(found, general))
 
 
-def _success(mechanism: BlockMechanism, inputs: Inputs, users: Users, listed: int) -> Certain | None:
+def _success(mechanism: BlockMechanism, inputs: Inputs, prior: Prior, listed: int) -> UpperBound | None:
     law, domain, a = mechanism.law, mechanism.domain, inputs.sensitive
     if listed == 1:
-        hits = law.hits(np.arange(a + 1.0) if users.prior is not None else np.array([float(a)])) if a else np.zeros(1)
+        places = np.array([float(a)]) if prior.probabilities is None else np.arange(a + 1.0)
+        hits = law.hits(places) if a else np.zeros(1)
         if hits is None:
             return None
         exact = a == 0 or (one := law.hit_distribution(a)) is None or one.exact
-        if users.prior is not None:
-            return Certain(success(inputs, hits, users.prior), exact)
-        return Certain(uniform_success(inputs, float(hits[0]), users.count), exact)
-    if users.prior is not None:
+        if prior.probabilities is not None:
+            return UpperBound(success(inputs, hits, prior.probabilities), exact)
+        return UpperBound(uniform_success(inputs, float(hits[0]), prior.users), exact)
+    if prior.probabilities is not None:
         return None
-    rest = users.count - min(users.count, domain.clear_count * listed)
+    rest = prior.users - min(prior.users, domain.clear_count * listed)
     members = law.hit_distribution(min(rest, domain.sensitive_count)) if rest and domain.sensitive_count else None
-    sizes = Sizes(users.count, domain.sensitive_count, domain.clear_count)
+    sizes = Sizes(prior.users, domain.sensitive_count, domain.clear_count)
     spread = rest <= domain.sensitive_count or rest % max(domain.sensitive_count, 1) == 0
     exact = spread and (members is None or members.exact)
-    return Certain(listed_success(inputs, members, sizes, listed), exact)
+    return UpperBound(listed_success(inputs, members, sizes, listed), exact)
 
 
 def _ideal(
-    inputs: Inputs, members: HitDistribution | None, users: Users, listed: int
+    inputs: Inputs, members: HitDistribution | None, prior: Prior, listed: int
 ) -> tuple[float, float | None, str] | None:
     if members is None or members.ideal is None:
         return None
-    known = users.prior is None and listed == 1
-    probability = uniform_success(inputs, members.ideal.hit, users.count) if known else None
+    known = prior.probabilities is None and listed == 1
+    probability = uniform_success(inputs, members.ideal.hit, prior.users) if known else None
     return capacity(inputs, members.ideal), probability, members.idealised
 
 
 # A matrix
 
 
-def _of_matrix(channel: Channel, users: Users, listed: int) -> Profile:
-    matrix, n = channel.matrix, users.count
+def _of_matrix(channel: Channel, prior: Prior, listed: int) -> ReportLeakage:
+    matrix, n = channel.matrix, prior.users
     found = contraction(matrix)
     told = 1 - found.common
     information = capacity_of_users(matrix, min(n, len(matrix)), found.information.high)
     most = matrix_leakage(matrix, min(n, len(matrix)))
     clear = ~channel.domain.sensitive
     alone = (channel.matrix > 0).sum(axis=0) == 1
-    return Profile(
+    return ReportLeakage(
         channel.guarantee,
         channel.domain.size,
         _certain(information),
-        Certain(found.total_variation, True, found.total_variation),
+        UpperBound(found.total_variation, True, found.total_variation),
         _certain(found.information),
         max(told, 0.0),
         None,
         most.high,
-        _matrix_success(channel, users, most, listed),
+        _matrix_success(channel, prior, most, listed),
         in_clear=float(matrix[clear][:, alone].sum(axis=1).max()) if clear.any() else 0.0,
     )
 
 
-def _certain(interval: Interval) -> Certain:
-    return Certain(interval.high, interval.high - interval.low <= 1e-6 * interval.high, interval.low)
+def _certain(interval: Interval) -> UpperBound:
+    return UpperBound(interval.high, interval.high - interval.low <= 1e-6 * interval.high, interval.low)
 
 
-def _matrix_success(channel: Channel, users: Users, most: Interval, listed: int) -> Certain | None:
-    n, d = users.count, channel.domain.size
-    if listed == 1 and users.prior is not None:
-        return _certain(matrix_success(channel.matrix, users.prior))
-    if users.prior is None and (listed == 1 or n >= d * listed):
+def _matrix_success(channel: Channel, prior: Prior, most: Interval, listed: int) -> UpperBound | None:
+    n, d = prior.users, channel.domain.size
+    if listed == 1 and prior.probabilities is not None:
+        return _certain(matrix_success(channel.matrix, prior.probabilities))
+    if prior.probabilities is None and (listed == 1 or n >= d * listed):
         # Lists of k users who share a value.
         return _certain(Interval(listed * most.low / n, min(listed * most.high / n, 1.0)))
     return None

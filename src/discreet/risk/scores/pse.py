@@ -1,7 +1,7 @@
 """Lower bounds on the PSE I(U;S), and so on the PIE I(U;Y), from the scores of an attack.
 
-U is the user, drawn from a prior p over N users, Y her report, S = (s_1, ..., s_N) its scores against all of them. For
-any function L > 0 of a score,
+U is the user, drawn from a prior p over N users, Y their report, S = (s_1, ..., s_N) its scores against all of them.
+For any function L > 0 of a score,
 
     sum_u p_u E[ln L(s_u)] - ln sum_u p_u E[T]  <=  sum_u p_u E[ln L(s_u) - ln T]  <=  I(U;S)  <=  I(U;Y),
     T = sum_j p_j L(s_j).

@@ -34,7 +34,7 @@ def pse_of_ranks(
 
     Args:
         greater: ``(n,)`` how many users scored strictly higher than the right one, per probe; n >= 2.
-        ties: ``(n,)`` how many have exactly the right one's score, herself included.
+        ties: ``(n,)`` how many have exactly the right one's score, that one included.
         users: N.
         level: confidence of the interval.
         random: chooses the folds; None for fresh words.
@@ -57,7 +57,7 @@ def pse_of_ranks(
     users = checked_whole("users", users, 2)
     wrong = above.shape != same.shape or above.ndim != 1 or len(above) < 2
     if wrong or above.min() < 0 or same.min() < 1 or int((above + same).max()) > users:
-        raise DataError(f"ranks must be at least 2, of users among {users}, each tied with herself at least.")
+        raise DataError(f"ranks must be at least 2, of users among {users}, each tied with at least one, itself.")
     edges = _edges(users)
     # The rank is even among those tied.
     spread = _covered(above, same, edges)

@@ -1,7 +1,8 @@
 """Rates with exact intervals, and rank curves.
 
 Where several users share a score with the right one, the adversary breaks the tie at random: with ``greater`` users
-strictly better and ``ties`` users (the right one among them) at her score, she is among the k best with probability
+strictly better and ``ties`` users at the same score, the right one among them, that one is among the k best with
+probability
 
     clip((k - greater) / ties, 0, 1).
 """
@@ -132,7 +133,7 @@ def rank_curve(
 
     Args:
         greater: ``(n,)`` how many users scored strictly higher than the right one, per probe.
-        ties: ``(n,)`` how many users have exactly the right one's score, herself included; at least 1.
+        ties: ``(n,)`` how many users have exactly the right one's score, that one included; at least 1.
         ks: list lengths; None for 1, 2, 5, 10, ... up to the worst rank.
         users: N, the size of the gallery, for comparison with guessing.
         level: confidence of each interval.

@@ -19,8 +19,8 @@ from discreet.mechanisms import Channel, HadamardResponse, LocalHashing, Randomi
 from discreet.mechanisms.personalized import Personalized
 from discreet.risk.bounds import Bounds, identification_bounds
 from discreet.risk.bounds.capacity import ANY_DATA
-from discreet.risk.bounds.leakage import profile
-from discreet.risk.bounds.prior import Users
+from discreet.risk.bounds.leakage import report_leakage
+from discreet.risk.bounds.prior import Prior
 from laws import Case, spelled
 from refusals import refused
 
@@ -218,7 +218,7 @@ def test_information_of_an_order(case: Case) -> None:
     """No prior tells more in Sibson's sense; some tells as much; and V is within what follows."""
     matrix = brute_force.merged(spelled(case).matrix)
     random = np.random.default_rng(8)
-    for order, bound in profile(case.mechanism, Users.of(7), 1).orders:
+    for order, bound in report_leakage(case.mechanism, Prior.of(7), 1).orders:
         best = 0.0
         for w in np.linspace(0.0, 1.0, 201):
             p = np.where(case.domain.sensitive, w / case.domain.sensitive_count, 0.0)
@@ -309,7 +309,7 @@ def test_values_in_clear_are_said() -> None:
     found = identification_bounds(mechanism, 50, reports=2)
     text = str(found)
     assert "sensitive values only" in text
-    assert "names her with certainty" in text
+    assert "names them with certainty" in text
     assert found.in_clear == mechanism.numbers.truth
     assert f"{1 - (1 - found.in_clear) ** 2:.4g}" in text
     assert "No limit for a single user" in text
@@ -364,3 +364,10 @@ def test_priors_that_are_none(prior: Any) -> None:
         ParameterError, lambda: identification_bounds(RandomizedResponse(SMALL, 1.0), 2, prior=prior), "0.4"
     )
     assert message.startswith("prior")
+
+
+@pytest.mark.parametrize("users", [2, 50])
+def test_a_constant_matrix_has_no_information(users: int) -> None:
+    bounds = identification_bounds(Channel(np.full((2, 2), 0.5), Domain(range(2))), users, reports=3)
+    assert bounds.pie.value == 0
+    assert bounds.identification.value == pytest.approx(1 / users)

@@ -109,7 +109,7 @@ def test_refused_curves() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=5, max_size=5), min_size=1, max_size=20), st.integers(1, 6))
 def test_ranks_by_breaking_ties(rows: list[list[int]], k: int) -> None:
-    """The right user is the first; she is put at each place among those tied with her in turn."""
+    """The right user is the first; it is put at each place among those tied with it in turn."""
     greater = [sum(s > row[0] for s in row) for row in rows]
     ties = [sum(s == row[0] for s in row) for row in rows]
     chances = [np.mean([above + place < k for place in range(same)]) for above, same in zip(greater, ties, strict=True)]

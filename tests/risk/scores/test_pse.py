@@ -293,3 +293,28 @@ def test_refused_parameters() -> None:
         refused(ParameterError, lambda folds=folds: pse_of_matrix(np.eye(4), folds=folds))
     for users in (1, 0, 2.5, "9"):
         refused(ParameterError, lambda users=users: pse_of_scores(Scores.of_pairs([1, 2], [3]), users=users))
+
+
+@pytest.mark.parametrize(("users", "theta", "probes"), [(20, 0.5, 60), (30, 0.5, 100)])
+def test_limits_from_the_counts_of_a_matrix_cover(users: int, theta: float, probes: int) -> None:
+    """Scores say whether a report is a user's value; a probe that misses its own user hits somebody else."""
+    generator, own = np.random.default_rng(11), theta + (1 - theta) / users
+    other = (1 - theta) / users
+    truth = own * log2(own * users) + (users - 1) * other * log2(other * users)
+    missed, estimates, errors, repetitions = 0, [], [], 300
+    for seed in range(repetitions):
+        who = np.arange(probes) % users
+        said = np.where(generator.random(probes) < theta, who, generator.integers(0, users, probes))
+        hits = said[:, None] == np.arange(users)
+        mine = hits[np.arange(probes), who]
+        others = hits.sum() - mine.sum()
+        impostors = np.r_[np.ones(others), np.zeros(probes * (users - 1) - others)]
+        scores = replace(Scores.of_pairs(mine.astype(float), impostors), impostors=None)
+        found = pse_of_scores(scores, users=users, random=SeededRandom(seed)).certified
+        missed += (found.certified or 0) > truth
+        assert found.interval is not None
+        estimates.append(found.bits)
+        errors.append((found.interval[1] - found.bits) / 1.96)
+    # The stated error was 0.85 of the true one.
+    assert np.mean(errors) > 0.93 * np.std(estimates)
+    assert missed <= 0.025 * repetitions + 3 * (0.025 * 0.975 * repetitions) ** 0.5

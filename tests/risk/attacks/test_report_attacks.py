@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from slow_matching import assert_agrees, events_of, fixed, scored, visit_factors
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
@@ -29,6 +28,7 @@ from discreet.risk.attacks.reports import UNIT, OneReport, match_reports, one_re
 from discreet.risk.attacks.traces import SMALLEST, visits
 from discreet.risk.scores import Scores
 from refusals import refused
+from slow_matching import assert_agrees, events_of, fixed, scored, visit_factors
 
 PLACES = 9
 MECHANISMS: dict[str, Callable[[Domain], BlockMechanism]] = {

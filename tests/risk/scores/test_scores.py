@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from slow_matching import assert_agrees
 
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.risk.scores import Scores
 from refusals import refused
+from slow_matching import assert_agrees
 
 SECRET = 8_675_309
 

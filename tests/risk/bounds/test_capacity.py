@@ -22,8 +22,8 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.risk.bounds import identification_bounds
-from discreet.risk.bounds.leakage import Profile, profile
-from discreet.risk.bounds.prior import Users
+from discreet.risk.bounds.leakage import ReportLeakage, report_leakage
+from discreet.risk.bounds.prior import Prior
 from laws import POOLS, SMALL, Case, cases, over, spelled
 
 D, N, G = 10_500_393, 1_370_637, 10**8
@@ -41,8 +41,8 @@ def matrix_of(case: Case) -> Any:
     return brute_force.merged(spelled(case).matrix)
 
 
-def told(case: Case, users: int, listed: int = 1, prior: Any = None) -> Profile:
-    return profile(case.mechanism, Users.of(users, prior), listed)
+def told(case: Case, users: int, listed: int = 1, prior: Any = None) -> ReportLeakage:
+    return report_leakage(case.mechanism, Prior.of(users, prior), listed)
 
 
 @every_case
@@ -75,7 +75,7 @@ def test_contraction_is_that_of_the_worst_pair(case: Case) -> None:
     assert found.eta_kl.value >= measured.information.low * (1 - 1e-9)
     if found.eta_kl.exact:
         assert found.eta_kl.value == pytest.approx(measured.information.high, rel=1e-8)
-    assert found.told >= (1 - measured.common) * (1 - 1e-12)
+    assert found.informative >= (1 - measured.common) * (1 - 1e-12)
 
 
 @several
@@ -252,7 +252,7 @@ def rr_by_decimals(values: int, users: int, epsilon: float) -> Decimal:
 def test_digits_of_randomized_response(epsilon: float, values: int, users: int) -> None:
     mechanism = RandomizedResponse(Domain(range(values)), epsilon)
     realised = mechanism.guarantee.realised
-    found = profile(mechanism, Users.of(users), 1).information.value
+    found = report_leakage(mechanism, Prior.of(users), 1).information.value
     assert found == pytest.approx(float(rr_by_decimals(values, users, realised)), rel=1e-9)
 
 
@@ -277,7 +277,7 @@ def test_digits_of_bits_and_subsets(epsilon: float, users: int) -> None:
                     weight = Decimal(ways) / comb(60, users)
                 t = 1 + (e - 1) * k / users
                 total -= (1 - s) * weight * t * t.ln()
-        found = profile(mechanism, Users.of(users), 1).information.value
+        found = report_leakage(mechanism, Prior.of(users), 1).information.value
         assert found == pytest.approx(float(total), rel=1e-9)
 
 

@@ -9,7 +9,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from slow_matching import events_of
 
 from discreet.core.domain import Domain
 from discreet.core.traces import (
@@ -23,6 +22,7 @@ from discreet.core.traces import (
 )
 from discreet.errors import DataError, DiscreetError, ParameterError
 from refusals import refused
+from slow_matching import events_of
 
 SECRET = 8_675_309
 USERS = ["u2", "u1", "u2", "u3", "u1", "u2", "u2"]

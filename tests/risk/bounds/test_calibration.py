@@ -142,3 +142,16 @@ def test_what_cannot_be_had() -> None:
     refused(ParameterError, lambda: plan_identification(FEW, Wanted(100, error=0.5), epsilon=0))
     nothing = Domain(range(3), sensitive=[], allow_unprotected=True)
     refused(ParameterError, lambda: plan_identification(nothing, Wanted(100, error=0.5)))
+
+
+def test_epsilon_limited_by_construction_is_not_limited_by_identification() -> None:
+    def build(epsilon: float) -> UnaryEncoding:
+        return UnaryEncoding(Domain(range(10)), epsilon, theta=0.5)
+
+    allowed = largest_epsilon(build, Wanted(20, error=0.31))
+    assert allowed is not None
+    assert allowed.bounds.error > 0.5
+    assert not allowed.limited
+    strict = largest_epsilon(build, Wanted(20, error=0.9))
+    assert strict is not None
+    assert strict.limited

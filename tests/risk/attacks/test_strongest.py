@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slow_matching import assert_agrees, events_of, table
 
 from discreet.core.traces import Split, Traces, by_count, by_half, maximum_knowledge
 from discreet.errors import DataError, ParameterError
@@ -22,6 +21,7 @@ from discreet.risk.attacks.strongest import ATTACKS, level_of_each, strongest
 from discreet.risk.attacks.traces import UNIT, cosine, markov, smoothed, tf_idf, visits
 from discreet.risk.scores.rates import rate
 from refusals import refused
+from slow_matching import assert_agrees, events_of, table
 
 ROWS = st.lists(st.lists(st.integers(0, 5), max_size=9), min_size=2, max_size=9)
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slow_matching import assert_agrees, events_of, fixed, markov_factors, scored, table, visit_factors
 
 from discreet.core.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 from discreet.errors import DataError, DiscreetError, ParameterError
@@ -19,6 +18,7 @@ from discreet.risk.attacks.matching import match, match_rows
 from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher, cosine, markov, tf_idf, visits
 from discreet.risk.scores import Scores
 from refusals import refused
+from slow_matching import assert_agrees, events_of, fixed, markov_factors, scored, table, visit_factors
 
 SPLITS = [by_half, lambda t: by_count(t, 1), lambda t: leave_out(t, 2), maximum_knowledge, lambda t: by_count(t, 0)]
 splits = pytest.mark.parametrize("split", SPLITS, ids=["half", "one", "leave", "maximum", "nothing"])

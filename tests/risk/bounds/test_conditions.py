@@ -1,0 +1,45 @@
+"""The conditions under which bounds for several reports hold, in words."""
+
+from discreet.core.domain import Domain
+from discreet.mechanisms import RandomizedResponse
+from discreet.risk.bounds import conditions, identification_bounds
+from discreet.risk.bounds.capacity import ANY_DATA, DATA_DO_NOT_REACT, NOT_ADAPTIVE
+
+
+def test_the_exact_pie_says_for_which_prior() -> None:
+    """Five equally likely users of four values cannot attain what four can."""
+    bounds = identification_bounds(RandomizedResponse(Domain(range(4)), 2.0), 5)
+    assert bounds.pie.exact
+    assert "worst prior" in bounds.pie.condition
+
+
+def test_the_figures_of_one_report_need_no_condition() -> None:
+    """The prior that attains them is none, and the plural was wrong."""
+    once, thrice = (identification_bounds(RandomizedResponse(Domain(range(4)), 2.0), 5, reports=t) for t in (1, 3))
+    assert once.pie.condition
+    assert once.condition_sentence == ""
+    assert f"for 3 reports of a user holds if {ANY_DATA}." in thrice.condition_sentence
+    assert conditions([once, thrice]) == thrice.condition_sentence
+
+
+def test_conditions_say_which_figure_needs_which() -> None:
+    """The strongest of several mechanisms suffices for all; log n bits for many reports need none."""
+    domain = Domain(range(1000))
+    few, more, many = (
+        identification_bounds(RandomizedResponse(domain, epsilon), users, reports=reports)
+        for epsilon, users, reports in ((6.0, 100, 2), (4.0, 5000, 2), (20.0, 100, 50))
+    )
+    identification = f"The bound on identification for 2 reports of a user holds if {ANY_DATA}."
+    assert few.condition_sentence == (
+        f"{identification} The bound on PIE for 2 reports of a user holds if {DATA_DO_NOT_REACT}."
+    )
+    assert conditions([few, more]) == (
+        f"{identification} The bound on PIE for 2 reports of a user holds if {NOT_ADAPTIVE}."
+    )
+    assert many.pie.condition == ""
+    assert many.condition_sentence == f"The bound on identification for 50 reports of a user holds if {ANY_DATA}."
+    assert conditions([few, many]).startswith("The bound on identification for several reports of a user")
+    pair = identification_bounds(RandomizedResponse(Domain(range(2)), 1.0), 2, reports=2)
+    assert pair.condition_sentence == (
+        f"The bounds on identification and PIE for 2 reports of a user hold if {NOT_ADAPTIVE}."
+    )
