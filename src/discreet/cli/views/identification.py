@@ -8,7 +8,7 @@ from msgspec import Struct
 from discreet.cli.output import Table
 from discreet.core.guarantee import in_odds
 from discreet.planning.identification import SIDE_BY_SIDE, IdentificationPlan, Option
-from discreet.risk.bounds.bound import Figure
+from discreet.risk.bounds.bound import Bound
 from discreet.risk.bounds.calibration import LARGEST_EPSILON
 from discreet.risk.bounds.identification import Bounds, conditions
 
@@ -22,9 +22,9 @@ class OptionRow(Struct, frozen=True):
     epsilon_realised: float
     epsilon_together: float
     identification_limits_epsilon: bool
-    identification: Figure
+    identification: Bound
     identification_error: float
-    pie: Figure
+    pie: Bound
     in_clear: float
     worst_case_mse: float
     largest_standard_error: float

@@ -8,7 +8,7 @@ from msgspec import Struct
 from discreet.cli.output import Table
 from discreet.core.guarantee import in_odds
 from discreet.mechanisms import BlockMechanism
-from discreet.risk.bounds.bound import Figure
+from discreet.risk.bounds.bound import Bound
 from discreet.risk.bounds.identification import Bounds, conditions
 
 
@@ -18,8 +18,8 @@ class PlanRisk(Struct, frozen=True):
     plan: Path
     mechanism: str
     epsilon: float
-    identification: Figure
-    pie: Figure
+    identification: Bound
+    pie: Bound
     told_in_clear: float
     worst_case_mse: float
 
