@@ -1,1 +1,1 @@
-"""The figures and tables of the papers, made again: artefacts, cells, findings, one report."""
+"""Both papers' figures and tables, made again: a file each, with plan, typed rows, drawing and checked findings."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-_FORMAT = 2
+# Of what generators depend on, and of the files of finished cells.
+_FORMAT, _FILES = 2, 3
 ESTIMATE, STOPPING, TIMED = "estimate", "stopping", "time"
 TAGS, CELLS, MAPS, WORST = "tags", "cells", "maps", "worst case"
 """What can be measured: losses; where EM stops and where it ends; how long all of that takes; losses of a personalized
@@ -18,8 +19,6 @@ REPORTS, UTILITY, BUCKETS = "reports", "utility", "buckets"
 """The same for [PIE]: bounds on the identification risk; attacks on traces; biometric matchers; attacks on reports;
 what protection costs; what hashing to so many buckets costs."""
 
-Row = dict[str, Any]
-
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -28,13 +27,13 @@ class Cell:
     Attributes:
         population: name of the data set.
         data: its fingerprint; other data under the same name are other cells.
-        mechanism: one of `entrants.NAMES`, or a reference that the task knows.
+        mechanism: one of `uldp.mechanisms.NAMES`, or another name that the task knows.
         epsilon: the privacy promise; None without privacy.
         drawn: make this many values sensitive, drawn at random in every run; None for the data set's own.
         first: number of the first run.
         runs: how many.
         seed: of the experiment.
-        task: what is measured; one of `measuring.TASKS`.
+        task: what is measured; one of `tasks.TASKS`.
         users: how many people report; None for half of them, rounded up.
     """
 
@@ -57,7 +56,7 @@ class Cell:
     @property
     def key(self) -> str:
         """A digest of everything that the result depends on."""
-        return hashlib.sha256(json.dumps([_FORMAT, self._facts()], sort_keys=True).encode()).hexdigest()[:24]
+        return hashlib.sha256(json.dumps([_FILES, self._facts()], sort_keys=True).encode()).hexdigest()[:24]
 
     def _facts(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "users" or value is not None}

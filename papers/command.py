@@ -14,9 +14,9 @@ _WITH_LIST = ("listed", "data", "as_json", "debug")
 
 
 @click.command(cls=Verb)
-@click.argument("artefacts", nargs=-1)
-@click.option("--list", "listed", is_flag=True, help="Show every artefact and which data sets are at hand.")
-@click.option("--all", "everything", is_flag=True, help="Make every artefact.")
+@click.argument("figures", nargs=-1)
+@click.option("--list", "listed", is_flag=True, help="Show every figure and which data sets are at hand.")
+@click.option("--all", "everything", is_flag=True, help="Make every figure.")
 @click.option("--runs", type=Count(), help="Runs per point. [as many as in the paper]")
 @click.option("--quick", is_flag=True, help="Fewer points and runs, to see that all works.")
 @click.option("--seed", type=int, default=20190814, show_default=True, help="The same seed gives the same numbers.")
@@ -26,7 +26,7 @@ _WITH_LIST = ("listed", "data", "as_json", "debug")
 @click.option("-o", "--output", type=OutputFolder(), help="Folder for everything that is written. [out/reproduce]")
 @options.as_json
 def reproduce(
-    artefacts: tuple[str, ...],
+    figures: tuple[str, ...],
     *,
     listed: bool,
     everything: bool,
@@ -41,26 +41,26 @@ def reproduce(
 ) -> None:
     """Make figures and tables of the papers again, and check the papers' findings.
 
-    ARTEFACTS are names such as uldp/fig5, or families: uldp, beyond, pie.
+    FIGURES are names such as uldp/fig5, or families: uldp, beyond, pie.
 
     Writes CSV, SVG and PNG, and one report.html. What was measured before is read from the output folder, so a run that
     was interrupted goes on where it stopped.
     """
-    from papers.artefact import Settings
-    from papers.making import Workshop
-    from papers.reproducing import check_only, list_artefacts, reproduce_artefacts
+    from papers.figure import Settings
+    from papers.making import Environment
+    from papers.reproducing import check_only, list_figures, make_figures
 
     if listed:
         others = [option for name, option in given_options().items() if name not in _WITH_LIST]
-        if artefacts or others:
-            what = "the artefacts" if artefacts else others[0]
+        if figures or others:
+            what = "the figures" if figures else others[0]
             raise ParameterError(
                 f"--list goes alone, or with --data and --json; leave out {what}, or leave out --list."
             )
-        list_artefacts(data, as_json=as_json)
+        list_figures(data, as_json=as_json)
         return
     check_only(only, data)
     folder = output or Path("out/reproduce")
     check_output(OutputFolder(), folder, force=True)
-    settings, workshop = Settings(runs=runs, quick=quick, seed=seed), Workshop(folder, jobs, data, only)
-    reproduce_artefacts(artefacts, settings, workshop, everything=everything, as_json=as_json)
+    settings, environment = Settings(runs=runs, quick=quick, seed=seed), Environment(folder, jobs, data, only)
+    make_figures(figures, settings, environment, everything=everything, as_json=as_json)

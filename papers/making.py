@@ -1,4 +1,4 @@
-"""The making of artefacts: cells are measured, then CSV, pictures, findings and the report are written."""
+"""The making of figures: cells are measured, then CSV, pictures, findings and the report are written."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -9,22 +9,21 @@ from discreet.errors import DataError, ParameterError
 from discreet.io.atomic import replacing
 from discreet.io.json_text import json_text
 from discreet.plots.pictures import check_drawing
-from papers.artefact import Artefact, Settings
+from discreet.simulation.study import StepCallback
 from papers.cells import Cell
 from papers.data import sources
 from papers.data.dataset import Dataset
-from papers.finding import Finding
-from papers.registry import ARTEFACTS
+from papers.drawing import pictures
+from papers.figure import Figure, Finding, Settings
+from papers.registry import FIGURES
 from papers.report import Section, page
 from papers.results import Results
-from papers.runner import Progress, finished, run_cells
-
-_PIXELS_PER_INCH = 144
+from papers.runner import finished, run_cells
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
-    """The workshop of artefacts: the folder for output, the processes and the data sets.
+class Environment:
+    """The environment in which figures are made: the folder for output, the processes and the data sets.
 
     Attributes:
         output: folder for everything that is written.
@@ -51,48 +50,48 @@ class Workshop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """An artefact that was made: its results, findings and files."""
+    """A figure that was made: its results, findings and files."""
 
-    artefact: Artefact
+    figure: Figure
     results: Results
     findings: Sequence[Finding]
     files: Sequence[Path]
 
 
-def at_hand(artefact: Artefact, workshop: Workshop) -> tuple[dict[str, Dataset], dict[str, list[str]]]:
-    """Return the data sets that an artefact can use, and the files that others lack.
+def at_hand(figure: Figure, environment: Environment) -> tuple[dict[str, Dataset], dict[str, list[str]]]:
+    """Return the data sets that a figure can use, and the files that others lack.
 
     Raises:
         DataError: if there are none.
-        ParameterError: if a data set is asked for that the artefact has no use for.
+        ParameterError: if a data set is asked for that the figure has no use for.
     """
-    listed = (*artefact.paper, *artefact.instead)
-    if unknown := [name for name in workshop.names if name not in sources.NAMES]:
+    listed = (*figure.paper, *figure.instead)
+    if unknown := [name for name in environment.names if name not in sources.NAMES]:
         raise ParameterError(f"data sets are {', '.join(sources.NAMES)}, got {unknown[0]!r}.")
-    wanted = [name for name in listed if not workshop.names or name in workshop.names]
-    lacking = {name: files for name in wanted if (files := sources.missing_files(name, workshop.data))}
-    found = {name: sources.load(name, workshop.data) for name in wanted if name not in lacking}
+    wanted = [name for name in listed if not environment.names or name in environment.names]
+    lacking = {name: files for name in wanted if (files := sources.missing_files(name, environment.data))}
+    found = {name: sources.load(name, environment.data) for name in wanted if name not in lacking}
     if not found:
         raise DataError(
-            f"{artefact.name} has no data: it can use {', '.join(listed)}, and "
+            f"{figure.name} has no data: it can use {', '.join(listed)}, and "
             f"{'; '.join(f'{name} lacks {file}' for name, (file, *_) in lacking.items()) or 'none of them was chosen'}."
         )
     return found, lacking
 
 
-def usable(artefact: Artefact, workshop: Workshop) -> bool:
-    """Return true if a data set of the artefact is at hand."""
-    listed = [name for name in (*artefact.paper, *artefact.instead) if not workshop.names or name in workshop.names]
-    return any(not sources.missing_files(name, workshop.data) for name in listed)
+def usable(figure: Figure, environment: Environment) -> bool:
+    """Return true if a data set of the figure is at hand."""
+    listed = [name for name in (*figure.paper, *figure.instead) if not environment.names or name in environment.names]
+    return any(not sources.missing_files(name, environment.data) for name in listed)
 
 
-def make(artefact: Artefact, settings: Settings, workshop: Workshop, progress: Progress | None = None) -> Made:
-    """Make one artefact and put its section into the report.
+def make(figure: Figure, settings: Settings, environment: Environment, progress: StepCallback | None = None) -> Made:
+    """Make one figure and put its section into the report.
 
     Args:
-        artefact: which.
+        figure: which.
         settings: how much is measured.
-        workshop: where.
+        environment: where.
         progress: called with what is being done, how many cells are done, and how many there are.
 
     Raises:
@@ -101,34 +100,34 @@ def make(artefact: Artefact, settings: Settings, workshop: Workshop, progress: P
         ParameterError: if the output folder cannot be made.
     """
     check_drawing()
-    _make_folder(workshop)
-    populations, lacking = at_hand(artefact, workshop)
-    cells = list(artefact.plan(populations, settings))
-    before = sum(finished(cell, workshop.cells) is not None for cell in cells)
-    rows = run_cells(cells, workshop.cells, jobs=workshop.jobs, folder=workshop.data, progress=progress)
+    _make_folder(environment)
+    populations, lacking = at_hand(figure, environment)
+    cells = list(figure.plan(populations, settings))
+    before = sum(finished(cell, environment.cells) is not None for cell in cells)
+    rows = run_cells(cells, environment.cells, jobs=environment.jobs, folder=environment.data, progress=progress)
     results = Results(rows)
-    findings = artefact.findings(results)
-    files, pictures = _written(artefact, (results, findings), populations, workshop.output)
-    said = _settings_in_words(artefact, settings, cells, before)
-    tables = artefact.tables(results)
-    section = Section(artefact, said, populations, lacking, pictures, tables, findings, [file.name for file in files])
-    _keep_section(section, workshop)
-    return Made(artefact, results, findings, [*files, workshop.report])
+    findings = figure.findings(results)
+    files, pictures = _written(figure, (results, findings), populations, environment.output)
+    said = _settings_in_words(figure, settings, cells, before)
+    tables = figure.tables(results)
+    section = Section(figure, said, populations, lacking, pictures, tables, findings, [file.name for file in files])
+    _keep_section(section, environment)
+    return Made(figure, results, findings, [*files, environment.report])
 
 
-def _make_folder(workshop: Workshop) -> None:
+def _make_folder(environment: Environment) -> None:
     try:
-        workshop.cells.mkdir(parents=True, exist_ok=True)
-        (workshop.output / "sections").mkdir(exist_ok=True)
+        environment.cells.mkdir(parents=True, exist_ok=True)
+        (environment.output / "sections").mkdir(exist_ok=True)
     except OSError as error:
         raise ParameterError(
-            f"{workshop.output} cannot be made ({type(error).__name__}); choose another output folder."
+            f"{environment.output} cannot be made ({type(error).__name__}); choose another output folder."
         ) from None
 
 
-def _settings_in_words(artefact: Artefact, settings: Settings, cells: Sequence[Cell], before: int) -> list[str]:
-    runs = settings.chosen(*artefact.runs)
-    fewer = "" if runs >= artefact.runs[0] else f", where the paper has {artefact.runs[0]}"
+def _settings_in_words(figure: Figure, settings: Settings, cells: Sequence[Cell], before: int) -> list[str]:
+    runs = settings.chosen(*figure.runs)
+    fewer = "" if runs >= figure.runs[0] else f", where the paper has {figure.runs[0]}"
     epsilons = sorted({cell.epsilon for cell in cells if cell.epsilon is not None})
     many = f"mean over {runs} runs" if runs > 1 else "a single run"
     said = [f"{many}{fewer}; seed {settings.seed}" + ("; quick: fewer points" if settings.quick else "")]
@@ -138,35 +137,36 @@ def _settings_in_words(artefact: Artefact, settings: Settings, cells: Sequence[C
 
 
 def _written(
-    artefact: Artefact, made: tuple[Results, Sequence[Finding]], populations: Mapping[str, Dataset], output: Path
+    figure: Figure, made: tuple[Results, Sequence[Finding]], populations: Mapping[str, Dataset], output: Path
 ) -> tuple[list[Path], Mapping[str, str]]:
     results, findings = made
-    files = [output / f"{artefact.slug}.csv", output / f"{artefact.slug}-findings.json"]
+    files = [output / f"{figure.slug}.csv", output / f"{figure.slug}-findings.json"]
     results.write_csv(files[0])
     told = [asdict(finding) | {"holds": finding.holds} for finding in findings]
     with replacing(files[1], force=True) as beside:
         beside.write_text(json_text(told, indent=2) + "\n", encoding="utf-8")
     pictures = {}
-    for name, chart in artefact.charts(results, populations).items():
-        place = output / f"{artefact.slug}-{name}"
+    for name, chart in figure.charts(results, populations).items():
+        place = output / f"{figure.slug}-{name}"
         files += _draw(chart, place)
         pictures[name] = place.with_name(f"{place.name}.svg").read_text(encoding="utf-8")
     return files, pictures
 
 
 def _draw(chart: Any, place: Path) -> list[Path]:
+    svg, png = pictures(chart)
     files = [place.with_name(f"{place.name}{ending}") for ending in (".svg", ".png")]
-    for file in files:
+    for file, data in zip(files, (svg.encode(), png), strict=True):
         with replacing(file, force=True) as beside:
-            chart.save(str(beside), **({"ppi": _PIXELS_PER_INCH} if file.suffix == ".png" else {}))
+            beside.write_bytes(data)
     return files
 
 
-def _keep_section(section: Section, workshop: Workshop) -> None:
-    """Write a section into the report, in its place; the sections of other artefacts stay."""
-    folder = workshop.output / "sections"
-    with replacing(folder / f"{section.artefact.slug}.html", force=True) as beside:
+def _keep_section(section: Section, environment: Environment) -> None:
+    """Write a section into the report, in its place; the sections of other figures stay."""
+    folder = environment.output / "sections"
+    with replacing(folder / f"{section.figure.slug}.html", force=True) as beside:
         beside.write_text(section.html(), encoding="utf-8")
-    made = [folder / f"{artefact.slug}.html" for artefact in ARTEFACTS.values()]
-    with replacing(workshop.report, force=True) as beside:
+    made = [folder / f"{figure.slug}.html" for figure in FIGURES.values()]
+    with replacing(environment.report, force=True) as beside:
         beside.write_text(page([file.read_text(encoding="utf-8") for file in made if file.is_file()]), encoding="utf-8")

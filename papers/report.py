@@ -1,13 +1,12 @@
-"""One self-contained HTML page: a section per artefact, with its figures, settings, data and findings."""
+"""One self-contained HTML page: a section per figure, with its figures, settings, data and findings."""
 
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from papers.artefact import Artefact, Table
 from papers.data.dataset import Dataset
-from papers.finding import Finding
+from papers.figure import Figure, Finding, Table
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 1180px; margin: 2rem auto; padding: 0 1rem; color: #1c1917; }
@@ -25,10 +24,10 @@ small, footer { color: #57534e; } li { margin: .2rem 0; }
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """The section of the report on one artefact.
+    """The section of the report on one figure.
 
     Attributes:
-        artefact: which.
+        figure: which.
         said: settings of this run, one sentence each.
         datasets: the data used, by name.
         lacking: the data sets not at hand, with the files that are not there.
@@ -38,7 +37,7 @@ class Section:
         files: names of files written.
     """
 
-    artefact: Artefact
+    figure: Figure
     said: Sequence[str]
     datasets: Mapping[str, Dataset]
     lacking: Mapping[str, Sequence[str]]
@@ -49,12 +48,12 @@ class Section:
 
     def html(self) -> str:
         """Return the section as HTML."""
-        artefact = self.artefact
-        return f"""<section id="{escape(artefact.slug)}"><h2>{escape(artefact.title)}</h2>
-<p>{escape(artefact.shows)}</p>
+        figure = self.figure
+        return f"""<section id="{escape(figure.slug)}"><h2>{escape(figure.title)}</h2>
+<p>{escape(figure.shows)}</p>
 {"".join(_picture(name, svg) for name, svg in self.pictures.items())}{"".join(_table(one) for one in self.tables)}
 {_findings(self.findings)}
-<h3>Settings</h3>{_list([*self.said, *artefact.settings])}
+<h3>Settings</h3>{_list([*self.said, *figure.settings])}
 <h3>Data</h3>{"".join(_dataset(dataset) for dataset in self.datasets.values())}{_lacking(self.lacking)}
 <p><small>Files: {escape(", ".join(self.files))}</small></p></section>
 """

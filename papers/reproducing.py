@@ -1,4 +1,4 @@
-"""Artefacts of the papers: their list, and the findings of those that were made."""
+"""Figures of the papers: their list, and the findings of those that were made."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,10 +8,10 @@ import click
 from discreet.cli.output import Table, show
 from discreet.cli.progress import progress_bar
 from discreet.errors import ParameterError
-from papers.artefact import Artefact, Settings
 from papers.data import sources
-from papers.making import Made, Workshop, make, usable
-from papers.registry import ARTEFACTS, family
+from papers.figure import Figure, Settings
+from papers.making import Environment, Made, make, usable
+from papers.registry import FIGURES, family
 
 
 def check_only(names: tuple[str, ...], data: Path | None) -> None:
@@ -28,55 +28,55 @@ def check_only(names: tuple[str, ...], data: Path | None) -> None:
             )
 
 
-def list_artefacts(data: Path | None, *, as_json: bool) -> None:
-    """Show every artefact, with the data sets it can use that are at hand and those that are not."""
+def list_figures(data: Path | None, *, as_json: bool) -> None:
+    """Show every figure, with the data sets it can use that are at hand and those that are not."""
     lacking = {name: sources.missing_files(name, data) for name in sources.NAMES}
     cells = []
-    for one in ARTEFACTS.values():
+    for one in FIGURES.values():
         names = (*one.paper, *one.instead)
         ready, absent = ([name for name in names if bool(lacking[name]) == gone] for gone in (False, True))
         cells.append([one.name, one.title, ", ".join(ready), ", ".join(absent)])
     parts: list[str | Table] = [
-        Table("Artefacts", ["name", "what it is", "data at hand", "data not at hand"], cells, left=4)
+        Table("Figures and tables", ["name", "what it is", "data at hand", "data not at hand"], cells, left=4)
     ]
     files = sorted({file for name in sources.NAMES for file in lacking[name]})
     if files:
         parts.append(f"Files not at hand: {', '.join(files)}. --data or DISCREET_DATA names their folder.")
-    show([_told(one, lacking) for one in ARTEFACTS.values()], parts, as_json=as_json)
+    show([_told(one, lacking) for one in FIGURES.values()], parts, as_json=as_json)
 
 
-def _told(one: Artefact, lacking: dict[str, list[str]]) -> dict[str, object]:
+def _told(one: Figure, lacking: dict[str, list[str]]) -> dict[str, object]:
     names = (*one.paper, *one.instead)
     return {"name": one.name, "title": one.title, "data": {name: not lacking[name] for name in names}}
 
 
-def reproduce_artefacts(
-    names: tuple[str, ...], settings: Settings, workshop: Workshop, *, everything: bool, as_json: bool
+def make_figures(
+    names: tuple[str, ...], settings: Settings, environment: Environment, *, everything: bool, as_json: bool
 ) -> None:
-    """Make artefacts, and show for each of the papers' findings whether it holds."""
+    """Make figures, and show for each of the papers' findings whether it holds."""
     if not everything and not names:
-        raise ParameterError("name at least one artefact, or pass --all instead; --list shows them.")
+        raise ParameterError("name at least one figure, or pass --all instead; --list shows them.")
     if everything and any("/" in name for name in names):
         raise ParameterError(
-            "--all makes every artefact, or every one of a family such as pie; leave out one of the two."
+            "--all makes every figure, or every one of a family such as pie; leave out one of the two."
         )
     if settings.runs is not None and settings.runs < 1:
         raise ParameterError(f"runs must be at least 1, got runs={settings.runs}.")
     chosen = list({one.name: one for name in names for one in family(name)}.values())
-    if everything or any(name not in ARTEFACTS for name in names):
-        wanted = chosen or list(ARTEFACTS.values())
-        chosen = [one for one in wanted if one.name in names or usable(one, workshop)]
+    if everything or any(name not in FIGURES for name in names):
+        wanted = chosen or list(FIGURES.values())
+        chosen = [one for one in wanted if one.name in names or usable(one, environment)]
         _say_idle([one.name for one in wanted if one not in chosen])
     used = {name for one in chosen for name in (*one.paper, *one.instead)}
-    if idle := [name for name in workshop.names if name not in used]:
-        raise ParameterError(f"--only names {idle[0]}, which none of these artefacts uses; leave it out.")
+    if idle := [name for name in environment.names if name not in used]:
+        raise ParameterError(f"--only names {idle[0]}, which none of these figures uses; leave it out.")
     made = []
     for one in chosen:
         with progress_bar(one.name) as progress:
-            made.append(make(one, settings, workshop, lambda what, *at: progress(f"{one.name}: {what}", *at)))  # noqa: B023
+            made.append(make(one, settings, environment, lambda what, *at: progress(f"{one.name}: {what}", *at)))  # noqa: B023
         if not as_json:
             show(None, _parts(made[-1]), as_json=False)
-    show([_record(one) for one in made], [f"Report: {workshop.report}"], as_json=as_json)
+    show([_record(one) for one in made], [f"Report: {environment.report}"], as_json=as_json)
 
 
 def _say_idle(names: list[str]) -> None:
@@ -87,7 +87,7 @@ def _say_idle(names: list[str]) -> None:
 def _record(made: Made) -> dict[str, object]:
     names = ("data", "claim", "measured", "number", "relation", "threshold", "holds")
     findings = [{name: getattr(finding, name) for name in names} for finding in made.findings]
-    return {"artefact": made.artefact.name, "files": made.files, "findings": findings}
+    return {"figure": made.figure.name, "files": made.files, "findings": findings}
 
 
 def _parts(made: Made) -> Iterator[str | Table]:
@@ -102,11 +102,11 @@ def _parts(made: Made) -> Iterator[str | Table]:
         for one in made.findings
     ]
     headings = ["data", "finding", "on these data", "number", "threshold"]
-    title = f"{made.artefact.title}: {made.artefact.name}"
+    title = f"{made.figure.title}: {made.figure.name}"
     if cells:
         yield Table(title, headings, cells, left=3)
     else:
         yield title
-    for table in made.artefact.tables(made.results):
+    for table in made.figure.tables(made.results):
         yield Table(table.caption, list(table.heads), [list(row) for row in table.rows], left=table.left)
     yield "Written: " + ", ".join(str(file) for file in made.files)

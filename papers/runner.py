@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from functools import lru_cache
 from multiprocessing import get_context
@@ -10,10 +10,10 @@ from pathlib import Path
 
 from discreet.errors import ParameterError
 from discreet.io.atomic import replacing
-from papers.cells import Cell, Row
-from papers.measuring import measure
-
-Progress = Callable[[str, int, int], None]
+from discreet.simulation.study import StepCallback
+from papers.cells import Cell
+from papers.results import Measurement
+from papers.tasks import measure
 
 
 def run_cells(
@@ -22,12 +22,12 @@ def run_cells(
     *,
     jobs: int = 1,
     folder: Path | None = None,
-    progress: Progress | None = None,
-) -> list[Row]:
-    """Return the rows of all cells, in order.
+    progress: StepCallback | None = None,
+) -> list[Measurement]:
+    """Return the measurements of all cells, in order.
 
     Every finished cell is kept in a file of its own, written whole or not at all, so that a run that was interrupted
-    goes on where it stopped and cells that several artefacts share are measured once.
+    goes on where it stopped and cells that several figures share are measured once.
 
     Args:
         cells: what to measure.
@@ -55,23 +55,24 @@ def run_cells(
     return [row for key in keys for row in found[key]]
 
 
-def finished(cell: Cell, store: Path) -> list[Row] | None:
-    """Return the rows of a cell that was finished before, or None."""
+def finished(cell: Cell, store: Path) -> list[Measurement] | None:
+    """Return the measurements of a cell that was finished before, or None."""
     try:
-        rows: list[Row] = json.loads((store / f"{cell.key}.json").read_text(encoding="utf-8"))["rows"]
-    except (OSError, ValueError, KeyError, TypeError):
+        kept = json.loads((store / f"{cell.key}.json").read_text(encoding="utf-8"))["rows"]
+        return [Measurement.of_json(one) for one in kept]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         # What cannot be read is measured again.
         return None
-    return rows
 
 
-def _keep(cell: Cell, rows: list[Row], store: Path) -> None:
-    told = {"population": cell.population, "mechanism": cell.mechanism, "epsilon": cell.epsilon, "rows": rows}
+def _keep(cell: Cell, rows: list[Measurement], store: Path) -> None:
+    told: dict[str, object] = {"population": cell.population, "mechanism": cell.mechanism, "epsilon": cell.epsilon}
+    told |= {"rows": [row.as_json() for row in rows]}
     with replacing(store / f"{cell.key}.json", force=True) as beside:
         beside.write_text(json.dumps(told), encoding="utf-8")
 
 
-def _measured(cells: list[Cell], jobs: int, folder: Path | None) -> Iterator[tuple[Cell, list[Row]]]:
+def _measured(cells: list[Cell], jobs: int, folder: Path | None) -> Iterator[tuple[Cell, list[Measurement]]]:
     together = [cell for cell in cells if not cell.timed]
     alone = [cell for cell in cells if cell.timed]
     if jobs > 1 and len(together) > 1:
@@ -81,10 +82,10 @@ def _measured(cells: list[Cell], jobs: int, folder: Path | None) -> Iterator[tup
         yield cell, measure(cell, folder)
 
 
-def _measured_in_pool(cells: list[Cell], jobs: int, folder: Path | None) -> Iterator[tuple[Cell, list[Row]]]:
+def _measured_in_pool(cells: list[Cell], jobs: int, folder: Path | None) -> Iterator[tuple[Cell, list[Measurement]]]:
     pool = _pool(jobs)
     try:
-        pending: dict[Future[list[Row]], Cell] = {pool.submit(measure, cell, folder): cell for cell in cells}
+        pending: dict[Future[list[Measurement]], Cell] = {pool.submit(measure, cell, folder): cell for cell in cells}
         for future in as_completed(pending):
             yield pending[future], future.result()
     except BaseException:
@@ -96,7 +97,7 @@ def _measured_in_pool(cells: list[Cell], jobs: int, folder: Path | None) -> Iter
 
 @lru_cache(maxsize=1)
 def _pool(jobs: int) -> ProcessPoolExecutor:
-    """Return a pool of processes that the next artefact uses too, with compiled kernels and the data in memory."""
+    """Return a pool of processes that the next figure uses too, with compiled kernels and the data in memory."""
     # Spawned, not forked: compiled kernels hold threads, and threads do not survive a fork.
     return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread)
 

@@ -1,4 +1,4 @@
-"""A census of a few hundred people in UCI's format, on which every artefact can be made in a moment."""
+"""A census of a few hundred people in UCI's format, on which every figure can be made in a moment."""
 
 from pathlib import Path
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.errors import DataError, ParameterError
 from discreet.simulation.shipped import shipped
-from papers.data import biometrics, censuses, places, trails
+from papers.data import biometrics, censuses, places, traces
 from papers.data.population import VARIABLE, Population, data_folder
 
 Loader = Callable[[Path], Any]
@@ -28,7 +28,7 @@ def _census_income(folder: Path, added: int) -> Population:
 
 
 def _checkins(folder: Path, source: Any, file: str) -> Any:
-    return trails.load_checkins(source, folder / file)
+    return traces.load_checkins(source, folder / file)
 
 
 def _added(name: str, load: Callable[[Path, int], Population]) -> dict[str, Loader]:
@@ -48,16 +48,16 @@ _LOADERS: dict[str, tuple[tuple[str, ...], Loader]] = {
     **{
         source.name: ((file,), partial(_checkins, source=source, file=file))
         for source, file in (
-            (trails.KL, trails.KL_FILE),
-            (trails.NYC, trails.NYC_FILE),
-            (trails.FOURSQUARE, trails.FOURSQUARE_FILE),
+            (traces.KL, traces.KL_FILE),
+            (traces.NYC, traces.NYC_FILE),
+            (traces.FOURSQUARE, traces.FOURSQUARE_FILE),
         )
     },
-    "sizes": ((), lambda _: trails.Sizes()),
-    "lbsn-world": ((trails.WWW_FILE,), lambda folder: trails.load_www(folder / trails.WWW_FILE)),
-    "movielens-1m": ((trails.MOVIELENS_FILE,), lambda folder: trails.load_ratings(folder / trails.MOVIELENS_FILE)),
-    "movielens": ((trails.RATINGS_CSV,), lambda folder: trails.load_ratings(folder / trails.RATINGS_CSV)),
-    "movielens-dat": ((trails.RATINGS_DAT,), lambda folder: trails.load_ratings(folder / trails.RATINGS_DAT)),
+    "sizes": ((), lambda _: traces.Sizes()),
+    "lbsn-world": ((traces.WWW_FILE,), lambda folder: traces.load_www(folder / traces.WWW_FILE)),
+    "movielens-1m": ((traces.MOVIELENS_FILE,), lambda folder: traces.load_ratings(folder / traces.MOVIELENS_FILE)),
+    "movielens": ((traces.RATINGS_CSV,), lambda folder: traces.load_ratings(folder / traces.RATINGS_CSV)),
+    "movielens-dat": ((traces.RATINGS_DAT,), lambda folder: traces.load_ratings(folder / traces.RATINGS_DAT)),
     "bssr1": ((biometrics.BSSR1_FILE,), lambda folder: biometrics.load_bssr1(folder / biometrics.BSSR1_FILE)),
 }
 

@@ -16,18 +16,23 @@ from discreet.estimators import estimate
 from papers import runner
 from papers.cells import TIMED, Cell
 from papers.data import sources
-from papers.entrants import BEYOND, BOUND, NAMES, NO_PRIVACY, PAPER, make_mechanism
-from papers.measuring import TASKS, measure
-from papers.trials import (
+from papers.results import Measurement, Row
+from papers.tasks import TASKS
+from papers.tasks import measure as measured
+from papers.uldp.losses import (
     ENDS,
     ESTIMATORS,
     LINEAR,
     STOPPED,
+    LinearLoss,
+    Loss,
+    LowerBound,
     answers,
     errors,
     half_of,
     least_error,
 )
+from papers.uldp.mechanisms import BEYOND, BOUND, NAMES, NO_PRIVACY, PAPER, make_mechanism
 
 NAME = "us-census-1990"
 
@@ -41,23 +46,31 @@ def cell(folder: Path, mechanism: str = "uRAP", epsilon: float | None = 1.0, **m
     return Cell(NAME, sources.load(NAME, folder).fingerprint, mechanism, epsilon, **more)
 
 
-def without_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+def measure(cell: Cell, folder: Path) -> list[Any]:
+    return [one.row for one in measured(cell, folder)]
+
+
+def without_times(rows: list[Any]) -> list[Any]:
+    return [
+        replace(one, row=without_times([one.row])[0]) if isinstance(one, Measurement) else replace(one, seconds=0.0)
+        for one in rows
+    ]
 
 
 def test_a_cell_has_a_row_per_run_and_estimator(folder: Path) -> None:
-    rows = measure(cell(folder, runs=2, first=3), folder)
-    assert [(row["run"], row["estimator"]) for row in rows] == [(run, name) for run in (3, 4) for name in ESTIMATORS]
-    assert {(row["n"], row["values"], row["sensitive"], row["epsilon"]) for row in rows} == {(300, 400, 76, 1.0)}
-    assert all(row["tv"] > 0 and row["mse"] > 0 for row in rows)
+    rows = measured(cell(folder, runs=2, first=3), folder)
+    assert [(one.run, one.row.estimator) for one in rows] == [(run, name) for run in (3, 4) for name in ESTIMATORS]
+    assert [type(one.row) for one in rows] == [LinearLoss, Loss, Loss] * 2
+    assert {(one.row.n, one.row.values, one.row.sensitive, one.epsilon) for one in rows} == {(300, 400, 76, 1.0)}
+    assert all(one.row.tv > 0 and one.row.mse > 0 for one in rows)
 
 
 def test_every_mechanism_protects_whom_it_should(folder: Path) -> None:
-    found = {name: measure(cell(folder, name), folder)[0]["sensitive"] for name in PAPER}
+    found = {name: measure(cell(folder, name), folder)[0].sensitive for name in PAPER}
     assert found == {"RR": 400, "RAPPOR": 400, "uRR": 76, "uRAP": 76}
-    assert measure(cell(folder, NO_PRIVACY, None), folder)[0]["sensitive"] == 0
+    assert measure(cell(folder, NO_PRIVACY, None), folder)[0].sensitive == 0
     for size in (1, 399, 400):
-        assert {row["sensitive"] for row in measure(cell(folder, drawn=size), folder)} == {size}
+        assert {row.sensitive for row in measure(cell(folder, drawn=size), folder)} == {size}
     with pytest.raises(ParameterError, match=r"^mechanisms are RR, RAPPOR, uRR, uRAP"):
         make_mechanism("PRAM", Domain(range(3)), 1.0)
 
@@ -73,15 +86,15 @@ def test_urap_is_the_papers_to_the_letter() -> None:
 def test_each_task_measures_its_estimators(folder: Path) -> None:
     for task, names in (("estimate", ESTIMATORS), ("stopping", ENDS), (TIMED, [*ESTIMATORS, STOPPED])):
         rows = measure(cell(folder, task=task), folder)
-        assert [row["estimator"] for row in rows] == list(names)
-        assert {row["n"] for row in rows} == {300}
+        assert [row.estimator for row in rows] == list(names)
+        assert {row.n for row in rows} == {300}
     assert {"tags", "cells", "maps", "worst case"} < set(TASKS)
 
 
 def test_squared_errors_are_what_they_are_expected_to_be(folder: Path) -> None:
     for name in (*PAPER[:2], *BEYOND):
-        rows = [row for row in measure(cell(folder, name, 2.0, runs=150), folder) if row["estimator"] == LINEAR]
-        found, expected = [row["mse"] for row in rows], {row["expected_mse"] for row in rows}
+        rows = [row for row in measure(cell(folder, name, 2.0, runs=150), folder) if row.estimator == LINEAR]
+        found, expected = [row.mse for row in rows], {row.expected_mse for row in rows}
         assert len(expected) == 1
         assert abs(np.mean(found) - expected.pop()) < 4 * np.std(found, ddof=1) / np.sqrt(len(found)), name
 
@@ -90,9 +103,9 @@ def test_nobody_is_below_the_bound_and_the_optimum_attains_it(folder: Path) -> N
     population = sources.load(NAME, folder)
     for epsilon in (0.1, 1.0, 4.0, 8.0):
         (row,) = measure(cell(folder, BOUND, epsilon), folder)
-        assert "tv" not in row
-        assert row["mse"] == least_error(300, population, population.domain.sensitive, epsilon)
-        excess = {name: measure(cell(folder, name, epsilon), folder)[0]["expected_mse"] / row["mse"] for name in BEYOND}
+        assert isinstance(row, LowerBound)
+        assert row.mse == least_error(300, population, population.domain.sensitive, epsilon)
+        excess = {name: measure(cell(folder, name, epsilon), folder)[0].expected_mse / row.mse for name in BEYOND}
         assert min(excess.values()) >= 1 - 1e-12
         assert excess["BlockDesign at p(X_S)"] == pytest.approx(1, abs=1e-3)
 
@@ -105,11 +118,11 @@ def test_what_is_sensitive_is_the_same_for_all(folder: Path) -> None:
 
 
 def test_runs_do_not_depend_on_how_they_are_grouped(folder: Path) -> None:
-    together = measure(cell(folder, runs=3), folder)
-    apart = [row for first in range(3) for row in measure(cell(folder, first=first), folder)]
+    together = measured(cell(folder, runs=3), folder)
+    apart = [row for first in range(3) for row in measured(cell(folder, first=first), folder)]
     assert without_times(together) == without_times(apart)
-    assert len({row["tv"] for row in together if row["estimator"] == "emp"}) == 3
-    assert without_times(measure(cell(folder, seed=1), folder)) != without_times(apart[:3])
+    assert len({one.row.tv for one in together if one.row.estimator == "emp"}) == 3
+    assert without_times(measured(cell(folder, seed=1), folder)) != without_times(apart[:3])
 
 
 def test_all_mechanisms_of_a_run_share_their_users(folder: Path) -> None:
@@ -140,14 +153,35 @@ def test_losses() -> None:
 
 
 def test_users_are_as_many_as_asked_for(folder: Path) -> None:
-    assert {row["n"] for row in measure(cell(folder, users=240), folder)} == {240}
-    assert {row["n"] for row in measure(cell(folder, users=10_000), folder)} == {600}
+    assert {row.n for row in measure(cell(folder, users=240), folder)} == {240}
+    assert {row.n for row in measure(cell(folder, users=10_000), folder)} == {600}
 
 
 def test_changed_data_are_noticed(folder: Path) -> None:
     stale = replace(cell(folder), data="0" * 16)
     with pytest.raises(ParameterError, match="has changed while it was in use"):
         measure(stale, folder)
+
+
+def test_a_row_is_read_as_it_was_kept() -> None:
+    """Coordinates and measures, whatever they are: also those that JSON has no number for."""
+    row = LinearLoss(
+        mechanism="RR",
+        values=4,
+        sensitive=2,
+        n=9,
+        estimator="emp",
+        tv=float("inf"),
+        mse=0.1,
+        seconds=0.0,
+        expected_mse=1.0,
+    )
+    assert LinearLoss.measures() == ("tv", "mse", "seconds", "expected_mse")
+    assert LinearLoss.own_coordinates() == ("estimator",)
+    assert Row.measures() == Row.own_coordinates() == ()
+    kept = Measurement("people", None, 3, 5, row)
+    read = Measurement.of_json(json.loads(json.dumps(kept.as_json())))
+    assert (read, type(read.row)) == (kept, LinearLoss)
 
 
 # Resuming
@@ -157,11 +191,11 @@ def test_what_is_finished_is_not_measured_again(folder: Path, tmp_path: Path, mo
     cells = [cell(folder, name) for name in PAPER]
     asked: list[str] = []
 
-    def failing(one: Cell, where: Path | None) -> list[dict[str, Any]]:
+    def failing(one: Cell, where: Path | None) -> list[Measurement]:
         asked.append(one.mechanism)
         if len(asked) == 3:
             raise KeyboardInterrupt
-        return measure(one, where)
+        return measured(one, where)
 
     monkeypatch.setattr(runner, "measure", failing)
     store = tmp_path / "cells"
@@ -172,15 +206,16 @@ def test_what_is_finished_is_not_measured_again(folder: Path, tmp_path: Path, mo
     rows = runner.run_cells(cells, store, folder=folder, progress=lambda _, done, total: told.append((done, total)))
     assert asked == ["RR", "RAPPOR", "uRR", "uRR", "uRAP"]
     assert told == [(3, 4), (4, 4)]
-    assert without_times(rows) == without_times([row for one in cells for row in measure(one, folder)])
+    assert without_times(rows) == without_times([row for one in cells for row in measured(one, folder)])
 
 
 def test_broken_cells_are_measured_again(folder: Path, tmp_path: Path) -> None:
     one, store = cell(folder, "uRR"), tmp_path / "cells"
     first = runner.run_cells([one, one], store, folder=folder)
     assert len(first) == 6
+    assert without_times(first[:3]) == without_times(measured(one, folder))
     path = store / f"{one.key}.json"
-    for broken in ("", "{", "[]", "{}", '"rows"'):
+    for broken in ("", "{", "[]", "{}", '"rows"', '{"rows": [{}]}', '{"rows": [{"kind": "Nothing"}]}', '{"rows": [1]}'):
         path.write_text(broken)
         assert without_times(runner.run_cells([one], store, folder=folder)) == without_times(first[:3])
     assert json.loads(path.read_text())["mechanism"] == "uRR"

@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.errors import DataError
-from papers.artefact import Settings
-from papers.data import biometrics, sources, trails
-from papers.identities import HALF, MAXIMUM, epsilon_of, hashing_loss, split_of
-from papers.making import Made, Workshop, make
-from papers.registry import artefact
-from papers.risks import PIE
+from papers.data import biometrics, sources, traces
+from papers.figure import Figure, Settings
+from papers.making import Environment, Made, make
+from papers.pie.attacks import HALF, MAXIMUM, split_of
+from papers.pie.fig12 import epsilon_of, hashing_loss
+from papers.registry import family, figure
 
 GENERATOR = np.random.default_rng(20261120)
 
@@ -27,7 +27,7 @@ def visits(users: int, events: int, places: int) -> tuple[np.ndarray, np.ndarray
 def write_world(folder: Path, users: int = 60, events: int = 220) -> None:
     who, where = visits(users, events, 40)
     rows = [f"{u}\t4b{p:022d}\tTue Apr 03 18:00:06 +0000 2012\t-240\n" for u, p in zip(who, where, strict=True)]
-    (folder / trails.WWW_FILE).write_text("".join(rows))
+    (folder / traces.WWW_FILE).write_text("".join(rows))
 
 
 def write_ratings(folder: Path, users: int = 30) -> None:
@@ -35,9 +35,9 @@ def write_ratings(folder: Path, users: int = 30) -> None:
     for user in range(users):
         for time, movie in enumerate(GENERATOR.permutation(400)[:120]):
             lines.append(f"{user},{movie},{4.5 if time % 12 else 1.0},{1_000_000 + time}")
-    (folder / trails.RATINGS_CSV).write_text("\n".join(lines) + "\n")
+    (folder / traces.RATINGS_CSV).write_text("\n".join(lines) + "\n")
     dat = [line.replace(",", "::").replace("4.5", "5").replace("1.0", "1") for line in lines[1:]]
-    (folder / trails.RATINGS_DAT).write_text("\n".join(dat) + "\n")
+    (folder / traces.RATINGS_DAT).write_text("\n".join(dat) + "\n")
 
 
 def write_matchers(folder: Path, users: int = 25) -> None:
@@ -51,7 +51,7 @@ def write_matchers(folder: Path, users: int = 25) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("trails")
+    folder = tmp_path_factory.mktemp("traces")
     write_world(folder)
     write_ratings(folder)
     write_matchers(folder)
@@ -59,20 +59,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made(name: str, folder: Path, output: Path, *names: str) -> Made:
-    return make(artefact(name), Settings(runs=1, quick=True), Workshop(output, 1, folder, names))
+    return make(figure(name), Settings(runs=1, quick=True), Environment(output, 1, folder, names))
 
 
 NAMES = ("lbsn-world", "movielens", "bssr1", "sizes")
 
 
-@pytest.mark.parametrize("one", PIE, ids=lambda one: one.name)
-def test_every_figure_is_made(folder: Path, tmp_path: Path, one: object) -> None:
-    name = one.name  # type: ignore[attr-defined]
-    found = made(name, folder, tmp_path, *NAMES)
+@pytest.mark.parametrize("one", family("pie"), ids=lambda one: one.name)
+def test_every_figure_is_made(folder: Path, tmp_path: Path, one: Figure) -> None:
+    found = made(one.name, folder, tmp_path, *NAMES)
     assert found.results.points
     pictures = [file for file in found.files if file.suffix == ".png"]
     assert pictures
-    assert found.artefact.title.split("]")[0] in (tmp_path / "report.html").read_text()
+    assert one.title.split("]")[0] in (tmp_path / "report.html").read_text()
 
 
 def test_bounds_are_those_that_the_paper_prints(folder: Path, tmp_path: Path) -> None:
@@ -104,12 +103,12 @@ def test_published_formats_are_read(folder: Path) -> None:
 
 
 def test_broken_files_are_refused(tmp_path: Path) -> None:
-    (tmp_path / trails.RATINGS_CSV).write_text("userId,movieId,stars\n1,2,5\n")
+    (tmp_path / traces.RATINGS_CSV).write_text("userId,movieId,stars\n1,2,5\n")
     with pytest.raises(DataError, match="no column 'rating'"):
-        trails.load_ratings(tmp_path / trails.RATINGS_CSV)
-    (tmp_path / trails.WWW_FILE).write_text("1\tx\tt\t0\n" * 5)
+        traces.load_ratings(tmp_path / traces.RATINGS_CSV)
+    (tmp_path / traces.WWW_FILE).write_text("1\tx\tt\t0\n" * 5)
     with pytest.raises(DataError, match="fewer than 2 users"):
-        trails.load_www(tmp_path / trails.WWW_FILE)
+        traces.load_www(tmp_path / traces.WWW_FILE)
     table = pa.table({"row": [0, 0, 1], "col": [0, 1, 0], "face_C": [1.0, 1, 1]})
     pq.write_table(table, tmp_path / biometrics.BSSR1_FILE)
     with pytest.raises(DataError, match="3 scores are not all of 2 x 2 pairs"):
@@ -119,9 +118,9 @@ def test_broken_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_what_the_attacker_knows(folder: Path) -> None:
-    traces = sources.load("lbsn-world", folder).traces
-    assert split_of(traces, MAXIMUM, 3).training.lengths.tolist() == [3] * 60
-    halves = split_of(traces, HALF, None)
+    world = sources.load("lbsn-world", folder).traces
+    assert split_of(world, MAXIMUM, 3).training.lengths.tolist() == [3] * 60
+    halves = split_of(world, HALF, None)
     assert (halves.training.lengths == 110).all()
     assert (halves.target.lengths == 110).all()
 

@@ -1,20 +1,22 @@
 """The personalized mechanism's figures, on a small map written in the paper's own format."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from papers.artefact import Settings
 from papers.cells import CELLS, MAPS, TAGS, Cell
 from papers.data import sources
 from papers.data.population import Population
-from papers.entrants import DESIGN, DROP_BITS, NO_PRIVACY, OPTIMIZED
-from papers.making import Made, Workshop, make
-from papers.measuring import measure
-from papers.registry import artefact
-from papers.tagged import CASES, OPEN, POINTS, points_of_interest, true_backgrounds
-from papers.trials import ESTIMATORS
+from papers.figure import Settings
+from papers.making import Environment, Made, make
+from papers.registry import figure
+from papers.tasks import measure as measured
+from papers.uldp.fig9 import OPEN, POINTS
+from papers.uldp.losses import ESTIMATORS
+from papers.uldp.mechanisms import DESIGN, DROP_BITS, NO_PRIVACY, OPTIMIZED
+from papers.uldp.personalized import CASES, line_of, points_of_interest, true_backgrounds
 
 NAME = "foursquare-tist2015"
 CATEGORIES = ["Hospital", "Home (private)", "Office", "Park"]
@@ -51,6 +53,10 @@ def cell(population: Population, mechanism: str, epsilon: float | None, runs: in
     return Cell(NAME, population.fingerprint, mechanism, epsilon, runs=runs, task=task)
 
 
+def measure(cell: Cell, folder: Path) -> list[Any]:
+    return [one.row for one in measured(cell, folder)]
+
+
 def test_backgrounds_are_over_what_may_be_secret(population: Population) -> None:
     for known in (points_of_interest(population), true_backgrounds(population)):
         assert set(known) == {"home", "workplace"}
@@ -62,53 +68,54 @@ def test_backgrounds_are_over_what_may_be_secret(population: Population) -> None
 @pytest.mark.parametrize("mechanism", [*OPTIMIZED, DROP_BITS, DESIGN])
 def test_a_cell_has_a_row_per_case_and_estimator(folder: Path, population: Population, mechanism: str) -> None:
     rows = measure(cell(population, mechanism, 2.0), folder)
-    found = [(row["mechanism"], row["estimator"]) for row in rows]
-    assert found == [(f"{mechanism} ({case})", name) for case in CASES for name in ESTIMATORS]
-    assert {row["sensitive"] for row in rows} == {population.domain.sensitive_count + 2}
-    assert {row["n"] for row in rows} == {1_500}
+    found = [(row.mechanism, row.case, row.estimator) for row in rows]
+    assert found == [(mechanism, case, name) for case in CASES for name in ESTIMATORS]
+    assert line_of(rows[0]) == f"{mechanism} (I)"
+    assert {row.sensitive for row in rows} == {population.domain.sensitive_count + 2}
+    assert {row.n for row in rows} == {1_500}
 
 
 def test_theorem_1_holds_in_every_run(folder: Path, population: Population) -> None:
     for mechanism in OPTIMIZED:
         for row in measure(cell(population, mechanism, 3.0, runs=3), folder):
-            assert row["l1"] == pytest.approx(2 * row["tv"])
+            assert row.l1 == pytest.approx(2 * row.tv)
             # Dropping bots and normalising is sharing them out by the estimate itself, clipped at 0.
-            assert row["l1"] <= row["first_term"] + row["second_term"] + 1e-9
-            if row["mechanism"].endswith("(III)"):
-                assert row["second_term"] == pytest.approx(0, abs=1e-9)
+            assert row.l1 <= row.first_term + row.second_term + 1e-9
+            if row.case == "III":
+                assert row.second_term == pytest.approx(0, abs=1e-9)
 
 
 def test_with_little_noise_only_knowledge_matters(folder: Path, population: Population) -> None:
-    rows = {(row["mechanism"], row["estimator"]): row["tv"] for row in measure(cell(population, "uRR", 20.0), folder)}
+    rows = {(line_of(row), row.estimator): row.tv for row in measure(cell(population, "uRR", 20.0), folder)}
     (base,) = measure(cell(population, NO_PRIVACY, None), folder)
     # Knowing where homes are saves the error of drawing people there.
-    assert 0.5 * base["tv"] < rows["uRR (III)", "EM"] < 1.15 * base["tv"]
-    assert rows["uRR (I)", "EM"] > 2 * base["tv"]
+    assert 0.5 * base.tv < rows["uRR (III)", "EM"] < 1.15 * base.tv
+    assert rows["uRR (I)", "EM"] > 2 * base.tv
 
 
 def test_cells_need_no_knowledge(folder: Path, population: Population) -> None:
     for mechanism in ("uRR", DROP_BITS, DESIGN):
         rows = measure(cell(population, mechanism, 20.0, task=CELLS), folder)
-        assert [row["mechanism"] for row in rows] == [f"{mechanism} (5 x 5 cells)"] * 3
-        assert rows[0]["sensitive"] == population.domain.sensitive_count + 25
-        tags = {row["mechanism"]: row for row in measure(cell(population, mechanism, 20.0), folder)}
+        assert [row.mechanism for row in rows] == [f"{mechanism} (5 x 5 cells)"] * 3
+        assert rows[0].sensitive == population.domain.sensitive_count + 25
+        tags = {line_of(row): row for row in measure(cell(population, mechanism, 20.0), folder)}
         # Without noise, secrets shared inside their cells are nearer to the truth than secrets left out.
-        assert rows[-1]["tv"] < tags[f"{mechanism} (I)"]["tv"]
+        assert rows[-1].tv < tags[f"{mechanism} (I)"].tv
 
 
 def test_maps_are_compared_with_the_truth(folder: Path, population: Population) -> None:
     rows = measure(cell(population, NO_PRIVACY, None, task=MAPS), folder)
-    assert [(row["mechanism"], row["estimator"]) for row in rows] == [
+    assert [(row.mechanism, row.guess) for row in rows] == [
         (tag, kind) for tag in ("home", "workplace") for kind in (POINTS, OPEN)
     ]
     home = rows[0]
-    assert home["n"] == population.behind["home"].sum()
+    assert home.n == population.behind["home"].sum()
     known, truth = points_of_interest(population)["home"], true_backgrounds(population)["home"]
-    assert home["tv"] == pytest.approx(np.abs(known - truth).sum() / 2)
+    assert home.tv == pytest.approx(np.abs(known - truth).sum() / 2)
 
 
 def made(name: str, folder: Path, output: Path) -> Made:
-    return make(artefact(name), Settings(runs=1, quick=True), Workshop(output, 1, folder, (NAME,)))
+    return make(figure(name), Settings(runs=1, quick=True), Environment(output, 1, folder, (NAME,)))
 
 
 def test_the_figures_the_maps_and_the_table_are_made(folder: Path, tmp_path: Path) -> None:
@@ -117,7 +124,7 @@ def test_the_figures_the_maps_and_the_table_are_made(folder: Path, tmp_path: Pat
     table = made("uldp/table1", folder, tmp_path)
     assert [finding.holds for finding in table.findings] == [True] * 6
     assert "the paper 0.0673, 0.027, 0.0734" in table.findings[0].detail
-    assert len(table.artefact.tables(table.results)[0].rows) == 6
+    assert len(table.figure.tables(table.results)[0].rows) == 6
     assert len(made("beyond/fig8", folder, tmp_path).findings) == 3
     assert made("beyond/fig13", folder, tmp_path).findings == []
     maps = made("uldp/fig9", folder, tmp_path)

@@ -1,4 +1,4 @@
-"""Artefacts from end to end, on a small census in the paper's own format."""
+"""Figures from end to end, on a small census in the paper's own format."""
 
 import csv
 import json
@@ -11,19 +11,21 @@ import pytest
 from census_file import write_census
 from discreet.errors import DataError, ParameterError
 from papers import making
-from papers.artefact import Settings
 from papers.data import sources
-from papers.entrants import PAPER
-from papers.making import Made, Workshop, make
-from papers.registry import ARTEFACTS, artefact
-from papers.sweeps import growth_users, sizes
+from papers.figure import Settings
+from papers.making import Environment, Made, make
+from papers.registry import FIGURES, figure
+from papers.uldp.fig6 import sizes
+from papers.uldp.fig7 import growth_users
+from papers.uldp.losses import Loss
+from papers.uldp.mechanisms import PAPER
 
 QUICK = Settings(runs=1, quick=True)
 
 
 def made(name: str, folder: Path, *names: str, output: str = "out") -> Made:
     write_census(folder)
-    return make(artefact(name), QUICK, Workshop(folder / output, 1, folder, names or ("us-census-1990",)))
+    return make(figure(name), QUICK, Environment(folder / output, 1, folder, names or ("us-census-1990",)))
 
 
 def test_figure_5_from_the_papers_own_file(tmp_path: Path) -> None:
@@ -75,18 +77,18 @@ def test_figure_6_and_its_other_loss(tmp_path: Path) -> None:
 def test_figures_over_attributes(tmp_path: Path) -> None:
     names = ("us-census-1990", "us-census-1990+1")
     found = made("uldp/fig7", tmp_path, *names)
-    assert {point["values"] for point in found.results.points} == {400, 800}
+    assert {point.mean.values for point in found.results.points} == {400, 800}
     assert {finding.data for finding in found.findings} == {"us-census-1990+1"}
     assert made("uldp/fig12", tmp_path, *names).findings == []
     times = made("uldp/time", tmp_path)
-    assert all(point["seconds"].value > 0 for point in times.results.points)
-    assert {point["n"] for point in times.results.points} == {600}
+    assert all(point.mean.seconds > 0 for point in times.results.of(Loss))
+    assert {point.mean.n for point in times.results.points} == {600}
 
 
 def test_tables_of_the_worst_cases(tmp_path: Path) -> None:
     for number, unlike in ((3, {"RAPPOR", "uRR"}), (4, {"RAPPOR", "uRR"})):
         found = made(f"uldp/table{number}", tmp_path)
-        (table,) = found.artefact.tables(found.results)
+        (table,) = found.figure.tables(found.results)
         assert len(table.rows) == 9
         assert f"<h3>{table.caption}" in (tmp_path / "out" / "report.html").read_text()
         entries, (agreement,) = found.findings[:9], found.findings[9:]
@@ -126,21 +128,21 @@ def test_runs_are_as_many_as_asked_for() -> None:
 
 
 def test_what_cannot_be_made_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"^artefacts are uldp/fig5, .*, got 'uldp/fig99'\.$"):
-        artefact("uldp/fig99")
+    with pytest.raises(ParameterError, match=r"^figures are uldp/fig5, .*, got 'uldp/fig99'\.$"):
+        figure("uldp/fig99")
     with pytest.raises(DataError, match=r"us-census-1990 lacks USCensus1990\.data\.txt"):
-        make(artefact("uldp/fig5"), QUICK, Workshop(tmp_path, data=tmp_path, names=("us-census-1990",)))
+        make(figure("uldp/fig5"), QUICK, Environment(tmp_path, data=tmp_path, names=("us-census-1990",)))
     with pytest.raises(DataError, match="none of them was chosen"):
-        make(artefact("uldp/fig7"), QUICK, Workshop(tmp_path, data=tmp_path, names=("acs-or",)))
+        make(figure("uldp/fig7"), QUICK, Environment(tmp_path, data=tmp_path, names=("acs-or",)))
     with pytest.raises(ParameterError, match=r"^data sets are acs-and, .* got 'atlantis'\.$"):
-        make(artefact("uldp/fig5"), QUICK, Workshop(tmp_path, data=tmp_path, names=("atlantis",)))
+        make(figure("uldp/fig5"), QUICK, Environment(tmp_path, data=tmp_path, names=("atlantis",)))
     (tmp_path / "file").write_text("")
     with pytest.raises(ParameterError, match="cannot be made"):
-        make(artefact("uldp/fig5"), QUICK, Workshop(tmp_path / "file", names=("acs-and",)))
+        make(figure("uldp/fig5"), QUICK, Environment(tmp_path / "file", names=("acs-and",)))
 
 
-def test_every_artefact_says_what_it_is() -> None:
-    for name, one in ARTEFACTS.items():
+def test_every_figure_says_what_it_is() -> None:
+    for name, one in FIGURES.items():
         assert one.name == name
         assert one.paper
         assert one.instead or one.name == "pie/fig4"

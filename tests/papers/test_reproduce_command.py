@@ -44,13 +44,13 @@ def test_a_figure_is_made_and_made_again(tmp_path: Path) -> None:
     assert "uRR at epsilon = ln|X| is about as good as no privacy" in shown
     assert "report.html" in shown
     (facts,) = told(*arguments)
-    assert facts["artefact"] == "uldp/fig5"
+    assert facts["figure"] == "uldp/fig5"
     assert all(Path(file).is_file() for file in facts["files"])
     assert len(facts["findings"]) == 6
 
 
 def test_what_is_asked_for_must_be_clear(tmp_path: Path) -> None:
-    assert "name at least one artefact, or pass --all instead" in refusal("reproduce")
+    assert "name at least one figure, or pass --all instead" in refusal("reproduce")
     assert "leave out one of the two" in refusal("reproduce", "uldp/fig5", "--all")
     assert "--list goes alone" in refusal("reproduce", "uldp/fig5", "--list")
     assert "got 'uldp/fig0'" in refusal("reproduce", "uldp/fig0", "-o", tmp_path / "out")
@@ -65,7 +65,7 @@ def test_a_family_is_made_as_far_as_there_are_data(tmp_path: Path) -> None:
         assert result.exit_code == 0, result.output
         assert result.stderr.startswith("Note: no data at hand for pie/fig5, pie/fig6,")
         assert (tmp_path / "out" / "pie-fig4.csv").is_file()
-    assert "artefacts are" in refusal("reproduce", "vldp", "-o", tmp_path / "out")
+    assert "figures are" in refusal("reproduce", "vldp", "-o", tmp_path / "out")
 
 
 @pytest.mark.parametrize("more", [["uldp/fig5"], ["uldp"], ["--all"], ["--all", "--only", "sizes"]])
@@ -78,7 +78,7 @@ def test_a_chosen_data_set_that_is_not_at_hand_is_named(tmp_path: Path, more: li
 def test_a_chosen_data_set_that_nothing_uses_is_named(tmp_path: Path) -> None:
     write_census(tmp_path)
     given = ("--only", "us-census-1990", "--only", "sizes", "-o", tmp_path / "out")
-    assert "names sizes, which none of these artefacts uses" in refusal("reproduce", "uldp/fig5", "--quick", *given)
+    assert "names sizes, which none of these figures uses" in refusal("reproduce", "uldp/fig5", "--quick", *given)
 
 
 def test_the_verb_is_the_one_of_the_papers() -> None:

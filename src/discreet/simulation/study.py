@@ -24,7 +24,7 @@ from discreet.io.plan import MechanismSpec, build_mechanism, read_document
 from discreet.io.tables import read_labels, read_table
 from discreet.mechanisms import BlockMechanism
 
-Progress = Callable[[str, int, int], None]
+StepCallback = Callable[[str, int, int], None]
 
 
 class CountsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -164,7 +164,9 @@ class Outcome:
         return self.mechanism.decoder.mse(n, truth) - (1 - float(truth @ truth)) / n
 
 
-def run_study(study: Study, *, random: RandomSource | None = None, progress: Progress | None = None) -> list[Outcome]:
+def run_study(
+    study: Study, *, random: RandomSource | None = None, progress: StepCallback | None = None
+) -> list[Outcome]:
     """Run every mechanism of a study on all its people.
 
     Args:
@@ -180,7 +182,7 @@ def run_study(study: Study, *, random: RandomSource | None = None, progress: Pro
 
 
 class _Teller:
-    def __init__(self, progress: Progress | None, steps: int) -> None:
+    def __init__(self, progress: StepCallback | None, steps: int) -> None:
         self._progress, self._steps, self._done = progress, steps, 0
 
     def __call__(self, text: str) -> None:

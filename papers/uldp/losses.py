@@ -1,7 +1,9 @@
-"""One run of an experiment: people are drawn, report and are estimated, and the loss is measured."""
+"""Losses of estimators: people are drawn, report and are estimated, and the distance to the truth is measured."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from time import perf_counter
+from typing import TypedDict
 
 import numpy as np
 
@@ -14,9 +16,10 @@ from discreet.core.tally import Tally
 from discreet.estimators import estimate
 from discreet.mechanisms import BlockMechanism, RandomizedResponse
 from discreet.simulation.tallies import draw_tally
-from papers.cells import Cell, Row
+from papers.cells import Cell
 from papers.data.population import Population
-from papers.entrants import BOUND, EMPIRICAL, NO_PRIVACY, UNBIASED, make_mechanism
+from papers.results import Row
+from papers.uldp.mechanisms import BOUND, EMPIRICAL, NO_PRIVACY, UNBIASED, make_mechanism
 
 LINEAR = "emp"
 ESTIMATORS = {LINEAR: "linear", "emp+thr": "threshold", "EM": "mle"}
@@ -27,6 +30,65 @@ ENDS = {LINEAR: "linear", "emp+thr": "threshold", STOPPED: "em", "EM": "mle"}
 """Where EM starts (emp+thr), where it is when an iteration changes little, and where it ends."""
 
 _WARM_UP = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss(Row):
+    """The loss of an estimator.
+
+    Attributes:
+        estimator: its name in the figures.
+        tv: total variation distance to the truth, half the l1 loss.
+        mse: summed squared error.
+        seconds: that estimating took; 0 where nothing is timed.
+    """
+
+    estimator: str
+    tv: float
+    mse: float
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearLoss(Loss):
+    """The loss of the linear estimate.
+
+    Attributes:
+        expected_mse: its expectation, exactly.
+    """
+
+    expected_mse: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LowerBound(Row):
+    """The least loss of any unbiased estimate with any mechanism.
+
+    Attributes:
+        estimator: the best unbiased one.
+        mse: summed squared error.
+    """
+
+    estimator: str = UNBIASED
+    mse: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure of a loss.
+
+    Attributes:
+        name: as on an axis.
+        of: from a row to the number.
+    """
+
+    name: str
+    of: Callable[[Loss], float]
+
+
+TV = Measure("total variation distance", lambda row: row.tv)
+MSE = Measure("summed squared error", lambda row: row.mse)
+SECONDS = Measure("seconds", lambda row: row.seconds)
 
 
 def half_of(counts: IntArray, generator: np.random.Generator, n: int | None = None) -> IntArray:
@@ -43,7 +105,14 @@ def answers(mechanism: BlockMechanism, users: IntArray, generator: np.random.Gen
     return mechanism.obfuscate_codes(codes, random=SeededRandom(int(generator.integers(1 << 62))))
 
 
-def errors(found: FloatArray, truth: FloatArray) -> dict[str, float]:
+class Errors(TypedDict):
+    """Distances to the truth: total variation distance (half the l1 loss) and the summed squared error."""
+
+    tv: float
+    mse: float
+
+
+def errors(found: FloatArray, truth: FloatArray) -> Errors:
     """Return the total variation distance (half the l1 loss) and the summed squared error."""
     difference = found - truth
     return {"tv": float(np.abs(difference).sum() / 2), "mse": float(difference @ difference)}
@@ -81,26 +150,29 @@ def losses(methods: Mapping[str, str]) -> Callable[[Cell, Population, int], Iter
     def measured(cell: Cell, population: Population, run: int) -> Iterator[Row]:
         generator, truth = cell.generator(run), population.truth
         users = half_of(population.counts, cell.people(run), cell.users)
-        n = int(users.sum())
-        facts: Row = {"mechanism": cell.mechanism, "values": population.domain.size, "n": n}
+        at = Row(mechanism=cell.mechanism, values=len(truth), sensitive=0, n=int(users.sum()))
         if cell.mechanism == NO_PRIVACY or cell.epsilon is None:
-            yield facts | {"sensitive": 0, "estimator": EMPIRICAL, "seconds": 0.0} | errors(users / n, truth)
+            yield _loss(at, EMPIRICAL, users / at.n, truth)
             return
         sensitive = _sensitive(cell, population, run)
         mass = float(truth[sensitive].sum())
         if cell.mechanism == BOUND:
-            least = least_error(n, population, sensitive, cell.epsilon)
-            yield facts | {"sensitive": int(sensitive.sum()), "estimator": UNBIASED, "mse": least}
+            least = least_error(at.n, population, sensitive, cell.epsilon)
+            yield LowerBound(**asdict(replace(at, sensitive=int(sensitive.sum()))), mse=least)
             return
         mechanism = make_mechanism(cell.mechanism, Domain(range(len(truth)), sensitive=sensitive), cell.epsilon, mass)
-        facts["sensitive"] = mechanism.domain.sensitive_count
         if cell.timed:
             _compile_kernels(mechanism, users, generator, methods)
-        for row in _estimated(mechanism, users, generator, methods, truth):
-            exact = {"expected_mse": _expected(mechanism, n, population)} if row["estimator"] == LINEAR else {}
-            yield facts | row | exact
+        at = replace(at, sensitive=mechanism.domain.sensitive_count)
+        for row in _estimated(mechanism, users, (generator, truth), methods, at):
+            exact = _expected(mechanism, at.n, population) if row.estimator == LINEAR else None
+            yield row if exact is None else LinearLoss(**asdict(row), expected_mse=exact)
 
     return measured
+
+
+def _loss(at: Row, estimator: str, found: FloatArray, truth: FloatArray, seconds: float = 0.0) -> Loss:
+    return Loss(**asdict(at), estimator=estimator, **errors(found, truth), seconds=seconds)
 
 
 def _expected(mechanism: BlockMechanism, n: int, population: Population) -> float:
@@ -112,17 +184,18 @@ def _expected(mechanism: BlockMechanism, n: int, population: Population) -> floa
 def _estimated(
     mechanism: BlockMechanism,
     users: IntArray,
-    generator: np.random.Generator,
+    drawn: tuple[np.random.Generator, FloatArray],
     methods: Mapping[str, str],
-    truth: FloatArray,
-) -> Iterator[Row]:
+    at: Row,
+) -> Iterator[Loss]:
+    generator, truth = drawn
     data = answers(mechanism, users, generator)
     tally = mechanism.tally(data) if isinstance(data, Reports) else data
     for name, method in methods.items():
         start = perf_counter()
         found = estimate(mechanism, data if method in ("em", "mle") else tally, method=method)
         seconds = perf_counter() - start
-        yield {"estimator": name, "seconds": seconds} | errors(found.frequencies, truth)
+        yield _loss(at, name, found.frequencies, truth, seconds)
 
 
 def _compile_kernels(

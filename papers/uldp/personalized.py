@@ -1,6 +1,7 @@
 """Measurements of the personalized mechanism: estimates from people of whom some have secret values."""
 
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -11,16 +12,14 @@ from discreet.core.domain import Domain
 from discreet.estimators.tags import DROP, estimate_personalized
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.personalized import Personalized
-from papers.cells import Cell, Row
+from papers.cells import Cell
 from papers.data.population import Population
-from papers.entrants import EMPIRICAL, NO_PRIVACY, make_mechanism
-from papers.trials import ESTIMATORS, answers, errors, half_of
+from papers.results import Row
+from papers.uldp.losses import ESTIMATORS, Loss, answers, errors, half_of
+from papers.uldp.mechanisms import EMPIRICAL, NO_PRIVACY, make_mechanism
 
 CASES = ("I", "II", "III")
 """What is known of the values behind a tag: nothing, where points of interest are, everything."""
-
-POINTS, OPEN = "points of interest", "in the open"
-"""Two guesses of what is behind a tag."""
 
 ROWS = COLS = 5
 """Coarse cells of the map, where those stand in for tags."""
@@ -31,33 +30,60 @@ def celled(mechanism: str) -> str:
     return f"{mechanism} ({ROWS} x {COLS} cells)"
 
 
+@dataclass(frozen=True, kw_only=True)
+class TaggedLoss(Loss):
+    """The loss of an estimator with a bot for every tag.
+
+    Attributes:
+        case: one of `CASES`.
+        l1: the l1 loss, as Theorem 1 has it.
+        first_term: the part of its bound for the noise.
+        second_term: the part of its bound for what is not known behind tags.
+    """
+
+    case: str
+    l1: float
+    first_term: float
+    second_term: float
+
+
+def line_of(row: Loss) -> str:
+    """Return the name of the line that a loss lies on: the mechanism, and the case where there are cases."""
+    return f"{row.mechanism} ({row.case})" if isinstance(row, TaggedLoss) else row.mechanism
+
+
 def measure_tags(cell: Cell, population: Population, run: int) -> Iterator[Row]:
     """Measure one run with a bot for every tag: every case of background knowledge with every estimator."""
     everybody, users = _people(cell, population, run)
-    facts: Row = {"mechanism": cell.mechanism, "values": population.domain.size, "n": int(users.sum()), "seconds": 0.0}
+    n, size = int(users.sum()), population.domain.size
     if cell.mechanism == NO_PRIVACY:
-        p = users.sum(axis=0) / users.sum()
-        yield facts | {"sensitive": 0, "estimator": EMPIRICAL} | errors(p, population.truth)
+        at = Row(mechanism=NO_PRIVACY, values=size, sensitive=0, n=n)
+        found = errors(users.sum(axis=0) / users.sum(), population.truth)
+        yield Loss(**asdict(at), estimator=EMPIRICAL, **found, seconds=0.0)
         return
     personalized = Personalized(
         population.domain, _epsilon(cell), list(population.behind), others=False, mechanism=partial(_common, cell)
     )
-    facts["sensitive"] = personalized.common.domain.sensitive_count
+    at = Row(mechanism=cell.mechanism, values=size, sensitive=personalized.common.domain.sensitive_count, n=n)
     data = answers(personalized.common, _with_tags(users), cell.generator(run))
     truth, behind = _with_tags(everybody) / population.people, true_backgrounds(population)
     for case, known in _backgrounds(population).items():
         for name, method in ESTIMATORS.items():
-            found = estimate_personalized(personalized, data, method=method, background=known)
-            terms = found.decomposition(truth, behind)
-            yield (
-                facts
-                | {"mechanism": f"{cell.mechanism} ({case})", "estimator": name}
-                | errors(found.estimate.frequencies, population.truth)
-                | {"l1": terms.error, "first_term": terms.intermediate, "second_term": terms.knowledge}
+            estimated = estimate_personalized(personalized, data, method=method, background=known)
+            terms = estimated.decomposition(truth, behind)
+            yield TaggedLoss(
+                **asdict(at),
+                case=case,
+                estimator=name,
+                **errors(estimated.estimate.frequencies, population.truth),
+                seconds=0.0,
+                l1=terms.error,
+                first_term=terms.intermediate,
+                second_term=terms.knowledge,
             )
 
 
-def measure_cells(cell: Cell, population: Population, run: int) -> Iterator[Row]:
+def measure_cells(cell: Cell, population: Population, run: int) -> Iterator[Loss]:
     """Measure one run with a bot for every coarse cell of the map, and no knowledge from elsewhere."""
     _, users = _people(cell, population, run)
     personalized = Personalized.cells(
@@ -68,26 +94,15 @@ def measure_cells(cell: Cell, population: Population, run: int) -> Iterator[Row]
     data = answers(personalized.common, np.concatenate([users[0], bots]), cell.generator(run))
     for name, method in ESTIMATORS.items():
         found = estimate_personalized(personalized, data, method=method)
-        yield {
-            "mechanism": celled(cell.mechanism),
-            "estimator": name,
-            "values": population.domain.size,
-            "sensitive": personalized.common.domain.sensitive_count,
-            "n": int(users.sum()),
-            "seconds": 0.0,
-        } | errors(found.estimate.frequencies, population.truth)
-
-
-def measure_maps(cell: Cell, population: Population, run: int) -> Iterator[Row]:
-    """Measure the distance of the truth behind each tag to points of interest, and to the values in the open."""
-    hidden = np.sum(list(population.behind.values()), axis=0)
-    open_ = np.where(population.domain.sensitive, 0, population.counts - hidden)
-    known, truth = points_of_interest(population), true_backgrounds(population)
-    for tag in truth:
-        facts = {"mechanism": tag, "values": population.domain.size, "sensitive": population.domain.sensitive_count}
-        facts |= {"n": int(population.behind[tag].sum())}
-        for kind, guess in ((POINTS, known[tag]), (OPEN, open_ / open_.sum())):
-            yield facts | {"estimator": kind} | errors(guess, truth[tag])
+        yield Loss(
+            mechanism=celled(cell.mechanism),
+            estimator=name,
+            values=population.domain.size,
+            sensitive=personalized.common.domain.sensitive_count,
+            n=int(users.sum()),
+            **errors(found.estimate.frequencies, population.truth),
+            seconds=0.0,
+        )
 
 
 def _people(cell: Cell, population: Population, run: int) -> tuple[IntArray, IntArray]:

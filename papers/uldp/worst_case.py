@@ -1,7 +1,7 @@
-"""Tables 3 and 4 of [ULDP]: the largest losses of each mechanism, as printed, exactly, and simulated."""
+"""The largest losses of each mechanism, as [ULDP, Tables 3 and 4] print them, exactly, and simulated."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import log, sqrt
 
 import numpy as np
@@ -10,31 +10,49 @@ from discreet.arrays import FloatArray
 from discreet.mechanisms import BlockMechanism
 from discreet.planning.losses import worst_normal_l1
 from discreet.simulation.tallies import draw_tally
-from papers.artefact import Settings, Table
-from papers.cells import WORST, Cell, Row
+from papers.cells import WORST, Cell
 from papers.data.population import Population
-from papers.entrants import EMPIRICAL, NO_PRIVACY, PAPER, make_mechanism
-from papers.finding import Finding
-from papers.results import Results
-from papers.trials import errors
+from papers.figure import Figure, Finding, Settings, Table, no_charts
+from papers.results import Results, Row
+from papers.uldp.losses import LINEAR, errors
+from papers.uldp.mechanisms import EMPIRICAL, NO_PRIVACY, PAPER, make_mechanism
+from papers.uldp.sweep import DATA_HERE, LOG_SIZE, PAPER_DATA
 
 RUNS = (200, 50)
 SMALL_EPSILON = 1e-4
 AGREES = 1.1
 CHANCE = 4.0
-_LINE = "ln|X|"
+
+L1, SQUARED = "l1", "mse"
 
 Entry = Callable[[int, int, float], float]
 
 
+@dataclass(frozen=True, kw_only=True)
+class WorstCaseLoss(Row):
+    """The loss of one run where people are drawn from the worst distribution.
+
+    Attributes:
+        estimator: its name in the figures.
+        measure: `L1` or `SQUARED`.
+        loss: of this run.
+        exact: its expectation by closed form.
+    """
+
+    estimator: str
+    measure: str
+    loss: float
+    exact: float
+
+
 @dataclass(frozen=True, slots=True)
-class Loss:
+class WorstLoss:
     """One of the two tables.
 
     Attributes:
         number: of the table.
         name: of the loss.
-        measure: its name in the rows.
+        measure: its name in the rows; `L1` or `SQUARED`.
         small: entries at a small epsilon, by mechanism: from |X|, the number of protected values and epsilon.
         large: entries at epsilon = ln|X|.
     """
@@ -46,70 +64,31 @@ class Loss:
     large: Mapping[str, Entry]
 
 
-L1 = Loss(
-    3,
-    "l1 loss",
-    "l1",
-    {
-        "RR": lambda w, _, e: w * sqrt(w - 1) / e,
-        "RAPPOR": lambda w, _, e: 2 * w / e,
-        "uRR": lambda _, v, e: v * sqrt(v - 1) / e,
-        "uRAP": lambda _, v, e: 2 * v / e,
-        NO_PRIVACY: lambda w, _, __: sqrt(w - 1),
-    },
-    {
-        "RR": lambda w, _, __: 2 * sqrt(w - 1),
-        "RAPPOR": lambda w, _, __: sqrt(w) * sqrt(w - 1),
-        "uRR": lambda w, _, __: sqrt(w - 1),
-        "uRAP": lambda w, v, _: sqrt(w - 1) * (1 + v / w**0.75),
-        NO_PRIVACY: lambda w, _, __: sqrt(w - 1),
-    },
-)
-L2 = Loss(
-    4,
-    "squared l2 loss",
-    "mse",
-    {
-        "RR": lambda w, _, e: w * (w - 1) / e**2,
-        "RAPPOR": lambda w, _, e: 4 * w / e**2 * (1 - 1 / w),
-        "uRR": lambda _, v, e: v * (v - 1) / e**2,
-        "uRAP": lambda _, v, e: 4 * v / e**2,
-        NO_PRIVACY: lambda w, _, __: 1 - 1 / w,
-    },
-    {
-        "RR": lambda w, _, __: 4 * (1 - 1 / w),
-        "RAPPOR": lambda w, _, __: sqrt(w) * (1 - 1 / w),
-        "uRR": lambda *_: 1.0,
-        "uRAP": lambda w, v, _: 1 + (v + 1) / sqrt(w),
-        NO_PRIVACY: lambda w, _, __: 1 - 1 / w,
-    },
-)
-
-
-def measure_worst(cell: Cell, population: Population, run: int) -> Iterator[Row]:
+def measure_worst(cell: Cell, population: Population, run: int) -> Iterator[WorstCaseLoss]:
     """Measure one run of people drawn from the worst distribution, for each of both losses."""
     domain, generator = population.domain, cell.generator(run)
     n, size = (population.people + 1) // 2, population.domain.size
-    facts: Row = {"values": size, "n": n, "sensitive": domain.sensitive_count}
+    at = Row(mechanism=cell.mechanism, values=size, sensitive=domain.sensitive_count, n=n)
     if cell.mechanism == NO_PRIVACY or cell.epsilon is None:
         p = np.full(size, 1 / size)
         found = errors(generator.multinomial(n, p) / n, p)
-        losses = {"l1": 2 * found["tv"], "mse": found["mse"]}
-        exact = {"l1": sqrt(2 * (size - 1) / (np.pi * n)), "mse": (1 - 1 / size) / n}
-        yield from (_row(facts, NO_PRIVACY, EMPIRICAL, name, losses[name], exact[name]) for name in losses)
+        losses = {L1: 2 * found["tv"], SQUARED: found["mse"]}
+        exact = {L1: sqrt(2 * (size - 1) / (np.pi * n)), SQUARED: (1 - 1 / size) / n}
+        for name, loss in losses.items():
+            yield WorstCaseLoss(**asdict(at), estimator=EMPIRICAL, measure=name, loss=loss, exact=exact[name])
         return
     mechanism = make_mechanism(cell.mechanism, domain, cell.epsilon)
     l1 = worst_normal_l1(mechanism, n)
     worst = {
-        "l1": (l1.sensitive_mass, l1.value),
-        "mse": (mechanism.numbers.worst_mass, mechanism.decoder.worst_case_mse(n)),
+        L1: (l1.sensitive_mass, l1.value),
+        SQUARED: (mechanism.numbers.worst_mass, mechanism.decoder.worst_case_mse(n)),
     }
     for name, (mass, exact_loss) in worst.items():
         p = _even(mechanism, mass)
         tally = draw_tally(mechanism, generator.multinomial(n, p), generator)
         difference = mechanism.decoder.estimate(tally) - p
-        loss = float(np.abs(difference).sum() if name == "l1" else difference @ difference)
-        yield _row(facts, cell.mechanism, "emp", name, loss, exact_loss)
+        loss = float(np.abs(difference).sum() if name == L1 else difference @ difference)
+        yield WorstCaseLoss(**asdict(at), estimator=LINEAR, measure=name, loss=loss, exact=exact_loss)
 
 
 def _even(mechanism: BlockMechanism, mass: float) -> FloatArray:
@@ -121,10 +100,6 @@ def _even(mechanism: BlockMechanism, mass: float) -> FloatArray:
         (1 - mass) / max(domain.clear_count, 1),
     )
     return np.asarray(p / p.sum())
-
-
-def _row(facts: Row, mechanism: str, estimator: str, loss: str, value: float, exact: float) -> Row:
-    return facts | {"mechanism": mechanism, "estimator": f"{estimator}, {loss}", "loss": value, "exact": exact}
 
 
 def plan_worst(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
@@ -163,34 +138,31 @@ class _Entry:
         return abs(self.simulated - self.exact) / max(self.error, 1e-300)
 
 
-def _entries(results: Results, loss: Loss) -> Iterator[_Entry]:
-    for point in results.points:
-        name = point["estimator"].rpartition(", ")[2]
-        if name != loss.measure:
-            continue
-        w, v, n, epsilon = (point[part] for part in ("values", "sensitive", "n", "epsilon"))
-        unit = sqrt(2 / (np.pi * n)) if loss is L1 else 1 / n
-        at, entries = (f"{SMALL_EPSILON:g}", loss.small) if epsilon == SMALL_EPSILON else (_LINE, loss.large)
-        printed = entries[point["mechanism"]](w, v, epsilon or 0.0)
-        numbers = point["exact"].value, point["loss"].value, point["loss"].error
-        told = at if epsilon else "any"
-        yield _Entry(point["population"], point["mechanism"], told, printed, *(x / unit for x in numbers))
+def _entries(results: Results, loss: WorstLoss) -> Iterator[_Entry]:
+    for point in results.of(WorstCaseLoss, measure=loss.measure):
+        row, epsilon = point.mean, point.epsilon
+        w, v, n = row.values, row.sensitive, row.n
+        unit = sqrt(2 / (np.pi * n)) if loss.measure == L1 else 1 / n
+        at, entries = (f"{SMALL_EPSILON:g}", loss.small) if epsilon == SMALL_EPSILON else (LOG_SIZE, loss.large)
+        printed = entries[row.mechanism](w, v, epsilon or 0.0)
+        numbers = row.exact, row.loss, point.error.loss
+        yield _Entry(point.population, row.mechanism, at if epsilon else "any", printed, *(x / unit for x in numbers))
 
 
-def _remark(loss: Loss, entry: _Entry) -> str:
+def _remark(loss: WorstLoss, entry: _Entry) -> str:
     """Return the condition under which a printed entry is right, or its correction."""
-    if entry.at != _LINE:
+    if entry.at != LOG_SIZE:
         return ""
-    if entry.mechanism == "RAPPOR" and loss is L1:
+    if entry.mechanism == "RAPPOR" and loss.measure == L1:
         return "; an erratum: the leading term is |X|^(1/4) sqrt(|X| - 1)"
     return {"uRR": "; printed for |X_S| << |X|", "uRAP": "; printed for |X_S| << |X|^(3/4)"}.get(entry.mechanism, "")
 
 
-def tables_of_worst(loss: Loss) -> Callable[[Results], Sequence[Table]]:
+def tables_of_worst(loss: WorstLoss) -> Callable[[Results], Sequence[Table]]:
     """Return the tables of a loss."""
 
     def tables(results: Results) -> list[Table]:
-        unit = "sqrt(2/(n pi))" if loss is L1 else "1/n"
+        unit = "sqrt(2/(n pi))" if loss.measure == L1 else "1/n"
         rows = [
             (
                 one.data,
@@ -209,7 +181,7 @@ def tables_of_worst(loss: Loss) -> Callable[[Results], Sequence[Table]]:
     return tables
 
 
-def claims_on_worst(loss: Loss) -> Callable[[Results], Sequence[Finding]]:
+def findings_on_worst(loss: WorstLoss) -> Callable[[Results], Sequence[Finding]]:
     """Return the check of the entries of a table against their closed forms."""
 
     def check(results: Results) -> list[Finding]:
@@ -243,3 +215,24 @@ def claims_on_worst(loss: Loss) -> Callable[[Results], Sequence[Finding]]:
         return found
 
     return check
+
+
+def worst_table(loss: WorstLoss) -> Figure:
+    """Return the table of a loss."""
+    return Figure(
+        f"uldp/table{loss.number}",
+        f"[ULDP, Table {loss.number}] the largest {loss.name}",
+        f"The largest {loss.name} of each mechanism over all distributions: as the paper prints it, by closed forms, "
+        "and simulated with people drawn from the worst distribution.",
+        PAPER_DATA,
+        DATA_HERE,
+        plan_worst,
+        no_charts,
+        findings_on_worst(loss),
+        tables_of_worst(loss),
+        runs=RUNS,
+        settings=(
+            f"epsilon = {SMALL_EPSILON:g} stands for one near 0; tallies are drawn from their exact law",
+            "of the data only |X|, |X_S| and half of the number of people are used",
+        ),
+    )

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import ParameterError
-from papers import identities
 from papers.cells import (
     ATTACKED,
     BOUNDS,
@@ -21,12 +20,14 @@ from papers.cells import (
     UTILITY,
     WORST,
     Cell,
-    Row,
 )
 from papers.data import sources
-from papers.tagged import measure_cells, measure_maps, measure_tags
-from papers.trials import ENDS, ESTIMATORS, STOPPED, losses
-from papers.worst import measure_worst
+from papers.pie import attacks, bounds, fig12, utility
+from papers.results import Measurement, Row
+from papers.uldp.fig9 import measure_maps
+from papers.uldp.losses import ENDS, ESTIMATORS, STOPPED, losses
+from papers.uldp.personalized import measure_cells, measure_tags
+from papers.uldp.worst_case import measure_worst
 
 Task = Callable[[Cell, Any, int], Iterator[Row]]
 
@@ -38,17 +39,17 @@ TASKS: dict[str, Task] = {
     CELLS: measure_cells,
     MAPS: measure_maps,
     WORST: measure_worst,
-    BOUNDS: identities.measure_bounds,
-    ATTACKED: identities.measure_attack,
-    MATCHERS: identities.measure_matchers,
-    REPORTS: identities.measure_reports,
-    UTILITY: identities.measure_utility,
-    BUCKETS: identities.measure_buckets,
+    BOUNDS: bounds.measure_bounds,
+    ATTACKED: attacks.measure_attack,
+    MATCHERS: attacks.measure_matchers,
+    REPORTS: attacks.measure_reports,
+    UTILITY: utility.measure_utility,
+    BUCKETS: fig12.measure_buckets,
 }
 """Every task by name: from a cell, its population and the number of a run to that run's rows."""
 
 
-def measure(cell: Cell, folder: Path | None) -> list[Row]:
+def measure(cell: Cell, folder: Path | None) -> list[Measurement]:
     """Measure a cell.
 
     Raises:
@@ -59,7 +60,7 @@ def measure(cell: Cell, folder: Path | None) -> list[Row]:
     if population.fingerprint != cell.data:
         raise ParameterError(f"{cell.population} has changed while it was in use; start again.")
     return [
-        {"population": cell.population, "epsilon": cell.epsilon, "drawn": cell.drawn, "run": run, **row}
+        Measurement(cell.population, cell.epsilon, cell.drawn, run, row)
         for run in range(cell.first, cell.first + cell.runs)
         for row in TASKS[cell.task](cell, population, run)
     ]

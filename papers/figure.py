@@ -1,11 +1,10 @@
-"""An artefact: a figure or table of a paper, made again on whatever data are at hand."""
+"""A figure or table of a paper, made again on whatever data are at hand; its tables and its findings."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from papers.cells import Cell
-from papers.finding import Finding
 from papers.results import Results
 
 
@@ -14,7 +13,7 @@ class Settings:
     """The settings of an experiment: runs per point, speed and seed.
 
     Attributes:
-        runs: per point; None for the artefact's own number (the paper's).
+        runs: per point; None for the figure's own number (the paper's).
         quick: fewer points and runs, to see that all works.
         seed: of the experiment; the same seed gives the same numbers, but for times.
     """
@@ -45,18 +44,59 @@ class Table:
     left: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A finding of a paper as a number against a threshold, on one data set; thresholds were chosen before the data.
+
+    Attributes:
+        claim: the paper's words.
+        data: name of the data set.
+        measured: the meaning of the number.
+        number: it.
+        relation: how it must compare with the threshold.
+        threshold: what it is compared with.
+        detail: the parts of the number.
+    """
+
+    claim: str
+    data: str
+    measured: str
+    number: float
+    relation: Literal[">=", "<="]
+    threshold: float
+    detail: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """True if the statement holds; false where the number is nan."""
+        return self.number >= self.threshold if self.relation == ">=" else self.number <= self.threshold
+
+    def __str__(self) -> str:
+        verdict = "holds" if self.holds else "DOES NOT HOLD"
+        return (
+            f"{self.data}: {self.claim}: {verdict} ({self.measured} = {self.number:.4g}, "
+            f"wanted {self.relation} {self.threshold:.4g})"
+        )
+
+
+Plan = Callable[[Mapping[str, Any], Settings], Sequence[Cell]]
+Charts = Callable[[Results, Mapping[str, Any]], Mapping[str, Any]]
+Findings = Callable[[Results], Sequence[Finding]]
+Tables = Callable[[Results], Sequence[Table]]
+
+
 def no_charts(_: Results, __: Mapping[str, Any]) -> dict[str, Any]:
-    """Return no charts, for an artefact that is a table."""
+    """Return no charts, for a figure that is a table."""
     return {}
 
 
 def nothing(_: Results) -> list[Any]:
-    """Return no tables or no findings, for an artefact without them."""
+    """Return no tables or no findings, for a figure without them."""
     return []
 
 
 @dataclass(frozen=True, slots=True)
-class Artefact:
+class Figure:
     """A figure or table of a paper: its plan, charts, tables and findings.
 
     Attributes:
@@ -78,10 +118,10 @@ class Artefact:
     shows: str
     paper: tuple[str, ...]
     instead: tuple[str, ...]
-    plan: Callable[[Mapping[str, Any], Settings], Sequence[Cell]]
-    charts: Callable[[Results, Mapping[str, Any]], Mapping[str, Any]]
-    findings: Callable[[Results], Sequence[Finding]] = nothing
-    tables: Callable[[Results], Sequence[Table]] = nothing
+    plan: Plan
+    charts: Charts
+    findings: Findings = nothing
+    tables: Tables = nothing
     runs: tuple[int, int] = (100, 3)
     settings: tuple[str, ...] = ()
 

@@ -33,7 +33,7 @@ _FEWER_RATERS = "{users:,} users instead of 185,107, and {events:,} movies inste
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trails:
+class TraceData:
     """Traces of the experiments, with their source.
 
     Attributes:
@@ -53,7 +53,7 @@ class Trails:
     differs: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Trails({self.name!r}, {self.traces!r})"
+        return f"TraceData({self.name!r}, {self.traces!r})"
 
     @property
     def facts(self) -> str:
@@ -118,17 +118,17 @@ MOVIELENS_1M = _Source(
 MOVIELENS = _Source("movielens", "MovieLens", ("userId", "movieId", "timestamp"), _MOVIELENS, _RATED, (_FEWER_RATERS,))
 
 
-def load_checkins(source: _Source, path: Path) -> Trails:
+def load_checkins(source: _Source, path: Path) -> TraceData:
     """Read check-ins from Parquet.
 
     Raises:
         DataError: if it cannot be read, a column is not there, or nobody has enough events.
     """
     with readable(path):
-        return _trails(source, pq.read_table(path), path)
+        return _traces(source, pq.read_table(path), path)
 
 
-def load_www(path: Path) -> Trails:
+def load_www(path: Path) -> TraceData:
     """Read the global check-ins as published: user, place, UTC time and offset, tab-separated, in order of time.
 
     Raises:
@@ -140,10 +140,10 @@ def load_www(path: Path) -> Trails:
         column_types={"user": pa.int64(), "place": pa.string()}, include_columns=["user", "place"]
     )
     with readable(path):
-        return _trails(WWW, csv.read_csv(path, *options, kinds), path)
+        return _traces(WWW, csv.read_csv(path, *options, kinds), path)
 
 
-def load_ratings(path: Path) -> Trails:
+def load_ratings(path: Path) -> TraceData:
     """Read MovieLens ratings as published: ``ratings.csv`` with a header, ``ratings.dat`` with ``::``, or Parquet.
 
     Raises:
@@ -159,21 +159,21 @@ def load_ratings(path: Path) -> Trails:
         return _rated(MOVIELENS, table, path)
 
 
-def _rated(source: _Source, table: Any, path: Path) -> Trails:
+def _rated(source: _Source, table: Any, path: Path) -> TraceData:
     stars = column_of(table, "rating", path)
     if not (pa.types.is_integer(stars.type) or pa.types.is_floating(stars.type)):
         raise DataError(f"{path}: column 'rating' must hold numbers, got {stars.type}.")
-    return _trails(source, table.filter(pc.greater_equal(stars, pa.scalar(LEAST_STARS))), path)
+    return _traces(source, table.filter(pc.greater_equal(stars, pa.scalar(LEAST_STARS))), path)
 
 
-def _trails(source: _Source, table: Any, path: Path) -> Trails:
+def _traces(source: _Source, table: Any, path: Path) -> TraceData:
     columns = [None if name is None else column_of(table, name, path) for name in source.columns]
     traces = Traces.of(*columns).with_least(LEAST_EVENTS)
     if traces.users < 2:
         raise DataError(f"{path}: fewer than 2 users have at least {LEAST_EVENTS} events.")
     numbers = {"users": traces.users, "events": traces.event_count}
     differs = tuple(sentence.format(**numbers) for sentence in source.differs)
-    return Trails(source.name, source.title, traces, source.credit, source.cuts, differs)
+    return TraceData(source.name, source.title, traces, source.credit, source.cuts, differs)
 
 
 @dataclass(frozen=True, slots=True)

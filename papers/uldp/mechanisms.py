@@ -1,4 +1,4 @@
-"""Mechanisms of the experiments by name: the paper's four, and those beyond it."""
+"""Mechanisms of [ULDP] by name: the paper's four, and those beyond it."""
 
 from collections.abc import Callable
 
@@ -16,9 +16,9 @@ NO_PRIVACY, EMPIRICAL = "no privacy", "empirical"
 BOUND, UNBIASED = "lower bound", "unbiased"
 """References, and the estimators that stand for them: the users' own frequencies; the best unbiased estimate."""
 
-Maker = Callable[[Domain, float, float], BlockMechanism]
+_Maker = Callable[[Domain, float, float], BlockMechanism]
 
-_MAKERS: dict[str, Maker] = {
+_MAKERS: dict[str, _Maker] = {
     "RR": lambda domain, epsilon, _: RandomizedResponse(domain, epsilon),
     "RAPPOR": lambda domain, epsilon, _: UnaryEncoding(domain, epsilon),
     "uRR": lambda domain, epsilon, _: RandomizedResponse(domain, epsilon),
