@@ -11,16 +11,15 @@ the distribution on two points, one of them 1, with that mean and variance [Krei
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lgamma, log, pi, sqrt
+from math import sqrt
 
 import numpy as np
 
 from discreet.arrays import FloatArray, frozen
+from discreet.core.stirling import stirling_remainder
 
 # e^-46 < 1e-19: what is left out of a law.
 _TAIL = 46.0
-_TABLE = 16
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,8 +110,8 @@ def hits_of_subsets(size: int, count: int, m: FloatArray) -> FloatArray:
     cross = a * count / (size * rest)
     far = count * np.log1p(-np.minimum(a / size, 1 - 1e-16)) + a * np.log1p(-min(count / size, 1 - 1e-16))
     main = (rest + 0.5) * np.log1p(cross) + far
-    small = _remainder(np.maximum(size - a, 1)) + _remainder(np.array(float(max(size - count, 1))))
-    main += small - _remainder(np.array(float(size))) - _remainder(rest)
+    small = stirling_remainder(np.maximum(size - a, 1)) + stirling_remainder(np.array(float(max(size - count, 1))))
+    main += small - stirling_remainder(np.array(float(size))) - stirling_remainder(rest)
     main -= np.where(last, np.log(np.maximum(size - m + 1, 1)), 0.0)
     return np.where(m == 0, 0.0, np.where(left < 0, 1.0, -np.expm1(np.minimum(main, 0.0))))
 
@@ -134,18 +133,3 @@ def _from_ratios(k: FloatArray, ratios: FloatArray, m: int, mode: int) -> HitDis
     down = np.cumprod(1 / ratios[:at][::-1])[::-1]
     weights = np.concatenate([down, [1.0], up])
     return _overlap(k / m, weights / weights.sum())
-
-
-_SMALL_REMAINDERS = np.array(
-    [0.0, *(lgamma(n + 1) - (n + 0.5) * log(n) + n - log(2 * pi) / 2 for n in range(1, _TABLE))]
-)
-
-
-def _remainder(n: FloatArray) -> FloatArray:
-    """Return ln n! - ((n + 1/2) ln n - n + ln(2 pi)/2) for n >= 1."""
-    inverse = 1 / np.maximum(n, _TABLE)
-    series = np.zeros_like(inverse)
-    for coefficient in reversed(_STIRLING):
-        series = coefficient + inverse * inverse * series
-    table = _SMALL_REMAINDERS[np.minimum(n, _TABLE - 1).astype(np.int64)]
-    return np.where(n < _TABLE, table, inverse * series)

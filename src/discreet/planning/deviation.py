@@ -1,6 +1,6 @@
 """De Moivre's mean absolute deviation of a binomial count, to about 15 digits for any n."""
 
-from math import lgamma, log, pi
+from math import pi
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,8 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.core.checks import checked_n
 from discreet.core.columns import reals
+from discreet.core.stirling import stirling_remainder
 from discreet.errors import ParameterError
-
-_SMALL = 16
-_REMAINDERS = np.array([0.0] + [lgamma(k + 1) - (k + 0.5) * log(k) + k - log(2 * pi) / 2 for k in range(1, _SMALL)])
 
 
 def mean_absolute_deviation(n: int, chance: Any) -> FloatArray:
@@ -45,14 +43,6 @@ def _probability(n: int, k: FloatArray, m: FloatArray) -> FloatArray:
     # As k is within 1 of n m, both differences below are small where their terms are large.
     upper = k * np.log1p(beyond / (n * m)) - beyond
     lower = some * np.log1p(-np.minimum(beyond / (n * (1 - m)), 0.75)) + beyond
-    series = _remainder(np.array(float(n))) - _remainder(k) - _remainder(some)
+    series = stirling_remainder(np.array(float(n))) - stirling_remainder(k) - stirling_remainder(some)
     inner = np.exp(series - upper - lower) * np.sqrt(n / (2 * pi * k * some))
     return np.where(rest > 0, inner, m**n)
-
-
-def _remainder(k: FloatArray) -> FloatArray:
-    """Return ln k! minus Stirling's formula, for k of at least 1."""
-    large = np.maximum(k, _SMALL)
-    inverse = 1 / large**2
-    series = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse * (1 / 1680 - inverse / 1188)))) / large
-    return np.where(k < _SMALL, _REMAINDERS[np.minimum(k, _SMALL - 1).astype(np.int64)], series)
