@@ -129,3 +129,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         running = session("local-cluster[2,1,1200]", **QUIET | settings)
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A Chromium without windows."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program("chromium"), args=["--no-sandbox"])
+        yield chromium
+        chromium.close()

@@ -6,8 +6,8 @@ from typing import Any
 from discreet.errors import MissingExtraError
 
 _EXTRAS = {
-    **dict.fromkeys(("altair", "vl_convert"), "plot"),
-    **dict.fromkeys(("starlette", "uvicorn", "httptools", "prometheus_client", "jinja2"), "serve"),
+    **dict.fromkeys(("altair", "vl_convert", "jinja2"), "plot"),
+    **dict.fromkeys(("starlette", "uvicorn", "httptools", "prometheus_client"), "serve"),
     "pandas": "pandas",
     "polars": "polars",
     "pyspark": "spark",

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from programs import program
-
 JS = Path(__file__).resolve().parents[2] / "js"
 
 
@@ -29,14 +27,3 @@ def site() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join(10)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """A Chromium without windows."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program("chromium"), args=["--no-sandbox"])
-        yield chromium
-        chromium.close()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.core.random import SeededRandom
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import DiscreetError, OutputExistsError, ParameterError
 from discreet.mechanisms import BlockMechanism
 from discreet.simulation.findings import Findings, table
 from discreet.simulation.page import page
@@ -302,7 +302,9 @@ def test_what_is_saved(tmp_path: Path) -> None:
     assert (folder / "chart.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert json.loads((folder / "results.json").read_text()) == list(rows(found.study, found.outcomes))
     before = (folder / "results.json").read_bytes()
-    save_findings(found, folder)
+    with pytest.raises(OutputExistsError, match=r"page\.html exists already"):
+        save_findings(found, folder)
+    save_findings(found, folder, force=True)
     assert (folder / "results.json").read_bytes() == before
 
 

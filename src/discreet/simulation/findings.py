@@ -75,12 +75,15 @@ class Findings:
     def chart(self) -> Any:
         """Draw truth and estimates of the best runs, sensitive values above the others."""
         title = self.study.document.title or "Study"
-        rows = [self._panels(codes) for codes in self._shown() if len(codes)]
         subtitle = [
             f"{int(self.study.counts.sum()):,} people, epsilon = {self.study.document.epsilon:g}; "
             f"estimates by {self.study.document.show}"
         ]
-        return comparison_chart(rows, title=title, subtitle=subtitle)
+        return comparison_chart(self.panels(), title=title, subtitle=subtitle)
+
+    def panels(self) -> list[list[Panel]]:
+        """Return the panels of the chart, sensitive values above the others."""
+        return [self._panels(codes) for codes in self._shown() if len(codes)]
 
     def _shown(self) -> list[IntArray]:
         ranked = np.argsort(-self.study.truth, kind="stable")

@@ -1,10 +1,7 @@
 """A self-contained HTML page of an assessment of identification risk, and its numbers as JSON."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from html import escape
-from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -13,21 +10,13 @@ from discreet.errors import ParameterError
 from discreet.extras import optional
 from discreet.io.atomic import check_free, replacing_all
 from discreet.io.json_text import json_text
+from discreet.pages.rendering import PageFigure, PageTable, render
 from discreet.plots.curves import Curves, curve_chart
 from discreet.plots.det import det_chart, rank_chart
 from discreet.risk.assessment import Assessment
 from discreet.risk.bounds.bound import Bound
-from discreet.risk.scores.rates import rank_curve
+from discreet.risk.scores.rates import Rate, rank_curve
 
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 980px; margin: 2rem auto; padding: 0 1rem; color: #1c1917; }
-h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; } img { max-width: 100%; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px; }
-th, td { padding: 4px 10px; text-align: left; border-bottom: 1px solid #e7e5e4; vertical-align: top; }
-td.number, th.number { text-align: right; white-space: nowrap; }
-.answer { background: #f0f9ff; padding: .6rem 1rem; border-left: 4px solid #0369a1; }
-small { color: #57534e; }
-"""
 _FILES = ("risk.html", "risk.json")
 
 Sweep = Sequence[tuple[float, float, float]]
@@ -68,7 +57,7 @@ def check_page(folder: Path, *, force: bool = False) -> None:
         ParameterError: if the folder cannot be made or written to.
         MissingExtraError: if the ``plot`` extra is not installed.
     """
-    for module in ("altair", "vl_convert"):
+    for module in ("altair", "vl_convert", "jinja2"):
         optional(module)
     new = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
@@ -93,86 +82,94 @@ def _make(folder: Path) -> None:
 
 
 def page(found: Assessment, knowledge: str, sweep: Sweep = ()) -> str:
-    """Return the page as one HTML text."""
-    answer = "".join(f"<p>{escape(sentence)}</p>" for sentence in found.sentences)
-    ranks = rank_curve(found.scores.greater, found.scores.ties, users=found.users)
-    tried = f"<p>How often each attack names the right user: {escape('; '.join(tried_in_words(found)))}.</p>"
-    charts = [rank_chart([ranks.line(found.attack)], users=found.users), det_chart([found.det.line(found.attack)])]
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Identification risk</title><style>{_STYLE}</style></head><body>
-<h1>How surely can someone tell whose data these are?</h1>
-<div class="answer">{answer}</div>
-<h2>Measured and bounded</h2>{_sandwich(found)}
-<p>Measured: what this attack achieves on these data; another one may do better. At most: what no attack exceeds,
-whatever it knows. Lower bounds on the information are certified: they hold with the confidence of their interval.</p>
-<h2>The attack</h2>
-<p>Every trace is compared with what is known of every user ({escape(found.attack)}); the attacker knows
-{escape(knowledge)}. {found.singled_out:,} of {found.users:,} users are singled out: they score best for their own, and
-nobody else as well.</p>
-{tried if len(found.tried) > 1 else ""}{"".join(_picture(chart) for chart in charts)}
-{_swept(sweep)}{_bounds(found)}
-</body></html>
-"""
+    """Return the page as one HTML text.
+
+    Raises:
+        MissingExtraError: if the ``plot`` extra is not installed.
+    """
+    return render(
+        "risk.html",
+        found=found,
+        knowledge=knowledge,
+        measured=_measured(found),
+        tried=tried_in_words(found),
+        figures=[_ranks(found), _det(found)],
+        swept=_swept(sweep),
+        bounds=_bounds(found),
+    )
 
 
 def tried_in_words(found: Assessment) -> list[str]:
     """Return each attack that was tried with its success and interval, the strongest first."""
-    return [
-        f"{one.attack} {one.success.value:.4g} ({one.success.low:.4g} to {one.success.high:.4g})" for one in found.tried
-    ]
+    return [f"{one.attack} {_with_interval(one.success)}" for one in found.tried]
 
 
-def _sandwich(found: Assessment) -> str:
-    success = found.success
-    interval = f"{success.value:.4g} ({success.low:.4g} to {success.high:.4g})"
+def _with_interval(rate: Rate) -> str:
+    return f"{rate.value:.4g} ({rate.low:.4g} to {rate.high:.4g})"
+
+
+def _measured(found: Assessment) -> PageTable:
+    identified = None if found.bounds is None else found.bounds.identification
     rows = [
         ("information on the user, bits", f"{found.certified:.4g}", f"{found.alpha:.4g}"),
-        ("the right user is named", interval, _most(None if found.bounds is None else found.bounds.identification)),
+        ("the right user is named", _with_interval(found.success), _most(identified)),
         (f"the right user is among {found.largest_list}", f"{found.listed.value:.4g}", _most(found.list_bound)),
         ("equal error rate of the attack", f"{found.det.equal_error_rate:.4g}", ""),
     ]
     if found.pse.paper is not None:
         # A figure under its own name: it bounds nothing.
         rows.append(("D(f_G || f_I) of the paper, bits (no bound)", f"{found.pse.paper.bits:.4g}", ""))
-    body = "".join(
-        f"<tr><td>{escape(what)}</td><td class='number'>{escape(low)}</td><td class='number'>{escape(high)}</td></tr>"
-        for what, low, high in rows
+    return PageTable("The attack that was measured, beside what bounds every attack", ("", "measured", "at most"), rows)
+
+
+def _ranks(found: Assessment) -> PageFigure:
+    ranks = rank_curve(found.scores.greater, found.scores.ties, users=found.users)
+    return PageFigure.of(
+        rank_chart([ranks.line(found.attack)], users=found.users),
+        "How often the right user is among the k best, with what guessing finds.",
+        f"A curve that rises with k: the right user is the best of {found.users:,} in {found.success.value:.1%} of the "
+        f"cases, and among the {found.largest_list} best in {found.listed.value:.1%}.",
     )
-    heads = "<tr><th></th><th class='number'>measured</th><th class='number'>at most</th></tr>"
-    return f"<table><thead>{heads}</thead><tbody>{body}</tbody></table>"
 
 
-def _swept(sweep: Sweep) -> str:
+def _det(found: Assessment) -> PageFigure:
+    return PageFigure.of(
+        det_chart([found.det.line(found.attack)]),
+        "How often other users' traces are taken for a user's own, against how often a user's own is missed.",
+        f"A falling curve, both of whose errors are {found.det.equal_error_rate:.2%} where they are equal.",
+    )
+
+
+def _swept(sweep: Sweep) -> PageFigure | None:
     if not sweep:
-        return ""
+        return None
     lines = ("what no attack exceeds", "this attack")
     points = [
         {"x": epsilon, "y": y, "low": y, "high": y, "line": line, "column": "", "row": ""}
         for epsilon, success, bound in sweep
         for line, y in zip(lines, (bound, success), strict=True)
     ]
-    told = ["one report of randomized response; all epsilons from one pass"]
+    caption = "one report of randomized response; all epsilons from one pass"
     axes = ("epsilon", "the right user is named")
-    chart = curve_chart(Curves("At another epsilon", told, *axes, points, lines, [""], [""], {}, even=True), width=420)
-    return f"<h2>At another epsilon</h2>{_picture(chart)}"
+    chart = curve_chart(
+        Curves("At another epsilon", [caption], *axes, points, lines, [""], [""], {}, even=True), width=420
+    )
+    first, last = sweep[0], sweep[-1]
+    text = (
+        f"Two rising curves: at epsilon = {first[0]:g} this attack names the right user in {first[1]:.2%} of "
+        f"the cases and none in more than {first[2]:.2%}; at epsilon = {last[0]:g} in {last[1]:.2%}, and none in more "
+        f"than {last[2]:.2%}."
+    )
+    return PageFigure.of(chart, f"How often the right user is named: {caption}.", text)
 
 
 def _most(bound: Bound | None) -> str:
     return "1" if bound is None else f"{bound.value:.4g}"
 
 
-def _bounds(found: Assessment) -> str:
+def _bounds(found: Assessment) -> list[str]:
     if found.bounds is None:
-        return ""
+        return []
     bounds = found.bounds
     printed = (one for one in (bounds.paper_pie, bounds.paper_error) if one is not None)
-    figures = "".join(f"<li>{escape(str(one))}</li>" for one in (*bounds.pies, *bounds.identifications, *printed))
-    return f"<h2>All bounds</h2><ul>{figures}</ul>"
-
-
-def _picture(chart: Any) -> str:
-    written = StringIO()
-    chart.save(written, format="svg")
-    coded = base64.b64encode(written.getvalue().encode()).decode()
-    return f'<img alt="" src="data:image/svg+xml;base64,{coded}">'
+    return [str(one) for one in (*bounds.pies, *bounds.identifications, *printed)]
