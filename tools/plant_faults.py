@@ -589,8 +589,8 @@ FAULTS = [
     Fault(
         "what a report weighs is ignored",
         "planning/choosing.py",
-        "limit = least(prospects, worst=worst).error(worst=worst) * (1 + within) * SAME",
-        "limit = least(prospects, worst=worst).error(worst=worst) * SAME",
+        "limit = least(candidates, worst=worst).error(worst=worst) * (1 + within) * SAME",
+        "limit = least(candidates, worst=worst).error(worst=worst) * SAME",
         ("tests/planning/test_compare.py",),
     ),
     Fault(

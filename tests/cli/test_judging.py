@@ -12,7 +12,7 @@ from discreet.cli import main
 from discreet.core.domain import Domain
 from discreet.io.plan import Plan
 from discreet.planning.compare import compare
-from discreet.planning.question import Target
+from discreet.planning.requirements import Target
 from discreet.privacy.verify import verify
 from running import Files, done, refusal, run, told
 

@@ -17,10 +17,10 @@ from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
 from discreet.io.plan import Plan
 from discreet.mechanisms import BLOCK_MECHANISMS, UnaryEncoding
+from discreet.planning.candidates import Candidate
 from discreet.planning.choosing import alternative, recommended
 from discreet.planning.compare import best, compare
 from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
-from discreet.planning.prospects import Prospect
 from refusals import refused
 
 DOMAINS = {
@@ -47,7 +47,7 @@ def test_numbers_are_those_of_the_mechanisms(domain: Domain, epsilon: float) -> 
         lost, *others = domain.sensitive_codes
         rare[others] += rare[lost] / max(len(others), 1)
         rare[lost] = 0
-        for one in found.prospects:
+        for one in found.candidates:
             mechanism = one.mechanism
             assert mechanism.domain == domain
             assert mechanism.epsilon == epsilon
@@ -68,12 +68,12 @@ def test_numbers_are_those_of_the_mechanisms(domain: Domain, epsilon: float) -> 
 def test_every_mechanism_is_there_once(domain: Domain) -> None:
     found = compare(domain, 1.0, 1000)
     enough = [name for name, cls in BLOCK_MECHANISMS.items() if not cls.needs_options()]
-    assert [one.name for one in found.prospects] == [*enough, "unary, theta=1/2", "unary, best theta"]
+    assert [one.name for one in found.candidates] == [*enough, "unary, theta=1/2", "unary, best theta"]
     assert set(BLOCK_MECHANISMS) - set(enough) == {"rr-per-value", "unary-per-value"}
-    for one in found.prospects[:-2]:
+    for one in found.candidates[:-2]:
         wanted = BLOCK_MECHANISMS[one.name](domain, 1.0)  # type: ignore[call-arg]
         assert one.mechanism.fingerprint == wanted.fingerprint
-    half, tuned = found.prospects[-2:]
+    half, tuned = found.candidates[-2:]
     assert half.mechanism.fingerprint == UnaryEncoding(domain, 1.0, theta=0.5).fingerprint
     theta = optimal_theta(domain.sensitive_count, domain.size, 1.0).theta
     assert tuned.mechanism.fingerprint == UnaryEncoding(domain, 1.0, theta=theta).fingerprint
@@ -85,13 +85,13 @@ def test_recommendations_have_the_least_error(domain: Domain, epsilon: float) ->
     for mass in masses(domain):
         found = compare(domain, epsilon, 1000, sensitive_mass=mass, within=0)
         assert found.best is found.best_worst
-        assert found.best_worst in found.prospects
-        assert found.best_assumed in found.prospects
-        least, least_assumed = (min(one.error(worst=worst) for one in found.prospects) for worst in (True, False))
+        assert found.best_worst in found.candidates
+        assert found.best_assumed in found.candidates
+        least, least_assumed = (min(one.error(worst=worst) for one in found.candidates) for worst in (True, False))
         assert least <= found.best_worst.worst_mse <= least * (1 + 1e-9)
         assert least_assumed <= found.best_assumed.assumed_mse <= least_assumed * (1 + 1e-9)
         assert not any(
-            one.largest_bytes < found.best.largest_bytes and one.worst_mse == least for one in found.prospects
+            one.largest_bytes < found.best.largest_bytes and one.worst_mse == least for one in found.candidates
         )
         assert found.least.worst_mse == found.best.worst_mse
 
@@ -105,8 +105,8 @@ def test_recommendations_are_the_smallest_reports_of_little_error(
     for mass in masses(domain):
         found = compare(domain, epsilon, 1000, sensitive_mass=mass, within=within)
         for worst, chosen in ((True, found.best_worst), (False, found.best_assumed)):
-            least = min(one.error(worst=worst) for one in found.prospects)
-            near = [one for one in found.prospects if one.error(worst=worst) <= least * (1 + within) * (1 + 1e-9)]
+            least = min(one.error(worst=worst) for one in found.candidates)
+            near = [one for one in found.candidates if one.error(worst=worst) <= least * (1 + within) * (1 + 1e-9)]
             assert chosen in near
             assert chosen.largest_bytes == min(one.largest_bytes for one in near)
             small = [one for one in near if one.largest_bytes == chosen.largest_bytes]
@@ -141,8 +141,8 @@ def test_what_is_little_must_be_a_share(within: Any) -> None:
     refused(ParameterError, lambda: best(DOMAINS["some"], 1.0, within=within))
 
 
-def made(one: Prospect, name: str, **numbers: float) -> Prospect:
-    """Return a prospect with other numbers."""
+def made(one: Candidate, name: str, **numbers: float) -> Candidate:
+    """Return a candidate with other numbers."""
     worst, assumed = replace(one.worst, mse=numbers["worst"]), replace(one.assumed, mse=numbers["assumed"])
     size = int(numbers.get("size", 4))
     uniform = numbers["uniform"]
@@ -150,7 +150,7 @@ def made(one: Prospect, name: str, **numbers: float) -> Prospect:
 
 
 def test_ties_of_the_worst_case_go_to_the_one_that_dominates_elsewhere() -> None:
-    one = compare(DOMAINS["some"], 1.0, 100).prospects[0]
+    one = compare(DOMAINS["some"], 1.0, 100).candidates[0]
     first = made(one, "first", worst=1.0, assumed=0.8, uniform=0.9)
     better = made(one, "better", worst=1.0 + 1e-12, assumed=0.8, uniform=0.7)
     heavy = made(one, "heavy", worst=0.99, assumed=0.1, uniform=0.1, size=5)
@@ -189,7 +189,7 @@ def test_a_mechanism_that_is_nearly_best_and_better_elsewhere_is_named() -> None
 
 
 def test_an_alternative_must_be_near_the_worst_case_and_a_tenth_better() -> None:
-    one = compare(DOMAINS["some"], 1.0, 100).prospects[0]
+    one = compare(DOMAINS["some"], 1.0, 100).candidates[0]
     chosen = made(one, "chosen", worst=1.02, assumed=1.0, uniform=1.0)
     far = made(one, "far", worst=1.06, assumed=0.1, uniform=0.1)
     little = made(one, "little", worst=1.0, assumed=0.91, uniform=0.91)
@@ -212,7 +212,7 @@ def test_recommendations_differ_where_they_should() -> None:
 @every
 def test_errors_fall_with_the_number_of_people(domain: Domain) -> None:
     few, many = compare(domain, 1.0, 100), compare(domain, 1.0, 10_000)
-    for one, other in zip(few.prospects, many.prospects, strict=True):
+    for one, other in zip(few.candidates, many.candidates, strict=True):
         assert one.bytes == other.bytes
         if one.worst.pool_bias and domain.sensitive_count > 1:
             assert other.worst_mse < one.worst_mse < 100 * other.worst_mse
@@ -226,7 +226,7 @@ def test_the_mass_that_nobody_gave() -> None:
     assert (found.sensitive_mass, found.assumed) == (0.05, True)
     given = compare(DOMAINS["some"], 1.0, 1000, sensitive_mass=0.05)
     assert not given.assumed
-    assert [one.assumed_mse for one in given.prospects] == [one.assumed_mse for one in found.prospects]
+    assert [one.assumed_mse for one in given.candidates] == [one.assumed_mse for one in found.candidates]
     plain = compare(DOMAINS["all"], 1.0, 1000)
     assert (plain.sensitive_mass, plain.assumed) == (1.0, True)
 
@@ -259,8 +259,8 @@ def test_nothing_to_protect() -> None:
 
 def test_a_single_value() -> None:
     found = compare(Domain(["only"]), 1.0, 10)
-    assert all(np.isfinite(one.worst_mse) for one in found.prospects)
-    assert all(one.worst.excess is None for one in found.prospects)
+    assert all(np.isfinite(one.worst_mse) for one in found.candidates)
+    assert all(one.worst.excess is None for one in found.candidates)
     assert found.recommendation.startswith("Use rr: ")
 
 
@@ -275,7 +275,7 @@ def given(domain: Domain) -> Any:
 @pytest.mark.parametrize("epsilon", [0.2, 3.0])
 def test_losses_are_those_of_the_planning_functions(domain: Domain, epsilon: float) -> None:
     n, p = 700, given(domain)
-    for one in compare(domain, epsilon, n, target="distribution", p=p).prospects:
+    for one in compare(domain, epsilon, n, target="distribution", p=p).candidates:
         mechanism = one.mechanism
         assert one.assumed.mse == pytest.approx(mechanism.decoder.mse(n, p), rel=1e-9)
         assert one.assumed.l1 == pytest.approx(normal_l1(mechanism, n, p), rel=1e-9)
@@ -297,7 +297,7 @@ def test_losses_are_those_of_the_planning_functions(domain: Domain, epsilon: flo
 
 
 def test_exact_l1_tells_few_reports_from_many() -> None:
-    found = compare(DOMAINS["some"], 3.0, 20).prospects[0]
+    found = compare(DOMAINS["some"], 3.0, 20).candidates[0]
     assert found.assumed.exact_l1 is not None
     assert abs(found.assumed.exact_l1 / found.assumed.l1 - 1) > 0.02
 
@@ -307,7 +307,7 @@ def test_nothing_has_less_than_the_bound_at_its_mass(domain: Domain) -> None:
     for mass in masses(domain):
         found = compare(domain, 1.0, 50, target="sensitive-mass", sensitive_mass=mass)
         if found.bounds.assumed:
-            assert all(one.assumed.excess >= 1 - 1e-9 for one in found.prospects)  # type: ignore[operator]
+            assert all(one.assumed.excess >= 1 - 1e-9 for one in found.candidates)  # type: ignore[operator]
             bound = optimal_design(domain.sensitive_count, domain.size, 1.0, sensitive_mass=mass).value / 50
             assert found.best.assumed.excess == pytest.approx(found.best.assumed_mse / bound, rel=1e-12)
 
@@ -320,14 +320,14 @@ def test_parameters_are_tuned_for_the_mass() -> None:
     domain = Domain(range(400), sensitive=range(76))
     worst = compare(domain, 2.0, 100, within=0)
     tuned = compare(domain, 2.0, 100, target="sensitive-mass", sensitive_mass=0.0, within=0)
-    sizes = [one.mechanism.law.describe()["count"] for one in tuned.prospects if one.mechanism.name == "design"]
+    sizes = [one.mechanism.law.describe()["count"] for one in tuned.candidates if one.mechanism.name == "design"]
     assert sizes[0] in (9, 10)
     assert sizes[1] in (20, 21)
     assert (tuned.best.name, tuned.best.options) == ("design, known mass", "sensitive_mass=0")
     assert tuned.best.assumed.excess == pytest.approx(1, rel=1e-6)
     assert tuned.best.assumed_mse < worst.best_assumed.assumed_mse
     assert tuned.best.worst_mse > worst.best_worst.worst_mse
-    thetas = [one.options for found in (worst, tuned) for one in found.prospects if one.name == "unary, best theta"]
+    thetas = [one.options for found in (worst, tuned) for one in found.candidates if one.name == "unary, best theta"]
     assert thetas[0] != thetas[1]
 
 
@@ -353,7 +353,7 @@ def test_an_even_distribution_is_its_mass() -> None:
     by_mass = compare(domain, 1.0, 10, target="sensitive-mass", sensitive_mass=0.2)
     by_p = compare(domain, 1.0, 10, target="distribution", p=p)
     assert by_p.sensitive_mass == pytest.approx(0.2)
-    for one, other in zip(by_mass.prospects, by_p.prospects, strict=True):
+    for one, other in zip(by_mass.candidates, by_p.candidates, strict=True):
         # Who gives a distribution gets as many functions as it takes.
         tuned = one.name == "hashing-pool"
         assert one.assumed_mse == pytest.approx(other.assumed_mse, rel=0.02 if tuned else 1e-9)
@@ -395,7 +395,7 @@ def test_nothing_to_protect_in_a_distribution() -> None:
 
 @every
 def test_no_report_is_larger_than_the_largest(domain: Domain) -> None:
-    for one in compare(domain, 1.0, 100).prospects:
+    for one in compare(domain, 1.0, 100).candidates:
         reports = one.mechanism.obfuscate(domain.sensitive_codes[[0] * 50], random=SeededRandom(1))
         assert sum(column.nbytes for column in reports.blocks.values()) / 50 <= one.largest_bytes
         assert one.bytes <= one.largest_bytes
@@ -407,8 +407,8 @@ def test_large_reports_do_not_compete() -> None:
     tight = compare(domain, 1.0, 100, largest_report=9, within=0)
     assert free.best.largest_bytes > 9
     assert tight.best.largest_bytes <= 9
-    assert [one.fits for one in tight.prospects] == [one.largest_bytes <= 9 for one in free.prospects]
-    assert tight.best.worst_mse == min(one.worst_mse for one in tight.prospects if one.fits)
+    assert [one.fits for one in tight.candidates] == [one.largest_bytes <= 9 for one in free.candidates]
+    assert tight.best.worst_mse == min(one.worst_mse for one in tight.candidates if one.fits)
     assert "whose reports take at most 9 bytes" in tight.recommendation
     message = refused(ParameterError, lambda: compare(domain, 1.0, 100, largest_report=0.5))
     assert "the smallest takes 2" in message
@@ -421,11 +421,11 @@ def test_large_reports_do_not_compete() -> None:
 def test_several_reports_share_epsilon(t: int) -> None:
     domain, epsilon = DOMAINS["some"], 1.0
     found = compare(domain, epsilon, 100, reports_per_user=t, standard_error=0.01)
-    each = found.prospects[0].mechanism.epsilon
+    each = found.candidates[0].mechanism.epsilon
     assert each == pytest.approx(epsilon / t)
     assert Fraction(each) * t <= Fraction(epsilon)
     alone = compare(domain, each, 100 * t, standard_error=0.01)
-    for one, other in zip(found.prospects, alone.prospects, strict=True):
+    for one, other in zip(found.candidates, alone.candidates, strict=True):
         assert (one.worst, one.assumed, one.bytes) == (other.worst, other.assumed, other.bytes)
         assert one.users_needed is not None
         assert other.users_needed is not None
@@ -444,15 +444,15 @@ def test_fewer_reports_are_better() -> None:
 
 @every
 def test_users_needed(domain: Domain) -> None:
-    assert all(one.users_needed is None for one in compare(domain, 1.0, 10).prospects)
-    for one in compare(domain, 1.0, 10, standard_error=0.01).prospects:
+    assert all(one.users_needed is None for one in compare(domain, 1.0, 10).candidates)
+    for one in compare(domain, 1.0, 10, standard_error=0.01).candidates:
         if one.users_needed is None:
             assert sqrt(worst_variance(one.mechanism, 1 << 53) / (1 << 53)) > 0.01
             continue
         assert one.users_needed == reports_for_standard_error(one.mechanism, 0.01)
     p = given(domain)
     found = compare(domain, 1.0, 10, target="distribution", p=p, standard_error=0.01)
-    for one in found.prospects:
+    for one in found.candidates:
         if one.users_needed is None:
             assert one.mechanism.decoder.standard_errors(1 << 53, p).max() > 0.01
             continue
@@ -464,7 +464,7 @@ def test_users_needed(domain: Domain) -> None:
 # The sentence
 
 
-def named(one: Prospect) -> str:
+def named(one: Candidate) -> str:
     return f"{one.name} ({one.options})" if one.options else one.name
 
 

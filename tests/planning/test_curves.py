@@ -11,7 +11,7 @@ from discreet.core.domain import Domain
 from discreet.mechanisms import RandomizedResponse
 from discreet.planning.compare import compare
 from discreet.planning.curves import LOWER_BOUND, against_epsilon, against_users
-from discreet.planning.question import Question
+from discreet.planning.requirements import Requirements
 
 DOMAIN = Domain(range(40), sensitive=range(12))
 GIVEN = np.random.default_rng(1).dirichlet(np.ones(40))
@@ -22,14 +22,14 @@ TARGETS: dict[str, dict[str, Any]] = {
 }
 
 
-def question(target: Any, **options: Any) -> Question:
-    return compare(DOMAIN, 1.0, 5000, target=target, **TARGETS[target], **options).question
+def requirements(target: Any, **options: Any) -> Requirements:
+    return compare(DOMAIN, 1.0, 5000, target=target, **TARGETS[target], **options).requirements
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_curve_per_mechanism_and_the_bound(target: Any) -> None:
-    asked = question(target)
-    names = [one.name for one in compare(DOMAIN, 1.0, 5000, target=target, **TARGETS[target]).prospects]
+    asked = requirements(target)
+    names = [one.name for one in compare(DOMAIN, 1.0, 5000, target=target, **TARGETS[target]).candidates]
     bound = [] if target == "distribution" else [LOWER_BOUND]
     for curves in (against_epsilon(asked), against_users(asked)):
         assert [curve.name for curve in curves] == [*names, *bound]
@@ -42,7 +42,7 @@ def test_a_curve_per_mechanism_and_the_bound(target: Any) -> None:
 
 
 def test_numbers_are_those_of_the_mechanism() -> None:
-    asked = question("worst-case", reports_per_user=2)
+    asked = requirements("worst-case", reports_per_user=2)
     first, *_, bound = against_epsilon(asked)
     for epsilon, error in first.points:
         each = RandomizedResponse(DOMAIN, epsilon / 2)
@@ -56,7 +56,7 @@ def test_numbers_are_those_of_the_mechanism() -> None:
         assert error == pytest.approx(
             sqrt(RandomizedResponse(DOMAIN, 0.5).decoder.worst_case_mse(2 * int(users))), rel=1e-9
         )
-    first, *_ = against_users(question("distribution"))
+    first, *_ = against_users(requirements("distribution"))
     for users, error in first.points:
         mechanism = RandomizedResponse(DOMAIN, 1.0)
         assert error == pytest.approx(sqrt(mechanism.decoder.mse(int(users), GIVEN)), rel=1e-9)
@@ -64,7 +64,7 @@ def test_numbers_are_those_of_the_mechanism() -> None:
 
 def test_lines_end_where_reports_become_too_large() -> None:
     domain = Domain(range(40), sensitive=range(30))
-    asked = compare(domain, 1.0, 100, largest_report=4).question
+    asked = compare(domain, 1.0, 100, largest_report=4).requirements
     points = {curve.name: curve.points for curve in against_epsilon(asked)}
     assert len(points["rr"]) > len(points["subset"]) > 0
     assert points["subset"][0][0] > 0.1
@@ -72,6 +72,6 @@ def test_lines_end_where_reports_become_too_large() -> None:
 
 
 def test_no_fewer_than_one_user() -> None:
-    users = [users for users, _ in against_users(compare(DOMAIN, 1.0, 1).question)[0].points]
+    users = [users for users, _ in against_users(compare(DOMAIN, 1.0, 1).requirements)[0].points]
     assert (users[0], users[-1]) == (1, 10)
     assert all(count == round(count) for count in users)

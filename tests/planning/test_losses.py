@@ -16,7 +16,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import BlockDesign, BlockMechanism, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.law_mechanism import LawMechanism
-from discreet.planning.deviation import mean_absolute_deviation
+from discreet.planning.absolute_deviation import mean_absolute_deviation
 from discreet.planning.losses import (
     exact_l1,
     excess,

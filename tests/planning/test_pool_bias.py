@@ -13,16 +13,16 @@ from discreet.cli import main
 from discreet.core.domain import Domain
 from discreet.mechanisms import PooledHashing
 from discreet.mechanisms.pooled_hashing import PooledHashBlocks
+from discreet.planning.candidates import Candidate
 from discreet.planning.compare import best, compare
 from discreet.planning.curves import against_users
-from discreet.planning.prospects import Prospect
 
 DOMAIN = Domain(range(300), sensitive=range(200))
 P = np.r_[0.4 / np.arange(1, 201) / (1 / np.arange(1, 201)).sum(), np.full(100, 0.006)]
 
 
-def pooled(found: Any) -> Prospect:
-    (one,) = [one for one in found.prospects if one.name == "hashing-pool"]
+def pooled(found: Any) -> Candidate:
+    (one,) = [one for one in found.candidates if one.name == "hashing-pool"]
     return one
 
 
@@ -37,7 +37,7 @@ def test_what_lasts_is_stated_for_the_worst_case_and_the_assumed_one() -> None:
     assert one.worst.pool_bias == pytest.approx(all_on_one, rel=1e-12)
     assert 0 < one.assumed.pool_bias < one.assumed.mse
     assert 0 < one.worst.pool_bias < one.worst.mse
-    assert {other.worst.pool_bias + other.assumed.pool_bias for other in found.prospects if other is not one} == {0.0}
+    assert {other.worst.pool_bias + other.assumed.pool_bias for other in found.candidates if other is not one} == {0.0}
     assert one.sensitive_error > sqrt(float(one.mechanism.decoder.variance_of(0.3)[0][0]) / 10_000)
 
 
@@ -62,8 +62,8 @@ def test_otherwise_there_are_as_many_functions_as_by_default() -> None:
 
 
 def test_curves_bend_where_an_error_lasts() -> None:
-    question = compare(DOMAIN, 1.0, 10**9).question
-    curves = {curve.name: dict(curve.points) for curve in against_users(question)}
+    requirements = compare(DOMAIN, 1.0, 10**9).requirements
+    curves = {curve.name: dict(curve.points) for curve in against_users(requirements)}
     mechanism = PooledHashing(DOMAIN, 1.0)
     for users, error in curves["hashing-pool"].items():
         assert error == pytest.approx(sqrt(mechanism.decoder.worst_case_mse(int(users))), rel=1e-12)
@@ -75,7 +75,7 @@ def test_curves_bend_where_an_error_lasts() -> None:
 def test_no_number_of_users_may_be_enough() -> None:
     found = compare(DOMAIN, 1.0, 10_000, standard_error=1e-4)
     assert pooled(found).users_needed is None
-    assert all(one.users_needed for one in found.prospects if one.name != "hashing-pool")
+    assert all(one.users_needed for one in found.candidates if one.name != "hashing-pool")
     enough = pooled(compare(DOMAIN, 1.0, 10_000, standard_error=0.05)).users_needed
     assert enough is not None
 

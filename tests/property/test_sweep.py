@@ -36,8 +36,8 @@ from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import Subsets
 from discreet.mechanisms.weighted_bits import WeightedBits
 from discreet.mechanisms.weighted_singletons import WeightedSingletons
+from discreet.planning.absolute_deviation import mean_absolute_deviation
 from discreet.planning.compare import best, compare
-from discreet.planning.deviation import mean_absolute_deviation
 from discreet.planning.losses import (
     exact_l1,
     excess,

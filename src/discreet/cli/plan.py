@@ -21,7 +21,7 @@ from discreet.io.suffixes import PICTURES, PLANS, spelled
 if TYPE_CHECKING:
     from discreet.core.domain import Domain
     from discreet.mechanisms import BlockMechanism
-    from discreet.planning.question import Target
+    from discreet.planning.requirements import Target
 
 _WITH_IDENTIFICATION = {
     *("epsilon", "users", "identification_error", "reports_per_user"),
@@ -158,7 +158,7 @@ def _plan_for(asked: _Asked, error: float, outputs: _Outputs, *, as_json: bool) 
     """Show the largest epsilon of each mechanism that keeps an identification error, with both risks and the error."""
     from discreet.cli.views.identification import IdentificationOptions, identification_parts
     from discreet.planning.identification import plan_identification
-    from discreet.risk.bounds.calibration import Wanted
+    from discreet.risk.bounds.calibration import RiskTarget
 
     idle = sorted(option for name, option in given_options().items() if name not in _WITH_IDENTIFICATION)
     if idle:
@@ -166,7 +166,7 @@ def _plan_for(asked: _Asked, error: float, outputs: _Outputs, *, as_json: bool) 
     if outputs.plan is not None and asked.epsilon is None:
         raise ParameterError("-o writes what is recommended, which needs a limit on epsilon; give --epsilon as well.")
     domain, _ = _domain_of(asked.path)
-    wanted = Wanted(asked.users, error=error, reports=asked.reports_per_user)
+    wanted = RiskTarget(asked.users, error=error, reports=asked.reports_per_user)
     found = plan_identification(domain, wanted, epsilon=asked.epsilon)
     outputs.write(asked.path, found.options[0].mechanism, lambda: None)
     parts = chain(identification_parts(found), outputs.sentences())

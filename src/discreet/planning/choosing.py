@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from discreet.planning.prospects import Prospect
+from discreet.planning.candidates import Candidate
 
 SAME = 1 + 1e-9
 """Errors whose ratio is below this are the same but for rounding."""
@@ -13,25 +13,25 @@ WITHIN = 0.05
 _BETTER = 0.9
 
 
-def least(prospects: Sequence[Prospect], *, worst: bool) -> Prospect:
-    """Return the prospect with the least error; of equal ones the smallest reports, then the first."""
-    limit = min(one.error(worst=worst) for one in prospects) * SAME
-    return min((one for one in prospects if one.error(worst=worst) <= limit), key=lambda one: one.largest_bytes)
+def least(candidates: Sequence[Candidate], *, worst: bool) -> Candidate:
+    """Return the candidate with the least error; of equal ones the smallest reports, then the first."""
+    limit = min(one.error(worst=worst) for one in candidates) * SAME
+    return min((one for one in candidates if one.error(worst=worst) <= limit), key=lambda one: one.largest_bytes)
 
 
-def recommended(prospects: Sequence[Prospect], within: float, *, worst: bool) -> Prospect:
-    """Return the prospect with the smallest report whose error is close to the least.
+def recommended(candidates: Sequence[Candidate], within: float, *, worst: bool) -> Candidate:
+    """Return the candidate with the smallest report whose error is close to the least.
 
     Of equally small ones the least error; where that is the same too, the one that has less error elsewhere, for other
     distributions than the target is about; then the smallest expected report.
 
     Args:
-        prospects: those whose reports are small enough.
+        candidates: those whose reports are small enough.
         within: how much more error than the least is little, as a share of it.
         worst: whether the worst case counts, or the people as they are assumed.
     """
-    limit = least(prospects, worst=worst).error(worst=worst) * (1 + within) * SAME
-    near = [one for one in prospects if one.error(worst=worst) <= limit]
+    limit = least(candidates, worst=worst).error(worst=worst) * (1 + within) * SAME
+    near = [one for one in candidates if one.error(worst=worst) <= limit]
     smallest = min(one.largest_bytes for one in near)
     small = [one for one in near if one.largest_bytes == smallest]
     limit = least(small, worst=worst).error(worst=worst) * SAME
@@ -40,16 +40,16 @@ def recommended(prospects: Sequence[Prospect], within: float, *, worst: bool) ->
     return min((one for one in equal if _elsewhere(one, worst=worst) <= limit), key=lambda one: one.bytes)
 
 
-def _elsewhere(one: Prospect, *, worst: bool) -> float:
+def _elsewhere(one: Candidate, *, worst: bool) -> float:
     # Whoever has no more error at each of these has no larger product.
     return one.error(worst=not worst) * one.uniform_mse
 
 
-def alternative(prospects: Sequence[Prospect], chosen: Prospect, within: float, *, given: bool) -> Prospect | None:
-    """Return a prospect nearly best in the worst case, and at least 10% better for the likely distribution.
+def alternative(candidates: Sequence[Candidate], chosen: Candidate, within: float, *, given: bool) -> Candidate | None:
+    """Return a candidate nearly best in the worst case, and at least 10% better for the likely distribution.
 
     Args:
-        prospects: those whose reports are small enough.
+        candidates: those whose reports are small enough.
         chosen: the one that is recommended for the worst case.
         within: how much more error than the least is little; 5% at least.
         given: whether something is known of the people, or the likely distribution is the uniform one.
@@ -57,12 +57,12 @@ def alternative(prospects: Sequence[Prospect], chosen: Prospect, within: float, 
     Returns:
         the best one there; None if none is that much better.
     """
-    limit = least(prospects, worst=True).worst_mse * (1 + max(within, WITHIN)) * SAME
-    near = [one for one in prospects if one.worst_mse <= limit]
+    limit = least(candidates, worst=True).worst_mse * (1 + max(within, WITHIN)) * SAME
+    near = [one for one in candidates if one.worst_mse <= limit]
     found = min(near, key=lambda one: likely_mse(one, given=given))
     return found if likely_mse(found, given=given) < _BETTER * likely_mse(chosen, given=given) else None
 
 
-def likely_mse(one: Prospect, *, given: bool) -> float:
+def likely_mse(one: Candidate, *, given: bool) -> float:
     """Return the error for the assumed distribution, or for the uniform one where none is known."""
     return one.assumed_mse if given else one.uniform_mse

@@ -6,10 +6,10 @@ from typing import Any
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism
-from discreet.planning.advice import advise
+from discreet.planning.candidates import Bounds, Candidate, bounds, candidate, compared_mechanisms
 from discreet.planning.choosing import WITHIN, alternative, least, recommended
-from discreet.planning.prospects import Bounds, Prospect, bounds, candidates, prospect
-from discreet.planning.question import People, Question, Target
+from discreet.planning.recommendation import recommendation_sentence
+from discreet.planning.requirements import People, Requirements, Target
 
 _VERY_MANY = 1 << 40
 
@@ -19,11 +19,11 @@ class Comparison:
     """The comparison of all mechanisms on a domain, with the best ones.
 
     Attributes:
-        question: the collection and the target.
-        prospects: one per mechanism.
+        requirements: the collection and the target.
+        candidates: one per mechanism.
         bounds: the least mean squared errors of any mechanism.
         best_worst: recommended for the worst case: the smallest report whose mean squared error is within the
-            question's share of the least, among those that are small enough.
+            requirements's share of the least, among those that are small enough.
         best_assumed: the same for the assumed distribution.
 
     Example:
@@ -34,49 +34,49 @@ class Comparison:
         ('subset', 0.0023, 1.0, 2)
     """
 
-    question: Question
-    prospects: tuple[Prospect, ...]
+    requirements: Requirements
+    candidates: tuple[Candidate, ...]
     bounds: Bounds
-    best_worst: Prospect
-    best_assumed: Prospect
+    best_worst: Candidate
+    best_assumed: Candidate
 
     @property
     def sensitive_mass(self) -> float:
         """The assumed share of people with a sensitive value."""
-        return self.question.people.mass
+        return self.requirements.people.mass
 
     @property
     def assumed(self) -> bool:
         """Whether the caller left this share to the default."""
-        return self.question.people.source == "assumed"
+        return self.requirements.people.source == "assumed"
 
     @property
-    def best(self) -> Prospect:
-        """The recommended prospect for the target."""
-        return self.best_worst if self.question.target == "worst-case" else self.best_assumed
+    def best(self) -> Candidate:
+        """The recommended candidate for the target."""
+        return self.best_worst if self.requirements.target == "worst-case" else self.best_assumed
 
     @property
-    def least(self) -> Prospect:
-        """The prospect with the least error for the target, among those with small enough reports."""
-        return least([one for one in self.prospects if one.fits], worst=self.question.target == "worst-case")
+    def least(self) -> Candidate:
+        """The candidate with the least error for the target, among those with small enough reports."""
+        return least([one for one in self.candidates if one.fits], worst=self.requirements.target == "worst-case")
 
     @property
-    def alternative(self) -> Prospect | None:
-        """A prospect nearly best in the worst case, and 10% better for the likely distribution.
+    def alternative(self) -> Candidate | None:
+        """A candidate nearly best in the worst case, and 10% better for the likely distribution.
 
         The likely distribution is the assumed one, or uniform by default. None if there is no such mechanism, or the
         target is not the worst case.
         """
-        question = self.question
-        if question.target != "worst-case":
+        requirements = self.requirements
+        if requirements.target != "worst-case":
             return None
-        fitting = [one for one in self.prospects if one.fits]
-        return alternative(fitting, self.best, question.within, given=not self.assumed)
+        fitting = [one for one in self.candidates if one.fits]
+        return alternative(fitting, self.best, requirements.within, given=not self.assumed)
 
     @property
     def recommendation(self) -> str:
         """The recommendation with its reason, in one sentence."""
-        return advise(self.question, self.best, self.prospects, self.alternative)
+        return recommendation_sentence(self.requirements, self.best, self.candidates, self.alternative)
 
 
 def compare(
@@ -104,7 +104,7 @@ def compare(
             sensitive).
         p: ``(|X|,)`` the distribution that is known or assumed, instead of a mass.
         largest_report: most bytes that a report may take.
-        reports_per_user: t; each report then has epsilon/t, and n t of them count as independent (see `Question`).
+        reports_per_user: t; each report then has epsilon/t, and n t of them count as independent (see `Requirements`).
         standard_error: wanted for every value, under the target: how many users does that take?
         within: the smallest report is recommended whose error is at most this much, as a share, above the least; 0 for
             the least error.
@@ -120,19 +120,21 @@ def compare(
         ('design, known mass', 'design, known mass')
     """
     people = People.of(domain, sensitive_mass, p)
-    question = Question(
+    requirements = Requirements(
         domain, epsilon, users, people, target, reports_per_user, largest_report, standard_error, within
     )
-    bound = bounds(question)
-    prospects = tuple(prospect(question, name, mechanism, bound) for name, mechanism in candidates(question))
-    fitting = [one for one in prospects if one.fits]
+    bound = bounds(requirements)
+    candidates = tuple(
+        candidate(requirements, name, mechanism, bound) for name, mechanism in compared_mechanisms(requirements)
+    )
+    fitting = [one for one in candidates if one.fits]
     if not fitting:
-        smallest = min(one.largest_bytes for one in prospects)
+        smallest = min(one.largest_bytes for one in candidates)
         raise ParameterError(
             f"no mechanism has reports of at most {largest_report:g} bytes; the smallest takes {smallest}."
         )
     chosen = [recommended(fitting, within, worst=worst) for worst in (True, False)]
-    return Comparison(question, prospects, bound, *chosen)
+    return Comparison(requirements, candidates, bound, *chosen)
 
 
 def best(

@@ -19,7 +19,7 @@ from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, LocalHashing, 
 from discreet.planning.losses import worst_variance
 from discreet.privacy.composition import split_epsilon
 from discreet.risk.bounds import Bounds
-from discreet.risk.bounds.calibration import LARGEST_EPSILON, Allowed, Wanted, largest_epsilon
+from discreet.risk.bounds.calibration import LARGEST_EPSILON, Allowed, RiskTarget, largest_epsilon
 
 _MOST_BUCKETS = (1 << 32) - 5
 _BUCKET_CHOICES = 32
@@ -74,13 +74,13 @@ class IdentificationPlan:
 
     Example:
         >>> import discreet as dc
-        >>> plan = IdentificationPlan(dc.Domain(range(4)), Wanted(users=20, error=0.8), None, (), ())
+        >>> plan = IdentificationPlan(dc.Domain(range(4)), RiskTarget(users=20, error=0.8), None, (), ())
         >>> plan.recommendation.split(":")[0]
         'Nothing is recommended without a limit on the attribute risk'
     """
 
     domain: Domain
-    wanted: Wanted
+    wanted: RiskTarget
     epsilon: float | None
     options: tuple[Option, ...]
     refused: tuple[str, ...]
@@ -119,7 +119,7 @@ class IdentificationPlan:
         )
 
 
-def plan_identification(domain: Domain, wanted: Wanted, *, epsilon: float | None = None) -> IdentificationPlan:
+def plan_identification(domain: Domain, wanted: RiskTarget, *, epsilon: float | None = None) -> IdentificationPlan:
     """Return, for every mechanism, the largest epsilon that keeps a wanted identification risk, with the error.
 
     Args:
@@ -132,7 +132,7 @@ def plan_identification(domain: Domain, wanted: Wanted, *, epsilon: float | None
 
     Example:
         >>> import discreet as dc
-        >>> plan = plan_identification(dc.Domain(range(4)), Wanted(users=20, error=0.8), epsilon=1.0)
+        >>> plan = plan_identification(dc.Domain(range(4)), RiskTarget(users=20, error=0.8), epsilon=1.0)
         >>> option = plan.options[0]
         >>> option.name, option.mechanism.epsilon, option.bounds.error >= 0.8
         ('rr', 1.0, True)
@@ -165,7 +165,7 @@ def builders(domain: Domain) -> dict[str, Callable[[float], BlockMechanism]]:
     return {**plain, "unary, theta=1/2": partial(UnaryEncoding, domain, theta=0.5)}
 
 
-def _best_buckets(domain: Domain, wanted: Wanted, limit: float) -> Allowed | None:
+def _best_buckets(domain: Domain, wanted: RiskTarget, limit: float) -> Allowed | None:
     """Return hashing with the number of buckets that has the least worst-case error under both limits."""
     choices = {int(g) for g in np.geomspace(2, _MOST_BUCKETS, _BUCKET_CHOICES)}
     if wanted.error is not None:

@@ -21,7 +21,7 @@ from discreet.core.searching import bisected, golden_section, last_whole
 from discreet.errors import ParameterError
 from discreet.mechanisms import given
 from discreet.mechanisms.law import BlockMechanism
-from discreet.planning.deviation import mean_absolute_deviation
+from discreet.planning.absolute_deviation import mean_absolute_deviation
 
 _STEPS = 90
 _MOST_REPORTS = 1 << 53

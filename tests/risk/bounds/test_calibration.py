@@ -11,7 +11,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.planning.identification import SIDE_BY_SIDE, plan_identification
 from discreet.risk.bounds import identification_bounds
-from discreet.risk.bounds.calibration import Wanted, largest_buckets, largest_epsilon
+from discreet.risk.bounds.calibration import RiskTarget, largest_buckets, largest_epsilon
 from refusals import refused
 
 D, N = 10_500_393, 1_370_637
@@ -24,7 +24,7 @@ def test_theta_at_the_papers_size() -> None:
     """V = (1 + theta (n - 1)) / n where every user has a value of their own; Cor. 8 with Thm 11 allows .031 only."""
     theta = (N * (1 - 0.92) - 1) / (N - 1)
     assert theta == pytest.approx(0.080, abs=5e-4)
-    allowed = largest_epsilon(partial(RandomizedResponse, LOCATIONS), Wanted(N, error=0.92))
+    allowed = largest_epsilon(partial(RandomizedResponse, LOCATIONS), RiskTarget(N, error=0.92))
     assert allowed is not None
     assert allowed.mechanism.numbers.truth == pytest.approx(theta, rel=1e-6)
 
@@ -40,7 +40,7 @@ def test_buckets_without_noise_have_the_least_error_and_protect_no_value() -> No
     theta, most = 1 - 0.92 - log(2) / log(N), (1 << 32) - 5
     assert squared(1e15, 1 + theta * 1e15 / (1 - theta)) == pytest.approx(0.031, abs=5e-4)
     for g, loss, limited in [(most, 0.0115, True), (109_650, 9.1e-6, False)]:
-        allowed = largest_epsilon(partial(LocalHashing, LOCATIONS, g=g), Wanted(N, error=0.92))
+        allowed = largest_epsilon(partial(LocalHashing, LOCATIONS, g=g), RiskTarget(N, error=0.92))
         assert allowed is not None
         assert squared(g, exp(allowed.bounds.epsilon)) == pytest.approx(loss, rel=5e-3)
         assert allowed.limited == limited
@@ -51,7 +51,7 @@ def test_buckets_without_noise_have_the_least_error_and_protect_no_value() -> No
 @pytest.mark.parametrize("build", [RandomizedResponse, UnaryEncoding, partial(LocalHashing, g=4)])
 @pytest.mark.parametrize("error", [0.5, 0.9])
 def test_it_keeps_the_error_and_no_more_does(domain: Domain, build: Any, error: float) -> None:
-    wanted = Wanted(100, error=error)
+    wanted = RiskTarget(100, error=error)
     allowed = largest_epsilon(partial(build, domain), wanted)
     if allowed is None:
         # Values in clear alone tell more than that.
@@ -66,34 +66,34 @@ def test_it_keeps_the_error_and_no_more_does(domain: Domain, build: Any, error: 
 
 
 def test_information_and_reports() -> None:
-    allowed = largest_epsilon(partial(RandomizedResponse, FEW), Wanted(100, pie=0.5))
+    allowed = largest_epsilon(partial(RandomizedResponse, FEW), RiskTarget(100, pie=0.5))
     assert allowed is not None
     assert allowed.bounds.pie.value == pytest.approx(0.5, rel=1e-6)
-    fewer = largest_epsilon(partial(RandomizedResponse, FEW), Wanted(100, pie=0.5, reports=4))
+    fewer = largest_epsilon(partial(RandomizedResponse, FEW), RiskTarget(100, pie=0.5, reports=4))
     assert fewer is not None
     assert fewer.mechanism.epsilon < allowed.mechanism.epsilon
     assert fewer.bounds.pie.value <= 0.5 * (1 + 1e-9)
 
 
 def test_a_limit_is_kept() -> None:
-    allowed = largest_epsilon(partial(HadamardResponse, FEW), Wanted(100, error=0.9), limit=3.0)
+    allowed = largest_epsilon(partial(HadamardResponse, FEW), RiskTarget(100, error=0.9), limit=3.0)
     assert allowed is not None
     assert (allowed.mechanism.epsilon, allowed.limited) == (3.0, False)
 
 
 def test_buckets() -> None:
-    wanted = Wanted(10_000, error=0.999)
+    wanted = RiskTarget(10_000, error=0.999)
     allowed = largest_buckets(Domain(range(5000)), 3.0, wanted)
     assert allowed is not None
     g = allowed.mechanism.law.buckets
     assert allowed.bounds.error >= 0.999 - 1e-12
     more = identification_bounds(LocalHashing(Domain(range(5000)), 3.0, g=g + 1), 10_000)
     assert more.error < 0.999 or g == 5000
-    assert largest_buckets(FEW, 20.0, Wanted(10, error=0.89)) is None
+    assert largest_buckets(FEW, 20.0, RiskTarget(10, error=0.89)) is None
 
 
 def test_plans_show_both_risks() -> None:
-    found = plan_identification(FEW, Wanted(1000, error=0.98), epsilon=2.0)
+    found = plan_identification(FEW, RiskTarget(1000, error=0.98), epsilon=2.0)
     assert [one.worst_mse for one in found.options] == sorted(one.worst_mse for one in found.options)
     assert any(one.name == "hashing, best g" for one in found.options)
     for one in found.options:
@@ -106,7 +106,7 @@ def test_plans_show_both_risks() -> None:
 
 
 def test_nothing_is_recommended_without_a_limit_on_the_attribute_risk() -> None:
-    found = plan_identification(FEW, Wanted(1000, error=0.98))
+    found = plan_identification(FEW, RiskTarget(1000, error=0.98))
     assert found.recommendation.startswith("Nothing is recommended without a limit on the attribute risk")
     assert found.without_noise is not None
     assert "no attribute privacy at all" in found.without_noise
@@ -114,44 +114,47 @@ def test_nothing_is_recommended_without_a_limit_on_the_attribute_risk() -> None:
 
 
 def test_reports_of_a_plan_share_epsilon() -> None:
-    found = plan_identification(FEW, Wanted(1000, error=0.9, reports=4), epsilon=2.0)
+    found = plan_identification(FEW, RiskTarget(1000, error=0.9, reports=4), epsilon=2.0)
     assert all(one.bounds.total_epsilon <= 2.0 for one in found.options)
     assert all(one.worst_mse == one.mechanism.decoder.worst_case_mse(4000) for one in found.options)
 
 
 def test_wishes_in_bits() -> None:
-    assert plan_identification(FEW, Wanted(1000, pie=log2(3)), epsilon=1.0).without_noise is None
+    assert plan_identification(FEW, RiskTarget(1000, pie=log2(3)), epsilon=1.0).without_noise is None
 
 
 @pytest.mark.parametrize("error", [0, 1, -0.1, 1.5, float("nan"), "0.5", True])
 def test_errors_that_are_none(error: Any) -> None:
-    refused(ParameterError, lambda: Wanted(100, error=error))
+    refused(ParameterError, lambda: RiskTarget(100, error=error))
 
 
 @pytest.mark.parametrize("pie", [0, -1.0, float("inf"), float("nan"), "1"])
 def test_information_that_is_none(pie: Any) -> None:
-    refused(ParameterError, lambda: Wanted(100, pie=pie))
+    refused(ParameterError, lambda: RiskTarget(100, pie=pie))
 
 
 def test_what_cannot_be_had() -> None:
-    assert "guessing blindly" in refused(ParameterError, lambda: Wanted(10, error=0.9))
-    refused(ParameterError, lambda: Wanted(1, error=0.5))
-    refused(ParameterError, lambda: Wanted(10))
-    refused(ParameterError, lambda: Wanted(10, error=0.5, pie=1.0))
-    refused(ParameterError, lambda: largest_epsilon(partial(RandomizedResponse, FEW), Wanted(10, error=0.5), limit=0))
-    refused(ParameterError, lambda: plan_identification(FEW, Wanted(100, error=0.5), epsilon=0))
+    assert "guessing blindly" in refused(ParameterError, lambda: RiskTarget(10, error=0.9))
+    refused(ParameterError, lambda: RiskTarget(1, error=0.5))
+    refused(ParameterError, lambda: RiskTarget(10))
+    refused(ParameterError, lambda: RiskTarget(10, error=0.5, pie=1.0))
+    refused(
+        ParameterError,
+        lambda: largest_epsilon(partial(RandomizedResponse, FEW), RiskTarget(10, error=0.5), limit=0),
+    )
+    refused(ParameterError, lambda: plan_identification(FEW, RiskTarget(100, error=0.5), epsilon=0))
     nothing = Domain(range(3), sensitive=[], allow_unprotected=True)
-    refused(ParameterError, lambda: plan_identification(nothing, Wanted(100, error=0.5)))
+    refused(ParameterError, lambda: plan_identification(nothing, RiskTarget(100, error=0.5)))
 
 
 def test_epsilon_limited_by_construction_is_not_limited_by_identification() -> None:
     def build(epsilon: float) -> UnaryEncoding:
         return UnaryEncoding(Domain(range(10)), epsilon, theta=0.5)
 
-    allowed = largest_epsilon(build, Wanted(20, error=0.31))
+    allowed = largest_epsilon(build, RiskTarget(20, error=0.31))
     assert allowed is not None
     assert allowed.bounds.error > 0.5
     assert not allowed.limited
-    strict = largest_epsilon(build, Wanted(20, error=0.9))
+    strict = largest_epsilon(build, RiskTarget(20, error=0.9))
     assert strict is not None
     assert strict.limited

@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from discreet.cli.output import Table
 from discreet.core.guarantee import in_odds
+from discreet.planning.candidates import Bounds, Candidate, Losses
 from discreet.planning.compare import Comparison
 from discreet.planning.curves import LOWER_BOUND, Curve, against_epsilon, against_users
-from discreet.planning.prospects import Bounds, Losses, Prospect
 from discreet.plots.losses import Heading, LossPanel, Points, loss_chart
 
 _LOSSES = ("MSE", "/ bound", "l1", "max s.e.")
@@ -34,7 +34,7 @@ class MechanismRow(Struct, frozen=True):
     assumed: Losses
 
     @classmethod
-    def of(cls, row: Prospect) -> "MechanismRow":
+    def of(cls, row: Candidate) -> "MechanismRow":
         """Return the record of a mechanism."""
         return cls(
             name=row.name,
@@ -55,7 +55,7 @@ class MechanismRow(Struct, frozen=True):
 
 
 class ComparedMechanisms(Struct, frozen=True):
-    """Record of a comparison: the question, an object per mechanism, and the recommendation."""
+    """Record of a comparison: the requirements, an object per mechanism, and the recommendation."""
 
     target: str
     epsilon: float
@@ -81,22 +81,22 @@ class ComparedMechanisms(Struct, frozen=True):
     @classmethod
     def of(cls, found: Comparison) -> "ComparedMechanisms":
         """Return the record of a comparison."""
-        question = found.question
+        requirements = found.requirements
         return cls(
-            target=question.target,
-            epsilon=question.epsilon,
-            users=question.users,
-            reports_per_user=question.reports_per_user,
-            epsilon_per_report=question.epsilon_each,
-            reports=question.reports,
-            largest_report=question.largest_report,
-            standard_error=question.standard_error,
-            within=question.within,
+            target=requirements.target,
+            epsilon=requirements.epsilon,
+            users=requirements.users,
+            reports_per_user=requirements.reports_per_user,
+            epsilon_per_report=requirements.epsilon_each,
+            reports=requirements.reports,
+            largest_report=requirements.largest_report,
+            standard_error=requirements.standard_error,
+            within=requirements.within,
             sensitive_mass=found.sensitive_mass,
             sensitive_mass_assumed=found.assumed,
-            distribution_given=not question.people.even,
+            distribution_given=not requirements.people.even,
             lower_bound=found.bounds,
-            mechanisms=[MechanismRow.of(row) for row in found.prospects],
+            mechanisms=[MechanismRow.of(row) for row in found.candidates],
             best_worst_case=found.best_worst.name,
             best_at_sensitive_mass=found.best_assumed.name,
             best=found.best.name,
@@ -107,10 +107,10 @@ class ComparedMechanisms(Struct, frozen=True):
 
 
 def comparison_parts(found: Comparison) -> Iterator[str | Table]:
-    """Yield the question, the tables of losses, the recommendation and the notes."""
-    question = found.question
-    each = f", {question.reports_per_user} reports each" if question.reports_per_user > 1 else ""
-    yield f"{question.domain!r}, epsilon = {question.epsilon:g}, {question.users:,} users{each}"
+    """Yield the requirements, the tables of losses, the recommendation and the notes."""
+    requirements = found.requirements
+    each = f", {requirements.reports_per_user} reports each" if requirements.reports_per_user > 1 else ""
+    yield f"{requirements.domain!r}, epsilon = {requirements.epsilon:g}, {requirements.users:,} users{each}"
     yield _worst_losses(found)
     yield _assumed_losses(found)
     yield found.recommendation
@@ -120,7 +120,7 @@ def comparison_parts(found: Comparison) -> Iterator[str | Table]:
 def _worst_losses(found: Comparison) -> Table:
     headings = ["mechanism", "options", *_LOSSES, *_needed_heading(found, worst=True), "bytes", "at most"]
     cells = []
-    for one in found.prospects:
+    for one in found.candidates:
         row = [*_losses(one.worst), *_needed(found, one, worst=True), f"{one.bytes:.2f}", f"{one.largest_bytes:,}"]
         cells.append([_name(one, found.best_worst), one.options, *row])
     return Table("Worst case over all distributions; size of a report", headings, cells, left=2)
@@ -129,11 +129,11 @@ def _worst_losses(found: Comparison) -> Table:
 def _assumed_losses(found: Comparison) -> Table:
     headings = ["mechanism", *_LOSSES, "s.e. sens.", "s.e. clear", *_needed_heading(found, worst=False)]
     cells = []
-    for one in found.prospects:
+    for one in found.candidates:
         errors = [f"{one.sensitive_error:.3e}", "-" if one.clear_error is None else f"{one.clear_error:.3e}"]
         row = [*_losses(one.assumed), *errors, *_needed(found, one, worst=False)]
         cells.append([_name(one, found.best_assumed), *row])
-    how = "spread evenly" if found.question.people.even else "as given"
+    how = "spread evenly" if found.requirements.people.even else "as given"
     return Table(f"{found.sensitive_mass:.1%} of the people have a sensitive value, {how}", headings, cells)
 
 
@@ -144,40 +144,40 @@ def _losses(losses: Losses) -> list[str]:
 
 
 def _needed_heading(found: Comparison, *, worst: bool) -> list[str]:
-    wanted = found.question.standard_error
-    return ["users"] if wanted is not None and (found.question.target == "worst-case") == worst else []
+    wanted = found.requirements.standard_error
+    return ["users"] if wanted is not None and (found.requirements.target == "worst-case") == worst else []
 
 
-def _needed(found: Comparison, one: Prospect, *, worst: bool) -> list[str]:
+def _needed(found: Comparison, one: Candidate, *, worst: bool) -> list[str]:
     needed = one.users_needed
     said = "never" if needed is None else f"{needed:,}" if needed < 10**10 else f"{needed:.3e}"
     return [said for _ in _needed_heading(found, worst=worst)]
 
 
-def _name(one: Prospect, best: Prospect) -> str:
+def _name(one: Candidate, best: Candidate) -> str:
     return f"{one.name}{' *' if one is best else '' if one.fits else ' !'}"
 
 
 def _notes(found: Comparison) -> list[str]:
-    question, large = found.question, not all(one.fits for one in found.prospects)
+    requirements, large = found.requirements, not all(one.fits for one in found.candidates)
     notes = [
-        f"*: {_starred(question.within)}{'; !: its reports may be too large' if large else ''}. "
+        f"*: {_starred(requirements.within)}{'; !: its reports may be too large' if large else ''}. "
         "MSE: expected sum of squared errors of the linear estimate, exact.",
         "/ bound: MSE over the least of any mechanism. l1: expected sum of absolute errors, exact, or after ~ in the "
         "limit of many reports. max s.e.: largest standard error of a value; s.e. sens.: of a rare sensitive value; "
         "s.e. clear: of one in clear at its even share. bytes: of a report, expected and at most.",
     ]
-    notes += [_pool_bias_note(one, found.sensitive_mass) for one in found.prospects if one.worst.pool_bias]
-    if question.standard_error is not None:
-        notes.append(f"users: how many give every value a standard error of at most {question.standard_error:g}.")
-    if found.assumed and question.domain.clear_count:
+    notes += [_pool_bias_note(one, found.sensitive_mass) for one in found.candidates if one.worst.pool_bias]
+    if requirements.standard_error is not None:
+        notes.append(f"users: how many give every value a standard error of at most {requirements.standard_error:g}.")
+    if found.assumed and requirements.domain.clear_count:
         notes.append("The sensitive share is assumed; say --sensitive-mass or --distribution if you know better.")
-    if odds := in_odds(question.epsilon):
+    if odds := in_odds(requirements.epsilon):
         notes.append(odds)
-    if question.reports_per_user > 1:
+    if requirements.reports_per_user > 1:
         notes.append(
-            f"Each report has epsilon = {question.epsilon_each:g} and fresh noise; the {question.reports:,} values "
-            "reported are taken to be independent, over time too."
+            f"Each report has epsilon = {requirements.epsilon_each:g} and fresh noise; the "
+            f"{requirements.reports:,} values reported are taken to be independent, over time too."
         )
     return notes
 
@@ -186,7 +186,7 @@ def _starred(within: float) -> str:
     return f"smallest report within {within * 100:g}% of the least error there" if within else "least error there"
 
 
-def _pool_bias_note(one: Prospect, mass: float) -> str:
+def _pool_bias_note(one: Candidate, mass: float) -> str:
     """Return a sentence on the share of pool bias in the errors."""
     functions, worst, assumed = one.mechanism.settings["m"], _share(one.worst), _share(one.assumed)
     return (
@@ -202,25 +202,29 @@ def _share(losses: Losses) -> str:
 
 def comparison_chart(found: Comparison) -> Any:
     """Return the chart of the errors against epsilon and against the number of users."""
-    question, error = found.question, "root mean squared error (share of people)"
-    each = f", {question.reports_per_user} reports each" if question.reports_per_user > 1 else ""
-    epsilons = LossPanel(f"{question.users:,} users{each}", _lines(against_epsilon(question)), question.epsilon)
-    users = LossPanel(f"epsilon = {question.epsilon:g}{each}", _lines(against_users(question)), question.users)
+    requirements, error = found.requirements, "root mean squared error (share of people)"
+    each = f", {requirements.reports_per_user} reports each" if requirements.reports_per_user > 1 else ""
+    epsilons = LossPanel(
+        f"{requirements.users:,} users{each}", _lines(against_epsilon(requirements)), requirements.epsilon
+    )
+    users = LossPanel(
+        f"epsilon = {requirements.epsilon:g}{each}", _lines(against_users(requirements)), requirements.users
+    )
     panels = [(epsilons, "epsilon (nats)"), (users, "users (people)")]
-    title = f"{question.domain.size:,} values, {question.domain.sensitive_count:,} sensitive"
+    title = f"{requirements.domain.size:,} values, {requirements.domain.sensitive_count:,} sensitive"
     heading = Heading(title, [*_about(found), "Grey: what was asked."])
     return loss_chart(panels, y_title=error, bound=LOWER_BOUND, heading=heading)
 
 
 def _about(found: Comparison) -> list[str]:
-    if found.question.target == "distribution":
+    if found.requirements.target == "distribution":
         return [
             "Error of the linear estimate, all values together, for the given distribution; no bound is known there."
         ]
     where = {
         "worst-case": "for the worst distribution",
         "sensitive-mass": f"if {found.sensitive_mass:.1%} of the people have a sensitive value, spread evenly",
-    }[found.question.target]
+    }[found.requirements.target]
     return [
         f"Error of the linear estimate, all values together, {where}.",
         "Dotted: no unbiased estimate under any mechanism has less.",

@@ -29,7 +29,7 @@ _SLACK = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RiskTarget:
     """A wanted identification risk.
 
     Attributes:
@@ -45,7 +45,7 @@ class Wanted:
 
     Example:
         >>> import discreet as dc
-        >>> wanted = Wanted(users=1000, error=0.95)
+        >>> wanted = RiskTarget(users=1000, error=0.95)
         >>> wanted.keeps(wanted.bounds(dc.RandomizedResponse(dc.Domain(range(100)), epsilon=1.0)))
         True
     """
@@ -99,7 +99,8 @@ class Allowed:
     Example:
         >>> import discreet as dc
         >>> domain = dc.Domain(range(100))
-        >>> allowed = largest_epsilon(lambda epsilon: dc.RandomizedResponse(domain, epsilon), Wanted(1000, error=0.95))
+        >>> target = RiskTarget(1000, error=0.95)
+        >>> allowed = largest_epsilon(lambda epsilon: dc.RandomizedResponse(domain, epsilon), target)
         >>> allowed.limited, round(allowed.bounds.error, 3)
         (True, 0.95)
     """
@@ -110,7 +111,7 @@ class Allowed:
 
 
 def largest_epsilon(
-    build: Callable[[float], Mechanism], wanted: Wanted, *, limit: float = LARGEST_EPSILON
+    build: Callable[[float], Mechanism], wanted: RiskTarget, *, limit: float = LARGEST_EPSILON
 ) -> Allowed | None:
     """Return the mechanism with the largest epsilon of one report that keeps a wanted identification risk.
 
@@ -131,7 +132,8 @@ def largest_epsilon(
     Example:
         >>> import discreet as dc
         >>> domain = dc.Domain(range(100))
-        >>> allowed = largest_epsilon(lambda epsilon: dc.RandomizedResponse(domain, epsilon), Wanted(1000, error=0.95))
+        >>> target = RiskTarget(1000, error=0.95)
+        >>> allowed = largest_epsilon(lambda epsilon: dc.RandomizedResponse(domain, epsilon), target)
         >>> round(allowed.mechanism.epsilon, 3)
         4.595
     """
@@ -160,7 +162,7 @@ def largest_epsilon(
     return None if found is None else replace(found, limited=risky)
 
 
-def largest_buckets(domain: Domain, epsilon: float, wanted: Wanted) -> Allowed | None:
+def largest_buckets(domain: Domain, epsilon: float, wanted: RiskTarget) -> Allowed | None:
     """Return local hashing with the largest g that keeps a wanted identification risk at a given epsilon.
 
     Up to as many buckets as there are values or users, more of them tell more; beyond that nothing is gained.
@@ -178,7 +180,7 @@ def largest_buckets(domain: Domain, epsilon: float, wanted: Wanted) -> Allowed |
 
     Example:
         >>> import discreet as dc
-        >>> largest_buckets(dc.Domain(range(100)), 2.0, Wanted(users=1000, error=0.995)).mechanism.g
+        >>> largest_buckets(dc.Domain(range(100)), 2.0, RiskTarget(users=1000, error=0.995)).mechanism.g
         13
     """
 
@@ -191,7 +193,9 @@ def largest_buckets(domain: Domain, epsilon: float, wanted: Wanted) -> Allowed |
     return hashing(g) if g > 1 else None
 
 
-def _attempt(build: Callable[[float], Mechanism], wanted: Wanted, epsilon: float) -> tuple[bool, Any, Bounds] | None:
+def _attempt(
+    build: Callable[[float], Mechanism], wanted: RiskTarget, epsilon: float
+) -> tuple[bool, Any, Bounds] | None:
     with suppress(ParameterError):
         mechanism = build(epsilon)
         bounds = wanted.bounds(mechanism)

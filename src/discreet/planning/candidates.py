@@ -1,4 +1,4 @@
-"""Prospects of mechanisms: losses in the worst case and for the assumed distribution, report sizes, users needed."""
+"""Candidates for a plan: losses in the worst case and for the assumed distribution, report sizes, users needed."""
 
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
@@ -14,7 +14,7 @@ from discreet.core.reports import smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, BlockMechanism, PooledHashing, UnaryEncoding
 from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
-from discreet.planning.question import Question, even
+from discreet.planning.requirements import Requirements, even
 
 # What the pool adds to an error, at most, where there are enough functions.
 _LITTLE = 0.01
@@ -44,8 +44,8 @@ class Losses:
 
 
 @dataclass(frozen=True, slots=True)
-class Prospect:
-    """The prospect of one mechanism: its losses, report sizes and users needed.
+class Candidate:
+    """The candidate of one mechanism: its losses, report sizes and users needed.
 
     Attributes:
         name: its plan name, with the option that was chosen.
@@ -108,25 +108,25 @@ class Bounds:
     assumed: float | None
 
 
-def bounds(question: Question) -> Bounds:
-    """Return the lower bounds for the reports of a question."""
-    domain, n = question.domain, question.reports
+def bounds(requirements: Requirements) -> Bounds:
+    """Return the lower bounds for the reports that are required."""
+    domain, n = requirements.domain, requirements.reports
     if domain.size == 1:
         return Bounds(None, None)
-    instance = domain.sensitive_count, domain.size, question.epsilon_each
+    instance = domain.sensitive_count, domain.size, requirements.epsilon_each
     assumed = None
-    if question.people.even:
-        assumed = optimal_design(*instance, sensitive_mass=question.people.mass).value / n
+    if requirements.people.even:
+        assumed = optimal_design(*instance, sensitive_mass=requirements.people.mass).value / n
     return Bounds(lower_bound(*instance, n), assumed)
 
 
-def candidates(question: Question) -> Iterator[tuple[str, BlockMechanism]]:
+def compared_mechanisms(requirements: Requirements) -> Iterator[tuple[str, BlockMechanism]]:
     """Yield every mechanism that a domain and an epsilon are enough for, with a name; tuned for the target."""
-    domain, epsilon, mass = question.domain, question.epsilon_each, question.tuned_mass
+    domain, epsilon, mass = requirements.domain, requirements.epsilon_each, requirements.tuned_mass
     for name, cls in BLOCK_MECHANISMS.items():
         if not cls.needs_options():
             made = cls(domain, epsilon)
-            yield name, _few_functions(question, made) if made.numbers.pool_bias else made
+            yield name, _few_functions(requirements, made) if made.numbers.pool_bias else made
     v, w = domain.sensitive_count, domain.size
     thetas = {"theta=1/2": 0.5}
     if w > 1:
@@ -139,13 +139,13 @@ def candidates(question: Question) -> Iterator[tuple[str, BlockMechanism]]:
         yield "design, known mass", BlockDesign(domain, epsilon, sensitive_mass=mass)
 
 
-def _few_functions(question: Question, most: BlockMechanism) -> BlockMechanism:
+def _few_functions(requirements: Requirements, most: BlockMechanism) -> BlockMechanism:
     """Return a pool that adds at most a hundredth to the error for a given distribution, or else the default one.
 
     Nothing smaller is chosen where only a mass is known: if it is spread evenly, what functions cost is least.
     """
-    n, p = question.reports, question.target_p
-    if p is None or question.people.even:
+    n, p = requirements.reports, requirements.target_p
+    if p is None or requirements.people.even:
         return most
     pool_bias = pool_bias_mse(most, n, p)
     rest = expected_mse(most, n, p) - pool_bias
@@ -154,7 +154,7 @@ def _few_functions(question: Question, most: BlockMechanism) -> BlockMechanism:
     buckets, functions = int(most.settings["g"]), int(most.settings["m"])
     needed = max(ceil(functions * pool_bias / (_LITTLE * rest)), 1)
     few = min(1 << (needed - 1).bit_length(), functions)
-    return PooledHashing(question.domain, question.epsilon_each, g=buckets, functions=few)
+    return PooledHashing(requirements.domain, requirements.epsilon_each, g=buckets, functions=few)
 
 
 def pool_bias_mse(mechanism: BlockMechanism, n: int, p: FloatArray | None) -> float:
@@ -176,9 +176,9 @@ def largest_bytes(mechanism: BlockMechanism) -> int:
     return block + in_clear if mechanism.clear_blocks else max(block, in_clear)
 
 
-def prospect(question: Question, name: str, mechanism: BlockMechanism, least: Bounds) -> Prospect:
-    """Return the prospect of a mechanism for a question."""
-    domain, people, n = question.domain, question.people, question.reports
+def candidate(requirements: Requirements, name: str, mechanism: BlockMechanism, least: Bounds) -> Candidate:
+    """Return the candidate of a mechanism under some requirements."""
+    domain, people, n = requirements.domain, requirements.people, requirements.reports
     slope = mechanism.decoder.variance_of(people.mass)[1]
     clear_error = None
     if domain.clear_count:
@@ -186,26 +186,26 @@ def prospect(question: Question, name: str, mechanism: BlockMechanism, least: Bo
         clear_error = sqrt((float(slope[domain.clear_codes[0]]) * share - share**2) / n)
     largest = largest_bytes(mechanism)
     needed = None
-    if question.standard_error is not None:
-        needed = _users_needed(question, mechanism, question.standard_error)
-    return Prospect(
+    if requirements.standard_error is not None:
+        needed = _users_needed(requirements, mechanism, requirements.standard_error)
+    return Candidate(
         name,
         mechanism,
         _worst_losses(mechanism, n, least.worst),
         _losses(mechanism, n, people.p, least.assumed),
-        _rare_error(question, mechanism),
+        _rare_error(requirements, mechanism),
         clear_error,
         mechanism.bytes_per_report(people.mass),
         largest,
         expected_mse(mechanism, n, np.full(domain.size, 1 / domain.size)),
-        question.largest_report is None or largest <= question.largest_report,
+        requirements.largest_report is None or largest <= requirements.largest_report,
         needed,
     )
 
 
-def _rare_error(question: Question, mechanism: BlockMechanism) -> float:
+def _rare_error(requirements: Requirements, mechanism: BlockMechanism) -> float:
     """Return the standard error of a sensitive value that nobody has; its share is the others'."""
-    domain, people, n = question.domain, question.people, question.reports
+    domain, people, n = requirements.domain, requirements.people, requirements.reports
     constant = float(mechanism.decoder.variance_of(people.mass)[0][domain.sensitive_codes[0]])
     others = people.p[domain.sensitive]
     others[0] = 0.0
@@ -213,11 +213,11 @@ def _rare_error(question: Question, mechanism: BlockMechanism) -> float:
     return sqrt(max(constant, 0.0) / n + (1 - 1 / n) * float(mechanism.numbers.pool_bias.each(others)[0]))
 
 
-def _users_needed(question: Question, mechanism: BlockMechanism, wanted: float) -> int | None:
+def _users_needed(requirements: Requirements, mechanism: BlockMechanism, wanted: float) -> int | None:
     # Where an error lasts, no number of users may be enough; elsewhere to want too little is a mistake.
     with suppress(ParameterError) if mechanism.numbers.pool_bias else nullcontext():
-        reports = reports_for_standard_error(mechanism, wanted, p=question.target_p)
-        return -(-reports // question.reports_per_user)
+        reports = reports_for_standard_error(mechanism, wanted, p=requirements.target_p)
+        return -(-reports // requirements.reports_per_user)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Questions to the planner: a collection, the assumed distribution of its people, and the target of the error."""
+"""Requirements of a plan: domain, epsilon, users, the assumed distribution of their values, the target of the error."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,12 +85,12 @@ def even(domain: Domain, mass: float) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """A question to the planner.
+class Requirements:
+    """Requirements of a plan.
 
     With t reports per user each of them has epsilon/t, and errors are those of n t reports on n t values that are
     independent, over people and over time: an estimate of the average distribution over the t occasions. If a person's
-    value stays the same, the noise still averages out over her reports, but the error of having asked only n people
+    value stays the same, the noise still averages out over their reports, but the error of having asked only n people
     does not.
 
     Attributes:
@@ -106,8 +106,8 @@ class Question:
 
     Example:
         >>> domain = Domain(range(4), sensitive=[0])
-        >>> question = Question(domain, 1.0, 500, People.of(domain, None, None), reports_per_user=4)
-        >>> question.epsilon_each, question.reports
+        >>> requirements = Requirements(domain, 1.0, 500, People.of(domain, None, None), reports_per_user=4)
+        >>> requirements.epsilon_each, requirements.reports
         (0.25, 2000)
     """
 
@@ -122,7 +122,7 @@ class Question:
     within: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse a question without an answer.
+        """Refuse requirements that nothing can meet.
 
         Raises:
             ParameterError: if a number is out of range, or the target is not one or lacks what it is about.

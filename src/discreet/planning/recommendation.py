@@ -2,50 +2,52 @@
 
 from collections.abc import Sequence
 
+from discreet.planning.candidates import Candidate
 from discreet.planning.choosing import SAME, least, likely_mse
-from discreet.planning.prospects import Prospect
-from discreet.planning.question import Question
+from discreet.planning.requirements import Requirements
 
 
-def advise(question: Question, best: Prospect, prospects: Sequence[Prospect], other: Prospect | None = None) -> str:
+def recommendation_sentence(
+    requirements: Requirements, best: Candidate, candidates: Sequence[Candidate], other: Candidate | None = None
+) -> str:
     """Return the recommended mechanism and the reason, in one sentence.
 
     Args:
-        question: what was asked.
+        requirements: what was asked.
         best: the one that is recommended for its target.
-        prospects: all of them.
+        candidates: all of them.
         other: one that is worth naming beside it.
     """
-    worst = question.target == "worst-case"
+    worst = requirements.target == "worst-case"
     losses = best.worst if worst else best.assumed
     bound = "" if losses.excess is None else f" and {losses.excess:.2f} times the least possible"
-    beside = "" if other is None else _beside(question, best, other)
+    beside = "" if other is None else _beside(requirements, best, other)
     return (
-        f"Use {_named(best)}: {_people(question)} its mean squared error is {'at most ' if worst else ''}"
-        f"{losses.mse:.3e}, {_field(question, best, prospects)}{bound}; "
-        f"{_size(question, best)}{_needed(question, best)}{beside}."
+        f"Use {_named(best)}: {_people(requirements)} its mean squared error is {'at most ' if worst else ''}"
+        f"{losses.mse:.3e}, {_field(requirements, best, candidates)}{bound}; "
+        f"{_size(requirements, best)}{_needed(requirements, best)}{beside}."
     )
 
 
-def _named(one: Prospect) -> str:
+def _named(one: Candidate) -> str:
     return f"{one.name} ({one.options})" if one.options else one.name
 
 
-def _people(question: Question) -> str:
-    people = question.people
-    if question.target == "worst-case":
+def _people(requirements: Requirements) -> str:
+    people = requirements.people
+    if requirements.target == "worst-case":
         return "whatever the distribution,"
-    if question.target == "distribution":
+    if requirements.target == "distribution":
         return f"for the given distribution ({people.mass:.1%} sensitive)"
     how = " (assumed)" if people.source == "assumed" else ""
     return f"if {people.mass:.1%} of the people have a sensitive value{how},"
 
 
-def _field(question: Question, best: Prospect, prospects: Sequence[Prospect]) -> str:
+def _field(requirements: Requirements, best: Candidate, candidates: Sequence[Candidate]) -> str:
     """Return the field of mechanisms compared, and the distance of the chosen one from the least error."""
-    worst = question.target == "worst-case"
-    fitting = sorted((one for one in prospects if one.fits), key=lambda one: one.error(worst=worst))
-    limit = question.largest_report
+    worst = requirements.target == "worst-case"
+    fitting = sorted((one for one in candidates if one.fits), key=lambda one: one.error(worst=worst))
+    limit = requirements.largest_report
     small = "" if limit is None else f" whose reports take at most {_bytes(limit)}"
     count = f"the least of all compared{small}"
     lowest = least(fitting, worst=worst)
@@ -68,17 +70,17 @@ def _bytes(size: float) -> str:
     return f"{text} byte{'' if size == 1 else 's'}"
 
 
-def _size(question: Question, best: Prospect) -> str:
-    kept = f", the smallest within {question.within * 100:g}% of the least error" if question.within else ""
+def _size(requirements: Requirements, best: Candidate) -> str:
+    kept = f", the smallest within {requirements.within * 100:g}% of the least error" if requirements.within else ""
     return f"a report takes at most {_bytes(best.largest_bytes)}{kept}"
 
 
-def _beside(question: Question, best: Prospect, other: Prospect) -> str:
+def _beside(requirements: Requirements, best: Candidate, other: Candidate) -> str:
     """Return a clause on an alternative: nearly as good in the worst case, better for the likely distribution."""
-    given = question.people.source != "assumed"
+    given = requirements.people.source != "assumed"
     where = "where all values are equally frequent"
     if given:
-        where = "at the given distribution" if not question.people.even else "at the given sensitive share"
+        where = "at the given distribution" if not requirements.people.even else "at the given sensitive share"
     less = 1 - likely_mse(other, given=given) / likely_mse(best, given=given)
     ratio = other.worst_mse / best.worst_mse
     worse = "no more error" if ratio <= SAME else f"{_more(ratio)} error"
@@ -86,7 +88,8 @@ def _beside(question: Question, best: Prospect, other: Prospect) -> str:
     return f"; {_named(other)} has {worse} in the worst case and {less:.1%} less {where}, with up to {size} a report"
 
 
-def _needed(question: Question, best: Prospect) -> str:
+def _needed(requirements: Requirements, best: Candidate) -> str:
     if best.users_needed is None:
         return ""
-    return f", and {best.users_needed:,} users give every value a standard error of at most {question.standard_error:g}"
+    error = requirements.standard_error
+    return f", and {best.users_needed:,} users give every value a standard error of at most {error:g}"
