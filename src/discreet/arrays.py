@@ -1,6 +1,7 @@
 """Array types of the whole package, and read-only arrays."""
 
-from typing import Any, TypeAlias
+import sys
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,11 @@ WordArray: TypeAlias = NDArray[np.uint64]
 """Random 64-bit words."""
 
 AnyArray: TypeAlias = NDArray[Any]
+
+
+def is_masked(array: object) -> "TypeGuard[np.ma.MaskedArray[Any, Any]]":
+    """Return whether an array has a mask; NumPy's masked arrays are imported by whoever makes one."""
+    return "numpy.ma" in sys.modules and isinstance(array, np.ma.MaskedArray)
 
 
 def sealed(array: AnyArray) -> AnyArray:

@@ -281,16 +281,16 @@ def test_it_is_used_or_refused(outcome: Any, form: str, option: str) -> None:
 @pytest.mark.parametrize("method", ["mle", "em"])
 def test_where_blocks_go(prepared: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, method: str) -> None:
     """The estimate is the same; that blocks go where they are told is seen where they are gathered."""
-    from discreet import engines
+    from discreet.engines import evidence
 
     seen: list[dict[str, Any]] = []
-    real = engines.gather
+    real = evidence.gather
 
     def gathering(*given: Any, **named: Any) -> Any:
         seen.append(named)
         return real(*given, **named)
 
-    monkeypatch.setattr(engines, "gather", gathering)
+    monkeypatch.setattr(evidence, "gather", gathering)
     monkeypatch.chdir(prepared)
     result = run("estimate", "plan.toml", "reports.parquet", "--method", method, "--memory", 3, "--temporary", tmp_path)
     assert result.exit_code == 0, result.output

@@ -52,6 +52,23 @@ def test_a_device_needs_no_estimators() -> None:
     assert not found & (HEAVY - {"numpy", "cryptography"})
 
 
+def test_obfuscating_and_estimating_files_wakes_no_compiler_and_no_pandas(tmp_path: Path) -> None:
+    """Each would take longer to start than a million reports do."""
+    (tmp_path / "plan.toml").write_text('epsilon = 1.0\n[domain]\nrange = [0, 9]\n[mechanism]\nname = "unary"\n')
+    make = (
+        "import pyarrow as pa, pyarrow.parquet as pq; pq.write_table(pa.table({'x': list(range(9)) * 99}), 'v.parquet')"
+    )
+    assert python(make, folder=tmp_path).returncode == 0
+    for arguments in (
+        ["obfuscate", "plan.toml", "v.parquet", "-o", "r.parquet"],
+        ["estimate", "plan.toml", "r.parquet"],
+    ):
+        code = f"import os; os.chdir({str(tmp_path)!r}); from discreet.cli import main; main({arguments!r})"
+        found = imported(code)
+        assert {"pyarrow", "numpy"} <= found
+        assert not found & {"pandas", "polars", "numba", "scipy", "altair"}
+
+
 def test_every_public_name_is_there() -> None:
     result = python("import discreet; print(all(getattr(discreet, name) is not None for name in discreet.__all__))")
     assert result.stdout == "True\n", result.stderr

@@ -466,7 +466,7 @@ def test_files_that_change_while_they_are_read_are_refused(
     when: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_arrow(TABLE, tmp_path / "a", 2)
-    passes, stream = [0], reading.stream
+    passes, stream = [0], reading.TableScan.batches
 
     def changing(stored: Any, names: list[str]) -> Any:
         passes[0] += 1
@@ -476,7 +476,7 @@ def test_files_that_change_while_they_are_read_are_refused(
         later = {1: batches[:-1], 2: [*batches, *batches], 3: [batches[0]] * len(batches), 4: new}
         yield from batches if passes[0] < 3 else later[when]
 
-    monkeypatch.setattr("discreet.engines.event_table.stream", changing)
+    monkeypatch.setattr(reading.TableScan, "batches", changing)
     with pytest.raises(DataError, match="changed while they were read; leave the files alone"):
         read_traces(tmp_path, **COLUMNS)
 

@@ -17,7 +17,7 @@ from discreet.errors import DataError, DiscreetError
 from discreet.io.cells import Cells, Kind
 from discreet.io.partitions import partition_elsewhere
 from discreet.io.reports import iterate_reports, read_reports, write_reports
-from discreet.io.table_scan import stream, survey
+from discreet.io.table_scan import scan
 from refusals import refused
 
 SUFFIXES = ["parquet", "arrow", "jsonl", "jsonl.gz"]
@@ -129,12 +129,13 @@ def test_tables_that_change_after_the_check_are_refused(suffix: str, tmp_path: P
     else:
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as sink:
             sink.write_table(table, max_chunksize=2)
-    found = survey(path, dict.fromkeys(["event", "user"], Cells(Kind.INTEGER)))
+    asked = dict.fromkeys(["event", "user"], Cells(Kind.INTEGER))
+    found = scan(path, lambda _: asked, list(asked))
     assert found.rows == 3
-    assert pa.Table.from_batches(stream(found, ["event", "user"])).to_pydict() == {
+    assert pa.Table.from_batches(found.batches(["event", "user"])).to_pydict() == {
         "event": [4, 5, 6],
         "user": [1, 2, 3],
     }
     touch(path)
     with pytest.raises(DiscreetError, match="replaced or changed"):
-        list(stream(found, ["user"]))
+        list(found.batches(["user"]))

@@ -11,7 +11,8 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.io.plan import Plan
-from discreet.io.tables import read_distribution, read_owned
+from discreet.io.tables import read_distribution
+from discreet.io.values import read_owned
 from discreet.mechanisms import UnaryEncoding
 from discreet.mechanisms.personalized import Personalized
 from refusals import refused

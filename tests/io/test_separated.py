@@ -10,7 +10,8 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
 from discreet.io import separated
-from discreet.io.tables import read_distribution, read_owned, read_values
+from discreet.io.tables import read_distribution
+from discreet.io.values import read_owned, read_values
 from refusals import refused
 
 TEXT = Domain(["01", "2026-01-01", "true", "ä", "1"])

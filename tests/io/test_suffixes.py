@@ -14,8 +14,9 @@ from discreet.engines import gather, read_traces, tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.io import suffixes
 from discreet.io.reports import read_reports, write_reports
-from discreet.io.tables import read_distribution, read_labels, read_owned, read_table, read_values
+from discreet.io.tables import read_distribution, read_labels, read_table
 from discreet.io.tallies import read_tally, write_tally
+from discreet.io.values import read_owned, read_values
 from refusals import refused
 
 DOMAIN = dc.Domain(["a", "b", "c"], sensitive=["c"])

@@ -252,15 +252,20 @@ def simulate(
     VALUES is a table with a row per person. Seeded and marked: such reports protect nobody.
     """
     from discreet.cli.collection import opened_file
-    from discreet.cli.values import read_codes
+    from discreet.cli.notes import notes_on_errors
+    from discreet.cli.values import secrets, value_columns, value_source
     from discreet.core.random import SeededRandom
+    from discreet.engines.obfuscation import codes_of
     from discreet.io.signing import plan_of
     from discreet.simulation.devices import chosen, frames
 
     found, random = opened_file(file, ()), SeededRandom(seed)
     if epoch is None and (epoch := found.epoch_at(time.time())) is None:
         raise ParameterError("no epoch of this collection runs now; name one with --epoch.")
-    codes, _ = read_codes(plan_of(found), values, column=column, user=user, tags=tags, missing="refuse")
+    plan = plan_of(found)
+    columns = value_columns(plan, column=column, user=user, tags=tags, missing="refuse")
+    with notes_on_errors():
+        codes = codes_of(value_source(values), columns, secrets(plan, tags, columns))
     people = codes if devices is None else chosen(codes, devices, random)
     packed = frames(found, people, epoch, random)
     count = _post_frames(found, packed) if output is None else _write_frames(output, packed)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.core.estimate import Estimate
     from discreet.core.reports import Reports
     from discreet.core.tally import Tally
+    from discreet.engines import Engine
     from discreet.estimators.tags import TagEstimate
     from discreet.io.plan import Plan
     from discreet.mechanisms import BlockMechanism
@@ -46,14 +47,6 @@ class _Outputs:
     picture: Path | None
     tally: Path | None
     force: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Engine:
-    """Functions that read reports: for a tally, or for the evidence of a likelihood."""
-
-    tally: Callable[..., Any]
-    gather: Callable[..., Any]
 
 
 @click.command(cls=Verb)
@@ -146,7 +139,7 @@ def estimate(
     REPORTS are files of reports (.parquet, .arrow, .feather, .ipc, .jsonl, .jsonl.gz) or tallies (.tally.parquet and so
     on), and folders of such files; - is JSON lines of reports on standard input.
     """
-    from discreet.cli.values import backgrounds
+    from discreet.cli.backgrounds import backgrounds
     from discreet.cli.views.estimate import EstimateView
 
     document = load_plan(plan)
@@ -195,14 +188,13 @@ def _refuse_given(names: Sequence[str], why: str) -> None:
 
 
 @contextmanager
-def _engine(name: str, master: str | None, memory: int | None, temporary: Path | None) -> Iterator[_Engine]:
+def _engine(name: str, master: str | None, memory: int | None, temporary: Path | None) -> Iterator["Engine"]:
     """Yield the engine of ``--engine``; a Spark session is stopped afterwards."""
     if name == "local":
-        from discreet.engines import gather, tally
+        from discreet.engines import LocalEngine
 
         _refuse_given(["master"], "it goes with --engine spark")
-        most = None if memory is None else memory * 1_000_000
-        yield _Engine(tally, partial(gather, memory=most, folder=temporary))
+        yield LocalEngine(memory=None if memory is None else memory * 1_000_000, folder=temporary)
         return
     from discreet.engines import spark
 
@@ -210,18 +202,17 @@ def _engine(name: str, master: str | None, memory: int | None, temporary: Path |
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     running = spark.session(master, **spark.QUIET)
     try:
-        yield _Engine(partial(spark.tally_files, running), partial(spark.gather_files, running))
+        yield spark.SparkEngine(running)
     finally:
         running.stop()
 
 
 def _read(
-    engine: _Engine, mechanism: "BlockMechanism", sources: Sequence[Path], method: str, **reading: Any
+    engine: "Engine", mechanism: "BlockMechanism", sources: Sequence[Path], method: str, **reading: Any
 ) -> tuple["Data", Mapping[str, int]]:
     """Return the evidence or the tally that the method needs, and the number of rows left out, by reason."""
     if method in _NEEDS_REPORTS and not mechanism.tally_suffices:
-        evidence: tuple[Data, Mapping[str, int]] = engine.gather(mechanism, sources, **reading)
-        return evidence
+        return engine.evidence(mechanism, sources, **reading)
     _refuse_given(["memory", "temporary"], "this method needs no more than a tally")
     counted = engine.tally(mechanism, sources, **reading)
     return counted.tally, counted.left_out

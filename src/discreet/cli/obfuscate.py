@@ -1,24 +1,19 @@
 """The verb ``obfuscate``."""
 
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from discreet.cli import options
 from discreet.cli.group import Verb
+from discreet.cli.notes import notes_on_errors
 from discreet.cli.output import SIMULATED_REPORTS, left_out_sentences, show
 from discreet.cli.output_files import InputFile, OutputFile
 from discreet.cli.piping import STANDARD, sent
 from discreet.cli.plans import allow_outside, load_plan
 from discreet.cli.progress import progress_bar
 from discreet.io.suffixes import REPORTS, spelled
-
-if TYPE_CHECKING:
-    from discreet.core.reports import Reports
-
-_BATCH = 1 << 18
 
 
 @click.command(cls=Verb)
@@ -66,31 +61,29 @@ def obfuscate(
 
     Under a personalized plan this is a simulation: on real devices nobody holds a table of everybody's secrets.
     """
-    from discreet.cli.values import read_codes
-    from discreet.core.random import SecureRandom, SeededRandom
-    from discreet.io.reports import write_reports
+    from discreet.cli.values import secrets, value_columns, value_source
+    from discreet.engines import LocalEngine
 
     document = load_plan(plan)
     mechanism = document.mechanism()
-    codes, left_out = read_codes(document, values, column=column, user=user, tags=tags, missing=missing)
-    random = SecureRandom() if seed is None else SeededRandom(seed)
-    with progress_bar("obfuscating") as progress:
-
-        def batches() -> "Iterator[Reports]":
-            done = 0
-            for reports in mechanism.obfuscate_batches(codes, size=_BATCH, random=random):
-                yield reports
-                done += reports.n
-                progress("obfuscating", done, len(codes))
-
-        with sent(output, ".jsonl") as target:
-            written = write_reports(target, mechanism, batches(), force=force)
-    result = {"reports": written, "output": output, "plan": mechanism.fingerprint, "simulated": seed is not None}
+    columns = value_columns(document, column=column, user=user, tags=tags, missing=missing)
+    with progress_bar("obfuscating") as progress, notes_on_errors(), sent(output, ".jsonl") as target:
+        found = LocalEngine().obfuscate(
+            mechanism,
+            value_source(values),
+            target,
+            columns,
+            replace=secrets(document, tags, columns),
+            seed=seed,
+            force=force,
+            progress=partial(progress, "obfuscating"),
+        )
+    result = {"reports": found.reports, "output": output, "plan": mechanism.fingerprint, "simulated": found.simulated}
     where = "standard output" if output == STANDARD else output
     sentences = [
-        *left_out_sentences(left_out),
-        f"{written:,} reports of plan {mechanism.fingerprint[:12]} written to {where}.",
+        *left_out_sentences(found.left_out),
+        f"{found.reports:,} reports of plan {mechanism.fingerprint[:12]} written to {where}.",
         str((document.personalized() if document.is_personalized else mechanism).guarantee),
-        *([] if seed is None else [SIMULATED_REPORTS]),
+        *([SIMULATED_REPORTS] if found.simulated else []),
     ]
-    show(result | ({"left_out": left_out} if left_out else {}), sentences, as_json=as_json)
+    show(result | ({"left_out": found.left_out} if found.left_out else {}), sentences, as_json=as_json)

@@ -89,7 +89,16 @@ def show(result: Any, parts: Iterable[str | Table], *, as_json: bool, whole: boo
         elif whole:
             print_lines([part])
         else:
-            console().print(part)
+            _print_sentence(part)
+
+
+def _print_sentence(sentence: str) -> None:
+    """Print a sentence; rich, which folds long ones, is imported if it has to."""
+    out, plain = sys.stderr if _output_is_piped() else sys.stdout, sentence.isascii() and len(sentence) <= _MOST_COLUMNS
+    if not plain or out is None or out.isatty() or "COLUMNS" in os.environ:
+        console().print(sentence)
+        return
+    click.echo(sentence, file=out)
 
 
 def built_ins(result: Any) -> Any:

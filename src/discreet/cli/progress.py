@@ -13,11 +13,14 @@ def progress_bar(text: str) -> Iterator[Any]:
     Yields:
         a function of (text, steps done, steps in all or None).
     """
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda *_: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()
     shown = Console(file=sys.stderr)
-    with Progress(*columns, console=shown, transient=True, disable=not sys.stderr.isatty()) as bar:
+    with Progress(*columns, console=shown, transient=True) as bar:
         task = bar.add_task(text, total=None)
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)

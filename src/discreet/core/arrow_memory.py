@@ -98,6 +98,15 @@ def validity(present: BoolArray | None) -> Any:
     return None if present is None or present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
 
 
+def column_of(entries: AnyArray) -> Any:
+    """Return the ``(n,)`` entries of a column of labels or numbers as an Arrow array."""
+    if entries.dtype.kind == "T":
+        return texts_of(entries.tolist())
+    if entries.dtype.kind in "iuf":
+        return array_of(entries)
+    return flags_of(entries) if entries.dtype.kind == "b" else pa.array(entries)
+
+
 def flags_of(entries: BoolArray) -> Any:
     """Return booleans as an Arrow array."""
     return pa.Array.from_buffers(
@@ -105,10 +114,9 @@ def flags_of(entries: BoolArray) -> Any:
     )
 
 
-def texts_of(texts: Sequence[str]) -> Any:
-    """Return texts as an Arrow array of large strings."""
+def texts_of(texts: Sequence[str], *, large: bool = False) -> Any:
+    """Return texts as an Arrow array of strings, or of large strings, which may be longer than 2^31 bytes together."""
     letters = [text.encode() for text in texts]
-    offsets = np.fromiter(accumulate(map(len, letters), initial=0), np.int64, len(letters) + 1)
-    return pa.Array.from_buffers(
-        pa.large_string(), len(letters), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(letters))]
-    )
+    kind, width = (pa.large_string(), np.int64) if large else (pa.string(), np.int32)
+    offsets = np.fromiter(accumulate(map(len, letters), initial=0), width, len(letters) + 1)
+    return pa.Array.from_buffers(kind, len(letters), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(letters))])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, is_masked
 from discreet.core.checks import is_real, real_number
 from discreet.errors import DataError, ParameterError
 
@@ -155,7 +155,7 @@ def absent(values: Any, wanted: str = "values") -> BoolArray:
     from discreet.core.arrow_memory import numbers as numbers_of
     from discreet.core.arrow_memory import present
 
-    if isinstance(values, np.ma.MaskedArray):
+    if is_masked(values):
         return np.asarray(np.ma.getmaskarray(values), dtype=np.bool_)
     column = _arrow_column(values, wanted)
     if pa.types.is_dictionary(column.type):
@@ -167,7 +167,7 @@ def absent(values: Any, wanted: str = "values") -> BoolArray:
 
 def unmasked(array: AnyArray, wanted: str) -> AnyArray:
     """Return an array without mask; masked entries are missing, and refused."""
-    if isinstance(array, np.ma.MaskedArray):
+    if is_masked(array):
         hidden = np.ma.getmaskarray(array)
         if hidden.any():
             rows = np.flatnonzero(hidden.reshape(len(hidden), -1).any(axis=1))

@@ -138,8 +138,10 @@ class Estimate:
         """Return a `pyarrow.Table` of `columns`."""
         import pyarrow as pa
 
+        from discreet.core.arrow_memory import column_of
+
         columns = self.columns(level, simultaneous=simultaneous)
-        return pa.table({name: pa.array(_plain(column)) for name, column in columns.items()})
+        return pa.Table.from_arrays([column_of(column) for column in columns.values()], list(columns))
 
     def to_pandas(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
         """Return a `pandas.DataFrame` of `columns`."""

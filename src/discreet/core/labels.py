@@ -50,9 +50,13 @@ class IntegerRange:
 
     def encode(self, values: Any) -> IntArray:
         """Return ``(n,)`` codes."""
-        codes = columns.integers(values) - self.start
-        outside = (codes < 0) | (codes >= self.size)
-        return np.where(outside, OUTSIDE, codes) if outside.any() else codes
+        codes = columns.integers(values)
+        if not len(codes):
+            return codes
+        low, high, stop = int(codes.min()), int(codes.max()), self.start + self.size
+        if self.start <= low and high < stop:
+            return codes - self.start
+        return np.where((codes < self.start) | (codes >= stop), OUTSIDE, codes - self.start)
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
         """Return the integers."""
@@ -149,7 +153,7 @@ class Texts:
     def _known(self) -> Any:
         from discreet.core.arrow_memory import texts_of
 
-        return texts_of(self.labels.tolist())
+        return texts_of(self.labels.tolist(), large=True)
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
         """Return the labels."""

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from discreet.arrays import AnyArray, BoolArray, IntArray, frozen
+from discreet.arrays import AnyArray, BoolArray, IntArray, frozen, is_masked
 from discreet.core.checks import shown
 from discreet.errors import DataError, MismatchError
 
@@ -17,7 +17,6 @@ Blocks: TypeAlias = Mapping[str, AnyArray]
 """The columns of a batch of blocks, each ``(m,)`` or ``(m, width)``; a block law says which."""
 
 _MOST_REPORTS = 1 << 62
-_MASKED: type = np.ma.MaskedArray
 
 CLEAR = "clear"
 """Name of the column of codes of values in clear."""
@@ -32,12 +31,14 @@ class Column:
         dtype: an unsigned NumPy integer type; ``uint8`` with a width is a string of bytes.
         width: entries per block; None for a plain number.
         bound: every entry is below it.
+        random: whether entries are nearly random bits, which no dictionary and no compression makes shorter.
     """
 
     name: str
     dtype: DTypeLike
     width: int | None = None
     bound: int | None = None
+    random: bool = False
 
     @property
     def bytes(self) -> int:
@@ -185,10 +186,7 @@ def _sealed_blocks(blocks: object, lengths: tuple[int, int]) -> Blocks:
 def is_plain(array: object, kinds: str = "iu", axes: int = 1) -> bool:
     """Return whether this is an unmasked NumPy array of these kinds of numbers, with at most so many axes."""
     return (
-        isinstance(array, np.ndarray)
-        and array.dtype.kind in kinds
-        and 1 <= array.ndim <= axes
-        and not isinstance(array, _MASKED)
+        isinstance(array, np.ndarray) and array.dtype.kind in kinds and 1 <= array.ndim <= axes and not is_masked(array)
     )
 
 

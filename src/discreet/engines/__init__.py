@@ -1,12 +1,60 @@
-"""Engines: tallies, evidence and traces from files, by one `Fold` on one machine or on a cluster.
+"""Engines: obfuscation, tallies, evidence and traces from files, by one `Fold` on one machine or on a cluster.
 
-Files of reports and of events are streamed, never held in memory whole.
+Files of values, of reports and of events are streamed, never held in memory whole. What is here is imported when it is
+used: a device's gateway that only obfuscates loads no estimators.
 """
 
-from discreet.engines.evidence import gather, observe
-from discreet.engines.fold import Counted, Fold, TallyFold
-from discreet.engines.local import Progress, tally
-from discreet.engines.stamping import Stamped, stamp
-from discreet.engines.traces import read_traces
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Counted", "Fold", "Progress", "Stamped", "TallyFold", "gather", "observe", "read_traces", "stamp", "tally"]
+if TYPE_CHECKING:
+    from discreet.engines.engine import Engine, LocalEngine
+    from discreet.engines.evidence import gather, observe
+    from discreet.engines.fold import Counted, Fold, TallyFold
+    from discreet.engines.local import tally
+    from discreet.engines.obfuscation import Obfuscated, obfuscate
+    from discreet.engines.progress import Progress
+    from discreet.engines.stamping import Stamped, stamp
+    from discreet.engines.traces import read_traces
+
+_HOMES = {
+    "Counted": "fold",
+    "Engine": "engine",
+    "Fold": "fold",
+    "LocalEngine": "engine",
+    "Obfuscated": "obfuscation",
+    "Progress": "progress",
+    "Stamped": "stamping",
+    "TallyFold": "fold",
+    "gather": "evidence",
+    "obfuscate": "obfuscation",
+    "observe": "evidence",
+    "read_traces": "traces",
+    "stamp": "stamping",
+    "tally": "local",
+}
+
+__all__ = [
+    "Counted",
+    "Engine",
+    "Fold",
+    "LocalEngine",
+    "Obfuscated",
+    "Progress",
+    "Stamped",
+    "TallyFold",
+    "gather",
+    "obfuscate",
+    "observe",
+    "read_traces",
+    "stamp",
+    "tally",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet.engines' has no attribute {name!r}")
+    value = getattr(import_module(f"discreet.engines.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,6 +1,6 @@
 """EventTable of users, events and times in files of tables, of the same kinds in all files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,9 +17,11 @@ from discreet.core.domain import Domain
 from discreet.core.event_columns import instants, missing_rows, spelled
 from discreet.errors import DataError, DiscreetError
 from discreet.io.cells import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of
+from discreet.io.coded_values import Defect
+from discreet.io.piped import Source
 from discreet.io.read_errors import readable
-from discreet.io.table_scan import Stored, stream, survey, table_files
-from discreet.io.tables import check_once, is_text
+from discreet.io.table_scan import TableScan, is_text, scan, table_files
+from discreet.io.tables import check_once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +96,7 @@ class EventTable:
         drop: whether rows are left out where something that is asked for is missing; otherwise they are refused.
     """
 
-    files: Sequence[Stored]
+    files: Sequence[TableScan]
     columns: Sequence[Column]
     alone: bool
     drop: bool = False
@@ -115,7 +117,7 @@ class EventTable:
         paths = table_files(named)
         found = cls(_surveyed(paths, asked), asked, paths == [Path(one) for one in named[:1]], drop)
         for file in found.files:
-            with found._naming(file.path):
+            with found._naming(file.source):
                 for column in asked:
                     check_once(column.name, file.columns)
         for column in asked:
@@ -134,10 +136,10 @@ class EventTable:
                 kind = column.kind(file.types[column.name])
             if kind is None:
                 continue
-            known, first = self.kinds.setdefault(column.wanted, kind), first or file.path
+            known, first = self.kinds.setdefault(column.wanted, kind), first or file.source
             if known != kind:
                 raise DataError(
-                    f"{file.path}: {column.wanted} are {kind} here and {known} in {first.name}; "
+                    f"{file.source}: {column.wanted} are {kind} here and {known} in {first.name}; "
                     "write them alike in all files."
                 )
 
@@ -152,7 +154,7 @@ class EventTable:
         for file in self.files:
             with self._checking(file):
                 done = 0
-                for batch in stream(file, names):
+                for batch in file.batches(names):
                     done += batch.num_rows
                     if done > file.rows:
                         break
@@ -170,12 +172,12 @@ class EventTable:
                 file, and where.
         """
         for file in self.files:
-            with self._naming(file.path):
+            with self._naming(file.source):
                 for column in self.columns:
                     _examine(file, column, drop=self.drop)
 
     @contextmanager
-    def _naming(self, path: Path) -> Iterator[None]:
+    def _naming(self, path: Source) -> Iterator[None]:
         """Add the file's name to an error, unless only one file was named."""
         refused: DiscreetError | None = None
         with readable(path):
@@ -189,9 +191,9 @@ class EventTable:
             raise refused
 
     @contextmanager
-    def _checking(self, file: Stored) -> Iterator[None]:
+    def _checking(self, file: TableScan) -> Iterator[None]:
         """Turn an error in a batch into an error of its file."""
-        with self._naming(file.path):
+        with self._naming(file.source):
             try:
                 yield
             except DataError:
@@ -200,14 +202,19 @@ class EventTable:
                 raise
 
 
-def _surveyed(paths: Sequence[Path], asked: Sequence[Column]) -> list[Stored]:
+def _surveyed(paths: Sequence[Path], asked: Sequence[Column]) -> list[TableScan]:
     """Return the inspected files; typed ones come first, because they decide how text files are read."""
     cells = {column.name: column.cells for column in asked}
-    typed = {path: survey(path, cells) for path in paths if not is_text(path)}
+    typed = {path: _scanned(path, cells) for path in paths if not is_text(path)}
     for name in [column.name for column in asked if column.cells is NAMES]:
         if any(pa.types.is_integer(file.types.get(name, pa.null())) for file in typed.values()):
             cells[name] = Cells(Kind.INTEGER)
-    return [typed[path] if path in typed else survey(path, cells) for path in paths]
+    return [typed[path] if path in typed else _scanned(path, cells) for path in paths]
+
+
+def _scanned(path: Path, cells: Mapping[str, Cells]) -> TableScan:
+    """Return an inspected file; columns that are not there just once are refused later."""
+    return scan(path, lambda names: {name: one for name, one in cells.items() if names.count(name) == 1}, list(cells))
 
 
 def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -218,10 +225,10 @@ def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch if kept.all() else batch.filter(flags_of(kept))
 
 
-def _examine(file: Stored, column: Column, *, drop: bool) -> None:
+def _examine(file: TableScan, column: Column, *, drop: bool) -> None:
     """Check a column batch by batch, and raise the error of reading it at once."""
-    missing, outside, refused, done = _Found(), _Found(), None, 0
-    for batch in stream(file, [column.name]):
+    missing, outside, refused, done = Defect(), Defect(), None, 0
+    for batch in file.batches([column.name]):
         values = batch[column.name]
         gone = missing_rows(values)
         rows = np.delete(np.arange(len(values)), gone)
@@ -235,24 +242,11 @@ def _examine(file: Stored, column: Column, *, drop: bool) -> None:
                 refused = refused or error
         done += batch.num_rows
     if missing.count:
-        raise DataError(columns.missing_message(missing.count, done, missing.first, column.wanted)) from None
+        raise DataError(missing.as_missing(done, column.wanted)) from None
     if refused is not None:
         raise refused from None
     if outside.count:
         raise DataError(columns.outside_message(outside.count, done, outside.first)) from None
-
-
-@dataclass(slots=True, eq=False)
-class _Found:
-    """The number of rows with a defect, and the first one."""
-
-    count: int = 0
-    first: int = 0
-
-    def add(self, rows: AnyArray, before: int) -> None:
-        if len(rows) and not self.count:
-            self.first = before + int(rows[0])
-        self.count += len(rows)
 
 
 def changed() -> DataError:

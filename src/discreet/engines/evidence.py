@@ -13,8 +13,9 @@ from discreet.core.checks import checked_share
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.engines.fold import Counted, TallyFold
-from discreet.engines.local import Progress, batches_of, rows_in, surveyed
+from discreet.engines.local import batches_of, rows_in, surveyed
 from discreet.engines.prefetch import prefetched
+from discreet.engines.progress import Progress
 from discreet.engines.spill import BlockWriter, rows_on_disk
 from discreet.errors import ParameterError
 from discreet.estimators.likelihood import LocalRows
@@ -42,6 +43,7 @@ def gather(
     allow_copies: bool = False,
     manifest: bool = False,
     folder: str | Path | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[Reports | Tally | StoredBlocks, Mapping[str, int]]:
     """Return the evidence in files: reports, or blocks on disk (`observe`) where they exceed the memory.
@@ -55,6 +57,7 @@ def gather(
         allow_copies: as for `discreet.engines.tally`.
         manifest: as for `discreet.engines.tally`.
         folder: as for `observe`.
+        threads: as for `discreet.engines.tally`.
         progress: called now and then.
 
     Returns:
@@ -80,7 +83,7 @@ def gather(
     limit = memory_limit() if memory is None else memory
     if any(one.n for one in tallies):
         raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
-    through = _Through(mechanism, parts, bad_share, progress)
+    through = _Through(mechanism, parts, bad_share, progress, threads)
     if memory_needed(mechanism, parts) > limit:
         return through.onto_disk(folder)
     return through.into_memory()
@@ -141,8 +144,14 @@ class _Through:
     """One pass through all parts, in order, so that rows stay in the order of the files."""
 
     def __init__(
-        self, mechanism: Mechanism, parts: Sequence[Partition], bad_share: float, progress: Progress | None
+        self,
+        mechanism: Mechanism,
+        parts: Sequence[Partition],
+        bad_share: float,
+        progress: Progress | None,
+        threads: int | None = None,
     ) -> None:
+        self._threads = threads
         self._mechanism, self._parts, self._progress = mechanism, parts, progress
         self._share = checked_share("bad_share", bad_share)
         self._fold = TallyFold(mechanism, sift=self._share > 0)
@@ -150,7 +159,7 @@ class _Through:
 
     def _batches(self) -> Iterator[Reports]:
         done, total = 0, rows_in(self._parts)
-        for reports, left_out in prefetched(self._checked()):
+        for reports, left_out in prefetched(self._checked(), self._threads):
             self._left_out += left_out
             done += reports.n
             yield reports

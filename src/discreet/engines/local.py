@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from discreet.arrays import IntArray
 from discreet.core.checks import checked_share
 from discreet.engines.fold import Counted, Fold, TallyFold
+from discreet.engines.progress import Progress
 from discreet.errors import DataError
 from discreet.io.folders import refuse_copies
 from discreet.io.manifest import promised_rows
@@ -23,9 +24,6 @@ from discreet.kernels.parallel import thread_count
 from discreet.mechanisms import Mechanism
 
 Answer = TypeVar("Answer")
-Progress = Callable[[int, int | None], None]
-"""Called now and then with the rows done and the rows in all (None if nobody has counted them)."""
-
 # Every thread has a state of its own; together they take no more than this, or there is one thread.
 _STATES_BYTES = 1 << 29
 _SECONDS_BETWEEN = 0.2

@@ -1,4 +1,4 @@
-"""Reading ahead: a thread makes the next batch while the current one is in use; the order stays."""
+"""Prefetching: a thread makes the next batch while the current one is in use; the order stays."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,9 +10,14 @@ from discreet.kernels.parallel import thread_count
 Item = TypeVar("Item")
 
 
-def prefetched(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the same items in the same order; a thread makes the next item while the current one is in use."""
-    if thread_count() == 1:
+def prefetched(items: Iterator[Item], threads: int | None = None) -> Iterator[Item]:
+    """Yield the same items in the same order; a thread makes the next item while the current one is in use.
+
+    Args:
+        items: what is made.
+        threads: as for `thread_count`; one makes every item when it is asked for.
+    """
+    if thread_count(threads) == 1:
         yield from items
         return
     with ThreadPoolExecutor(1) as pool:

@@ -8,7 +8,8 @@ from pathlib import Path
 from discreet.core.checks import checked_share
 from discreet.core.reports import Reports
 from discreet.engines.fold import Counted, TallyFold
-from discreet.engines.local import Progress, batches_of, fold_parts, surveyed
+from discreet.engines.local import batches_of, fold_parts, surveyed
+from discreet.engines.progress import Progress
 from discreet.errors import DataError, ParameterError
 from discreet.io.atomic import check_free
 from discreet.io.endings import GZIP, ending

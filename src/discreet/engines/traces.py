@@ -17,8 +17,8 @@ from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
 from discreet.core.traces import Traces
 from discreet.engines.event_table import Column, EventTable, changed
-from discreet.engines.local import Progress
 from discreet.engines.prefetch import prefetched
+from discreet.engines.progress import Progress
 
 if TYPE_CHECKING:
     from discreet.engines.vocabulary import Vocabulary

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.arrays import BoolArray
 from discreet.core.bots import WithBots
@@ -103,6 +102,8 @@ def from_text(name: str, column: Any, cells: Cells, known: frozenset[str] = froz
     Raises:
         DataError: if some cells are not of their kind; it says how many, and the row of the first.
     """
+    import pyarrow.compute as pc
+
     left = known & cells.spellings
     if left:
         column = _without(column, pc.is_in(column, value_set=pa.array(sorted(left), column.type)))
@@ -116,17 +117,23 @@ def from_text(name: str, column: Any, cells: Cells, known: frozenset[str] = froz
 
 def without_empty(column: Any) -> Any:
     """Return a column of text with nulls for empty cells."""
+    import pyarrow.compute as pc
+
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode() if isinstance(column, pa.Array) else column.cast(column.type.value_type)
     return _without(column, pc.equal(pc.binary_length(column), 0))
 
 
 def _without(column: Any, gone: Any) -> Any:
+    import pyarrow.compute as pc
+
     return pc.if_else(gone, pa.scalar(None, column.type), column) if pc.any(gone).as_py() else column
 
 
 def _whole_numbers(column: Any) -> tuple[Any, BoolArray]:
     """Return text as int64, and the cells that are no integers; 20.0 and 2e1 are integers."""
+    import pyarrow.compute as pc
+
     trimmed = pc.utf8_trim_whitespace(column)
     short = pc.match_substring_regex(trimmed, _SHORT_INTEGER)
     plain = pc.replace_substring_regex(pc.if_else(short, trimmed, None), r"^\+|\.0*$", "")
@@ -154,6 +161,8 @@ def _whole(text: str) -> int | None:
 
 
 def _numbers(column: Any) -> tuple[Any, BoolArray]:
+    import pyarrow.compute as pc
+
     trimmed = pc.utf8_trim_whitespace(column)
     fits = pc.match_substring_regex(trimmed, _NUMBER)
     wrong: BoolArray = ~np.asarray(fits.fill_null(True))
@@ -161,6 +170,8 @@ def _numbers(column: Any) -> tuple[Any, BoolArray]:
 
 
 def _refusal(name: str, column: Any, cells: Cells, wrong: BoolArray) -> str:
+    import pyarrow.compute as pc
+
     commas = pc.match_substring_regex(pc.utf8_trim_whitespace(column), _COMMA).fill_null(False)
     advice = "write a decimal point, not a comma" if pc.any(commas).as_py() else "mend them or filter them out"
     count, first = np.count_nonzero(wrong), np.flatnonzero(wrong)[0]
@@ -178,6 +189,8 @@ def from_typed(column: Any, cells: Cells) -> Any:
     """
     whole = cells.kind is Kind.INTEGER or cells.labels is None
     if whole and pa.types.is_floating(column.type):
+        import pyarrow.compute as pc
+
         numbers = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column).cast(pa.float64())
         inside = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), 2.0**53))
         column = numbers.cast(pa.int64()) if pc.all(inside).as_py() in (True, None) else column

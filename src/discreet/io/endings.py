@@ -3,7 +3,6 @@
 The one place that says what a name stands for: readers ask `ending`, and open lines of text with `lines_of`.
 """
 
-import gzip
 import io
 import zlib
 from collections.abc import Iterator
@@ -37,8 +36,14 @@ def is_lines(path: Path) -> bool:
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading, decompressed; never more of it in memory than requested."""
-    with gzip.open(path, "rb") if path.suffix.lower() == GZIP else path.open("rb") as source:
-        yield cast(BinaryIO, source)
+    if path.suffix.lower() != GZIP:
+        with path.open("rb") as source:
+            yield source
+        return
+    import gzip
+
+    with gzip.open(path, "rb") as packed:
+        yield cast(BinaryIO, packed)
 
 
 def text_bytes(path: Path) -> int:
@@ -63,6 +68,8 @@ def written_text(path: Path, *, compressed: bool) -> Iterator[TextIO]:
         with path.open("w", encoding="utf-8") as text:
             yield text
         return
+    import gzip
+
     # No name and no time: the same text gives the same bytes.
     with (
         path.open("wb") as file,

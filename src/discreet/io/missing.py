@@ -50,7 +50,7 @@ def filled(values: Any, stand: Stand | None) -> Any:
     """Return a column or table of values with labels for the missing ones.
 
     Args:
-        values: Arrow, as `discreet.io.tables.read_values` returns them.
+        values: Arrow, as `discreet.io.values.read_values` returns them.
         stand: the label; None if there is none. See `check_stand`.
     """
     if stand is None:
@@ -84,6 +84,10 @@ def absent_rows(values: Any) -> BoolArray:
 def without(values: Any, rows: BoolArray) -> Any:
     """Return a column or a table without some rows."""
     return values.filter(flags_of(~rows)) if rows.any() else values
+
+
+REASONS = ("have no value", "have no user")
+"""Reasons for which rows of values and their users are left out."""
 
 
 def left_out(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:

@@ -66,12 +66,12 @@ def write_reports(
             for reports in parts:
                 if sink is None:
                     simulated = reports.simulated
-                    sink = _open(beside, kind, arrow.schema(mechanism, simulated=simulated, facts=facts))
+                    sink = _open(beside, kind, mechanism, arrow.schema(mechanism, simulated=simulated, facts=facts))
                 if reports.simulated != simulated:
                     raise DataError("simulated and real reports must not be written into one file; write two.")
                 sink.write(mechanism, reports)
                 written += reports.n
-            sink = sink or _open(beside, kind, arrow.schema(mechanism, facts=facts))
+            sink = sink or _open(beside, kind, mechanism, arrow.schema(mechanism, facts=facts))
             sink.close()
         except BaseException:
             if sink is not None:
@@ -107,10 +107,10 @@ class _LineSink:
             self._open.close()
 
 
-def _open(path: Path, kind: str, schema: pa.Schema) -> SealedTable | _LineSink:
+def _open(path: Path, kind: str, mechanism: Mechanism, schema: pa.Schema) -> SealedTable | _LineSink:
     if kind in suffixes.LINES:
         return _LineSink(path, compressed=kind != suffixes.LINES[0])
-    return SealedTable(path, schema)
+    return SealedTable(path, schema, mechanism.columns)
 
 
 def read_reports(path: str | Path, mechanism: Mechanism, *, trust_plan: bool = False) -> Reports:

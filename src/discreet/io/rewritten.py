@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.core.reports import CLEAR, Reports
 from discreet.errors import DataError, MismatchError, RewrittenFileWarning
@@ -124,6 +123,8 @@ def rewritten_reports(mechanism: Mechanism, rows: Rewritten, *, sift: bool) -> t
         DataError: if no device can have sent one of them and none is to be left out.
         MismatchError: if a row is of another plan.
     """
+    import pyarrow.compute as pc
+
     batch, form = rows.batch, rows.form
     # A damaged file may have lengths that lead out of it, and say that nothing is missing where something is.
     batch.validate(full=True)
@@ -143,6 +144,8 @@ def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
     Raises:
         MismatchError: if there is one; it says how many, and never what they say.
     """
+    import pyarrow.compute as pc
+
     ours = 0
     if not pa.types.is_null(plans.type):
         text = plans.dictionary_decode() if pa.types.is_dictionary(plans.type) else plans

@@ -1,11 +1,13 @@
 """Tables in Parquet or Arrow files that end with a seal (see `discreet.io.seals`)."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.core.reports import Reports
+from discreet.core.reports import Column, Reports
 from discreet.io import arrow
 from discreet.io.endings import ending
 from discreet.io.seals import SealingFile
@@ -15,18 +17,35 @@ from discreet.mechanisms import Mechanism
 _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 1 << 28
 
 
+# Numbers below it go into a dictionary, whose indices are as short as noise can be.
+_FEW = 1 << 12
+
+
+def _packing(columns: Sequence[Column]) -> dict[str, Any]:
+    """Return Parquet's options: a dictionary unless entries are random, compression where it makes columns shorter."""
+    if not columns:
+        return {"compression": "zstd"}
+    short = {column.name: column.width is None and (column.bound or _FEW + 1) <= _FEW for column in columns}
+    plain = {column.name: column.random or short[column.name] for column in columns}
+    return {
+        "compression": {name: "none" if is_plain else "zstd" for name, is_plain in plain.items()},
+        "use_dictionary": [column.name for column in columns if not column.random],
+    }
+
+
 class SealedTable:
     """A new Parquet or Arrow file, sealed when it is closed.
 
     Args:
         path: the file, which exists.
         schema: of its columns.
+        columns: those of reports, whose entries decide how a Parquet file packs them; None for counts.
     """
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
+    def __init__(self, path: Path, schema: pa.Schema, columns: Sequence[Column] = ()) -> None:
         self._file = SealingFile(path)
         if ending(path) == ".parquet":
-            self._writer = pq.ParquetWriter(self._file, schema, compression="zstd", write_page_checksum=True)
+            self._writer = pq.ParquetWriter(self._file, schema, write_page_checksum=True, **_packing(columns))
         else:
             self._writer = pa.ipc.new_file(self._file, schema)
 

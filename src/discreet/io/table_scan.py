@@ -1,48 +1,96 @@
-"""Columns of tables in files, batch by batch.
+"""The reader of tables in files: Parquet, Arrow, CSV and JSON lines, column by column, batch by batch.
 
-Parquet and Arrow files carry their types. A CSV file is read once beforehand, to check that its cells have the
-requested types; JSON lines are read whole.
+All tables come through `scan`, which inspects a table, and `TableScan`, which reads it afterwards. Parquet and Arrow
+files carry their types and are streamed. A CSV file is read once beforehand, to check that its cells have the requested
+types; if it is small, its columns are kept from then on. JSON lines are read whole.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from discreet.io import separated
 from discreet.io.cells import Cells, Kind
-from discreet.io.endings import ending
 from discreet.io.folders import files_in
+from discreet.io.piped import Piped, Source, opened
 from discreet.io.read_errors import readable
 from discreet.io.separated import Separated, layout_of
 from discreet.io.stored import FileState, StoredTable, look, read_groups
-from discreet.io.suffixes import COLUMNS, TABLES
-from discreet.io.tables import checked_table, read_table
+from discreet.io.suffixes import COLUMNS, TABLES, checked
 
 _BATCH_ROWS = 1 << 16
+_KEPT_BYTES = 1 << 26
+_CSV = ".csv"
+
+Chosen: TypeAlias = Callable[[Sequence[str]], Mapping[str, Cells]]
+"""Given the names of a table's columns, those to be read and what their cells are read as; may raise DataError."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stored:
-    """Columns of a table in a file, inspected.
+class TableScan:
+    """An inspected table.
 
     Attributes:
-        path: the file.
-        types: of the columns that were asked for.
+        source: where it is.
+        asked: the columns to be read, and what their cells are read as.
+        types: of the columns to be read.
         rows: how many.
         columns: all that there are, for messages.
-        state: what the file was when it was looked at.
-        table: what a Parquet or Arrow file said of itself.
+        state: of the file when it was inspected; None for standard input.
+        table: an inspected Parquet or Arrow file.
         form: how a CSV file is to be read.
+        kept: the columns, where they are in memory.
     """
 
-    path: Path
+    source: Source
+    asked: Mapping[str, Cells]
     types: Mapping[str, pa.DataType]
     rows: int
     columns: Sequence[str]
-    state: FileState
+    state: FileState | None
     table: StoredTable | None = None
     form: Separated | None = None
+    kept: pa.Table | None = None
+
+    def batches(self, names: Sequence[str], rows: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield columns of all rows, a batch of at most ``rows`` (None: `_BATCH_ROWS`) at a time.
+
+        What a library says of a broken file is raised as it is; see `readable`.
+        """
+        self._check()
+        rows = _BATCH_ROWS if rows is None else rows
+        for batch in self._read(list(names), rows):
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows)
+        self._check()
+
+    def _read(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        if self.kept is not None:
+            return iter(self.kept.select(names).to_batches())
+        if self.table is not None:
+            return read_groups(self.table, range(len(self.table.rows)), rows, names)
+        assert self.form is not None
+        return replace(self.form, asked={name: self.asked[name] for name in names}).batches()
+
+    def _check(self) -> None:
+        if self.state is not None and isinstance(self.source, Path):
+            self.state.check(self.source)
+
+    def whole(self) -> pa.Table:
+        """Return the columns to be read, in memory; errors as for `batches`."""
+        if self.kept is not None:
+            return self.kept
+        schema = pa.schema([(name, self.types[name]) for name in self.asked])
+        return pa.Table.from_batches([_bare(one) for one in self.batches(list(self.asked))], schema=schema)
+
+
+def _bare(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch without the metadata of its table and its fields."""
+    schema = pa.schema([(name, kind) for name, kind in zip(batch.schema.names, batch.schema.types, strict=True)])
+    return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
 def table_files(sources: Iterable[str | Path]) -> list[Path]:
@@ -60,71 +108,99 @@ def table_files(sources: Iterable[str | Path]) -> list[Path]:
     return found
 
 
-def survey(path: Path, asked: Mapping[str, Cells]) -> Stored:
-    """Return the inspected columns of a file; names that do not occur exactly once are left out.
-
-    Args:
-        path: the file.
-        asked: the columns, and what their cells are read as where a file does not say what it holds.
+def checked_table(path: Path) -> str:
+    """Return the ending of a file of a table.
 
     Raises:
-        DataError: if the file is missing or broken, or cells are not what they are to be read as; it names the file.
+        ParameterError: if tables are not read from such files.
     """
-    with readable(path):
-        if ending(path) in COLUMNS:
-            found = look(path)
-            types = _types(found.schema, asked)
-            return Stored(path, types, sum(found.rows), found.schema.names, found.state, table=found)
-        state = FileState.of(path)
-        if ending(path) == ".csv":
-            return _survey_csv(path, asked, state)
-    table = read_table(path)
-    return Stored(path, _types(table.schema, asked), table.num_rows, table.column_names, state)
+    return checked(path, TABLES, "tables")
 
 
-def _types(schema: pa.Schema, asked: Iterable[str]) -> dict[str, pa.DataType]:
-    return {name: schema.field(name).type for name in asked if schema.names.count(name) == 1}
+def kind_of(source: Source) -> str:
+    """Return the ending of a source of a table; errors as for `checked_table`."""
+    return source.suffix if isinstance(source, Piped) else checked_table(source)
 
 
-def _survey_csv(path: Path, asked: Mapping[str, Cells], state: FileState) -> Stored:
-    layout = layout_of(path, list(asked))
-    there = {name: cells for name, cells in asked.items() if layout.columns.count(name) == 1}
-    form = Separated(path, layout, there)
-    types: dict[str, pa.DataType] = {name: cells.type or pa.null() for name, cells in there.items()}
-    rows = 0
+def is_text(source: Source) -> bool:
+    """Return whether a table is text without types: CSV."""
+    return kind_of(source) == _CSV
+
+
+def scan(source: Source, chosen: Chosen, wanted: Sequence[str] = ()) -> TableScan:
+    """Return an inspected table.
+
+    Args:
+        source: the table.
+        chosen: which columns are to be read, each of which is there once.
+        wanted: names that should be among the table's, as far as they are known.
+
+    Raises:
+        DataError: if the table is missing or broken, or cells of a CSV file are not what they are to be read as; it
+            names the source.
+        ParameterError: if tables are not read from such files.
+    """
+    kind = kind_of(source)
+    with readable(source):
+        if isinstance(source, Path) and kind in COLUMNS:
+            found = look(source)
+            asked = chosen(found.schema.names)
+            types = {name: found.schema.field(name).type for name in asked}
+            return TableScan(source, asked, types, sum(found.rows), found.schema.names, found.state, found)
+        state = FileState.of(source) if isinstance(source, Path) else None
+        if kind == _CSV:
+            layout = layout_of(source, wanted)
+            return _scan_text(Separated(source, layout, chosen(layout.columns)), state)
+        table = _lines(source)
+        asked = chosen(table.column_names)
+        kept = _lines_of_text(source, table, asked).select(list(asked))
+        types = dict(zip(asked, kept.schema.types, strict=True))
+        return TableScan(source, asked, types, table.num_rows, table.column_names, state, kept=kept)
+
+
+def whole_table(source: Source) -> pa.Table:
+    """Return all columns of a table; the cells of a CSV file decide their types. Errors as for `scan`."""
+    kind = kind_of(source)
+    with readable(source):
+        if kind == _CSV:
+            return separated.whole(source)
+        if not isinstance(source, Path) or kind not in COLUMNS:
+            return _lines(source)
+        found = look(source)
+        batches = read_groups(found, range(len(found.rows)), _BATCH_ROWS)
+        return pa.Table.from_batches(batches, schema=found.schema)
+
+
+def _scan_text(form: Separated, state: FileState | None) -> TableScan:
+    columns, asked, kept = form.layout.columns, form.asked, list[pa.RecordBatch]()
+    types: dict[str, Any] = {name: cells.type or pa.null() for name, cells in asked.items()}
+    rows, size, table = 0, 0, None
     try:
         for batch in form.batches():
-            types, rows = {name: batch.schema.field(name).type for name in there}, rows + batch.num_rows
-        form = replace(form, types={name: types[name] for name, cells in there.items() if cells.kind is Kind.ANY})
+            types, rows = {name: batch.schema.field(name).type for name in asked}, rows + batch.num_rows
+            size += batch.nbytes
+            kept.append(batch)
+            if size > _KEPT_BYTES:
+                kept.clear()
+        form = replace(form, types={name: types[name] for name, cells in asked.items() if cells.kind is Kind.ANY})
     except pa.ArrowInvalid:
         # Something is of another form than usual, or than the beginning: now all of it decides.
         form, table = form.settled()
-        types, rows = dict(zip(table.column_names, table.schema.types, strict=True)), table.num_rows
-    return Stored(path, types, rows, layout.columns, state, form=form)
+        types, rows, size = dict(zip(table.column_names, table.schema.types, strict=True)), table.num_rows, table.nbytes
+    if size > _KEPT_BYTES:
+        return TableScan(form.source, asked, types, rows, columns, state, form=form)
+    whole = table or pa.Table.from_batches(kept, schema=pa.schema(list(types.items())))
+    return TableScan(form.source, asked, types, rows, columns, state, kept=whole)
 
 
-def stream(stored: Stored, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the columns of a file, a batch of rows at a time.
+def _lines(source: Source, types: pa.Schema | None = None) -> pa.Table:
+    from pyarrow import json
 
-    What a library says of a broken file is raised as it is; see `readable`.
-    """
-    stored.state.check(stored.path)
-    for batch in _batches(stored, list(names)):
-        for start in range(0, batch.num_rows, _BATCH_ROWS):
-            yield batch.slice(start, _BATCH_ROWS)
-    stored.state.check(stored.path)
+    return json.read_json(opened(source), parse_options=json.ParseOptions(explicit_schema=types))
 
 
-def _batches(stored: Stored, names: list[str]) -> Iterator[pa.RecordBatch]:
-    if stored.table is not None:
-        return read_groups(stored.table, range(len(stored.table.rows)), _BATCH_ROWS, names)
-    return _from_csv(stored, names) if ending(stored.path) == ".csv" else _from_lines(stored, names)
-
-
-def _from_csv(stored: Stored, names: list[str]) -> Iterator[pa.RecordBatch]:
-    if stored.form is not None:
-        yield from replace(stored.form, asked={name: stored.form.asked[name] for name in names}).batches()
-
-
-def _from_lines(stored: Stored, names: list[str]) -> Iterator[pa.RecordBatch]:
-    yield from read_table(stored.path).select(names).to_batches()
+def _lines_of_text(source: Source, table: pa.Table, asked: Mapping[str, Cells]) -> pa.Table:
+    """Return a table of lines with text read again as text where the library took it for dates."""
+    kinds = {name: table[name].type for name, cells in asked.items() if cells.kind is Kind.TEXT}
+    dates = [name for name, kind in kinds.items() if pa.types.is_temporal(kind)]
+    return _lines(source, pa.schema([(name, pa.string()) for name in dates])) if dates else table

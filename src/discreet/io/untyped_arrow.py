@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.arrays import AnyArray, BoolArray
 from discreet.core.arrow_memory import flags_of, numbers, present, rows_of_bytes
@@ -156,6 +155,8 @@ def _whole(numbers: AnyArray) -> BoolArray:
 
 
 def _bits(rows: BoolArray, dense: pa.Array, width: int) -> Nullable:
+    import pyarrow.compute as pc
+
     if not pa.types.is_fixed_size_binary(dense.type):
         refuse_rows(rows, numbers(pc.binary_length(dense)) != width, UNREADABLE)
         dense = dense.cast(pa.binary(width))
@@ -163,6 +164,8 @@ def _bits(rows: BoolArray, dense: pa.Array, width: int) -> Nullable:
 
 
 def _lists(rows: BoolArray, dense: pa.Array, width: int) -> Nullable:
+    import pyarrow.compute as pc
+
     refuse_rows(rows, numbers(pc.list_value_length(dense)) != width, UNREADABLE)
     items = dense.flatten()
     refuse_rows(rows, np.any(absent(items).reshape(-1, width), axis=1), GAP)

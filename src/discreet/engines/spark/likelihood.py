@@ -21,7 +21,8 @@ from discreet.core.checks import checked_share
 from discreet.core.reports import Blocks, block_count
 from discreet.core.tally import Tally
 from discreet.engines.fold import Counted, TallyFold
-from discreet.engines.local import Progress, surveyed
+from discreet.engines.local import surveyed
+from discreet.engines.progress import Progress
 from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import Source, Task, from_files, from_frame, one_thread
 from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
-from discreet.engines.local import Progress
+from discreet.engines.progress import Progress
 from discreet.engines.spark.frames import PLAN, SIMULATED, frame_schema, to_spark
 from discreet.engines.spark.running import working
 from discreet.errors import DataError, ParameterError

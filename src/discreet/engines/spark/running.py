@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from discreet.engines.local import Progress
+from discreet.engines.progress import Progress
 from discreet.engines.spark.vectors import REFUSALS
 from discreet.errors import DiscreetError, EngineError, ParameterError
 from discreet.extras import optional

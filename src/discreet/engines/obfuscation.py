@@ -1,0 +1,145 @@
+"""Obfuscation of tables of values in files, streamed: a few hundred thousand values are in memory at a time."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet.arrays import AnyArray, IntArray
+from discreet.core.random import RandomSource, SecureRandom, SeededRandom
+from discreet.core.reports import Reports
+from discreet.engines.prefetch import prefetched
+from discreet.engines.progress import Progress
+from discreet.errors import ParameterError
+from discreet.io.coded_values import CodedValues, ValueColumns
+from discreet.io.piped import Piped
+from discreet.io.reports import write_reports
+from discreet.io.table_scan import table_files
+from discreet.mechanisms import BlockMechanism
+
+Values: TypeAlias = "str | Path | Piped | Sequence[str | Path]"
+Replace: TypeAlias = Callable[[IntArray, Any], IntArray]
+"""Given codes and their users, the codes to be obfuscated: bots stand for secret values."""
+
+# Reports that are drawn and written together; seeded reports depend on it.
+_BATCH = 1 << 18
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Obfuscated:
+    """The reports of tables of values.
+
+    Attributes:
+        reports: how many were written.
+        left_out: number of rows left out by reason.
+        simulated: whether their noise is seeded, so that they protect nobody.
+
+    Example:
+        >>> Obfuscated(reports=100, left_out={"have no value": 2}, simulated=False).reports
+        100
+    """
+
+    reports: int
+    left_out: Mapping[str, int]
+    simulated: bool
+
+
+def obfuscate(
+    mechanism: BlockMechanism,
+    values: Values,
+    target: str | Path,
+    columns: ValueColumns | None = None,
+    *,
+    replace: Replace | None = None,
+    seed: int | None = None,
+    force: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Obfuscated:
+    """Write a report for every value of tables, in order.
+
+    Args:
+        mechanism: what obfuscates them.
+        values: a table in a file or on standard input, or files and folders of tables.
+        target: the file of reports.
+        columns: which columns hold the values; None for the only one that has a name.
+        replace: replaces secret values by bots, for personalized plans.
+        seed: makes a simulation; None for secure randomness.
+        force: whether a file that exists is replaced.
+        threads: as for `discreet.engines.tally`.
+        progress: called now and then with the values done and the values in all.
+
+    Raises:
+        DataError: if a table is missing or broken, a column is not there, or values are missing or not in the domain:
+            nothing is written then.
+        OutputExistsError: if the file exists and ``force`` is not set.
+        ParameterError: if tables are not read from such files, or reports not kept in such a one.
+
+    Example:
+        >>> import discreet as dc
+        >>> from importlib.resources import files
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["under 30", "30s", "40s", "50+"]), epsilon=1.0)
+        >>> answers = files("discreet") / "examples" / "answers.csv"
+        >>> with TemporaryDirectory() as folder:
+        ...     columns = ValueColumns(mechanism.domain, "age")
+        ...     obfuscate(mechanism, answers, f"{folder}/reports.parquet", columns).reports
+        10000
+    """
+    columns = ValueColumns(mechanism.domain) if columns is None else columns
+    if replace is not None and columns.user is None:
+        raise ParameterError("secret values are replaced by user, so columns must name the column of users.")
+    tables = [columns.of(source) for source in sources_of(values)]
+    random = SecureRandom() if seed is None else SeededRandom(seed)
+    drawn = _drawn(mechanism, _batches(tables, replace), random)
+    done, total = 0, sum(table.rows for table in tables)
+
+    def reports() -> Iterator[Reports]:
+        nonlocal done
+        for batch in prefetched(drawn, threads):
+            yield batch
+            done += batch.n
+            if progress is not None:
+                progress(done, total)
+
+    written = write_reports(target, mechanism, reports(), force=force)
+    left_out = sum((table.left_out for table in tables), start=Counter[str]())
+    return Obfuscated(written, dict(left_out), seed is not None)
+
+
+def codes_of(values: Values, columns: ValueColumns, replace: Replace | None = None) -> IntArray:
+    """Return the ``(n,)`` codes of the values of tables, in memory; arguments and errors as for `obfuscate`."""
+    tables = [columns.of(source) for source in sources_of(values)]
+    return np.concatenate([np.empty(0, np.int64), *_batches(tables, replace)])
+
+
+def sources_of(values: Values) -> list[Path | Piped]:
+    """Return the tables that are named, in order; errors as for `table_files`."""
+    if isinstance(values, Piped):
+        return [values]
+    return list(table_files([values] if isinstance(values, str | Path) else values))
+
+
+def _batches(tables: Sequence[CodedValues], replace: Replace | None) -> Iterator[IntArray]:
+    """Yield the codes of all tables, `_BATCH` at a time, however they are stored."""
+    waiting: list[AnyArray] = []
+    count = 0
+    for table in tables:
+        for codes, users in table.batches():
+            waiting.append(codes if replace is None else replace(codes, users))
+            count += len(codes)
+            while count >= _BATCH:
+                whole = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
+                yield whole[:_BATCH]
+                count -= _BATCH
+                waiting = [whole[_BATCH:]] if count else []
+    if count:
+        yield np.concatenate(waiting)
+
+
+def _drawn(mechanism: BlockMechanism, batches: Iterator[IntArray], random: RandomSource) -> Iterator[Reports]:
+    for codes in batches:
+        yield mechanism.obfuscate_codes(codes, random=random)

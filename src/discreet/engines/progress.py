@@ -1,0 +1,6 @@
+"""Progress of engines, for whoever shows it."""
+
+from collections.abc import Callable
+
+Progress = Callable[[int, int | None], None]
+"""Called now and then with the rows done and the rows in all (None if nobody has counted them)."""
