@@ -113,7 +113,7 @@ function isEpochs(said) {
     && whole(1, 2 ** 32 - 1)(said.count) && Number.isSafeInteger(said.start + said.seconds * said.count);
 }
 
-/** Whether devices may send to an origin: https, or http on this machine. @type {Check} */
+/** True if devices may send to an origin: https, or http on this machine. @type {Check} */
 function isOrigin(said) {
   try {
     const { origin, protocol, hostname } = new URL(said);
@@ -150,7 +150,7 @@ const FIELDS = {
 };
 
 /**
- * Return what a document says that a trusted key has signed; its promise is not yet checked.
+ * Return the content of a document that a trusted key has signed; its promise is not yet checked.
  * @param {Uint8Array} envelope @param {Uint8Array[]} trust
  */
 export async function readDocument(envelope, trust) {

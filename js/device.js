@@ -98,7 +98,7 @@ export class Device {
     return latest;
   }
 
-  /** What was checked here, whatever the caller's object says. @param {Collection | string} collection */
+  /** The collection as it was checked here, not as the caller's object has it. @param {Collection | string} collection */
   #known(collection) {
     const found = this.#collections.get(typeof collection === "string" ? `name ${collection}` : collection?.id);
     expect(found, "accept first");
@@ -148,7 +148,7 @@ export class Device {
     });
   }
 
-  /** Whether the person's secret values were given, be it none. @param {Collection | string} collection */
+  /** True if the person's secret values were given, be it none. @param {Collection | string} collection */
   async isTagged(collection) {
     const found = this.#known(collection), kept = named((await this.#memory.look()).secret, found.name);
     return Boolean(kept?.places) && kept?.values === (await valuesOf(found));
@@ -245,7 +245,7 @@ export class Device {
     }
   }
 
-  /** What became of a report for good, if anything did. @param {Required<Answered> & {of: Version}} leased */
+  /** The final outcome of a report, if there is one. @param {Required<Answered> & {of: Version}} leased */
   async #delivered({ of, epoch, id, record, tries }) {
     const { clock, post: deliver } = this.#options;
     let status = "late", wait = 0;
@@ -274,13 +274,13 @@ export class Device {
     return logOf(state.versions);
   }
 
-  /** What was spent, in all and by name, and what is left, in nats. */
+  /** The budget in nats: spent in all and by name, and left. */
   async budget() {
     const { state: { versions } } = await this.#memory.look(), spent = total(answersOf(versions));
     return { spent, left: Math.max(this.#limits.lifetime - spent, 0), names: spentByName(versions) };
   }
 
-  /** What the device holds, ready for JSON. Keys, prints and secret places are elsewhere, and not read. */
+  /** The content of the device, ready for JSON. Keys, prints and secret places are elsewhere, and not read. */
   async export() {
     const { state } = await this.#memory.look();
     const collections = state.versions.map(({ name, version, id, agreed }) => ({

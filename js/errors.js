@@ -22,7 +22,7 @@ export function must(condition, code, about) {
   if (!condition) refuse(code, about);
 }
 
-/** What a caller must do. @param {any} condition @param {string} about @returns {asserts condition} */
+/** A condition that a caller must keep. @param {any} condition @param {string} about @returns {asserts condition} */
 export function expect(condition, about) {
   must(condition, "argument", about);
 }

@@ -13,11 +13,11 @@ const STORE = "kept";
 /** @returns {Kept} */
 const nothing = () => ({ format: FORMAT, revision: 0, state: { latest: 0, names: [], versions: [] }, secret: [] });
 
-/** What every memory does; `read` and `write` are a store's own. @abstract */
+/** The face of every memory; `read` and `write` are a store's own. @abstract */
 export class Memory {
-  /** Whether what is kept survives this process. */
+  /** True if the content survives this process. */
   lasts = true;
-  /** Whether keys are kept that nobody can take out of it. */
+  /** True if keys are kept that nobody can take out of it. */
   keepsKeys = false;
 
   /** @returns {Promise<Kept | undefined>} */
@@ -52,7 +52,7 @@ export class Memory {
     });
   }
 
-  /** What is kept now. */
+  /** The present content. */
   async look() {
     const kept = (await this.#kept(this.read())) ?? nothing();
     must(kept.format <= FORMAT, "store", "newer version");

@@ -21,7 +21,7 @@ const bound = (key, purpose, { name, fingerprint }, code) =>
 export const printOf = async (key, collection, code) => (await bound(key, "print", collection, code)).subarray(0, 16);
 
 /**
- * What is drawn with the words of a code, which are the same every time: AES-256 in counter mode from zero.
+ * The words of a code, which are the same every time: AES-256 in counter mode from zero.
  * @template T @param {CryptoKey} key @param {import("./index.js").Collection} collection @param {number} code
  * @param {(words: (n: number) => Uint8Array) => Promise<T>} work @returns {Promise<T>}
  */

@@ -26,14 +26,14 @@ function isPrime(number) {
   return number >= 2;
 }
 
-/** Whether this is the least prime from `least` on of the form `step` m + `rest`. */
+/** True if this is the least prime from `least` on of the form `step` m + `rest`. */
 function isNextPrime(prime, least, step = 1, rest = 0) {
   if (!isWhole(prime, least, 2 ** 32 - 1) || prime % step !== rest || !isPrime(prime)) return false;
   for (let before = prime - 1; before >= least; before--) if (before % step === rest && isPrime(before)) return false;
   return true;
 }
 
-/** How many values each group has; every one has some. */
+/** The number of values of each group; every one has some. */
 function groupCounts(law, groups) {
   must(Array.isArray(law.levels) && law.levels.length === law.size); // Levels must name the group of every value.
   const counts = new Array(groups).fill(0);

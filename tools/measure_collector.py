@@ -137,7 +137,7 @@ def hostile(options: argparse.Namespace) -> None:
     """Print what the collector and the reference say of mutated frames, and the statuses of hostile requests."""
     from hostile import answers_of_requests, judged_by_reference, mutated
 
-    from discreet.collector.judging import judged
+    from discreet.collector.frame_checks import judged
     from discreet.collector.settings import Limits
 
     chance, done, good, different = random.Random(1), 0, 0, 0

@@ -71,7 +71,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Measured:
-    """What one method did in one cell: ``(|X|,)`` shares of runs, one share, and one ratio."""
+    """The measurements of one method in one cell: ``(|X|,)`` shares of runs, one share, and one ratio."""
 
     inside: np.ndarray
     together: float
@@ -93,7 +93,7 @@ def people(*, fine: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cells() -> list[Cell]:
-    """Return everything to measure."""
+    """Return all cells to measure."""
     laws = [*(name for name, cls in BLOCK_MECHANISMS.items() if not cls.needs_options()), CLEAR_BITS]
     coarse = [
         Cell(False, notion, law, epsilon, tuple(dc.METHODS) if law in EVERY_METHOD else ("linear",))
@@ -143,7 +143,7 @@ class _Counted:
 
 
 def covers(found: dc.Estimate, p: np.ndarray, *, simultaneous: bool) -> np.ndarray:
-    """Say which values' intervals hold the truth: those stated, or those that the standard errors would make."""
+    """Return the values whose intervals hold the truth: those stated, or those that the standard errors would make."""
     if found.no_intervals is None:
         low, high = found.interval(0.95, simultaneous=simultaneous)
     else:
@@ -250,7 +250,7 @@ def _ratio(ratio: float) -> str:
 
 
 def _classes(p: np.ndarray) -> list[np.ndarray]:
-    """Return which values are in each class of shares."""
+    """Return the values in each class of shares."""
     ends = [*CLASSES.values()]
     return [(p >= low) & (p < high) for low, high in zip(ends, [2.0, *ends], strict=False)]
 

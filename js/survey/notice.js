@@ -18,7 +18,7 @@ const percent = (share) => (share > 0.999 ? "more than 99.9%" : `${(100 * share)
 /** @param {number} epsilon */
 const sureness = (epsilon) => percent(1 / (1 + Math.exp(-epsilon)));
 
-/** What is sent. @param {any} collection */
+/** The sentences on what is sent. @param {any} collection */
 export function whatIsSent(collection) {
   const { sampler, collectors, retention } = collection, clear = Number(BigInt(sampler.truth)) / 2 ** 64;
   const isAllProtected = collection.protected.count === collection.space.size;
@@ -29,7 +29,7 @@ export function whatIsSent(collection) {
   ].filter((one) => one !== null);
 }
 
-/** What is protected, and how well. @param {any} collection */
+/** The sentences on protection, and how good it is. @param {any} collection */
 export function whatIsProtected({ protected: { count, names }, space, bots, epsilon }) {
   const more = count > names.length ? ` and ${(count - names.length).toLocaleString("en")} more` : "";
   const places = space.kind === "grid" && count ? `${counted(count, "place")} of the map, around ` : "";
@@ -41,7 +41,7 @@ export function whatIsProtected({ protected: { count, names }, space, bots, epsi
   ];
 }
 
-/** What is not protected or hidden. @param {any} collection */
+/** The sentences on what is not protected or hidden. @param {any} collection */
 export function whatIsNot(collection) {
   const rest = collection.space.size - collection.protected.count;
   return [
@@ -53,7 +53,7 @@ export function whatIsNot(collection) {
   ].filter((one) => one !== null);
 }
 
-/** How often, until when, and what it costs. @param {any} collection */
+/** The sentences on frequency, end and cost. @param {any} collection */
 export function howOften({ answers, epochs, epsilon, lifetime }) {
   const end = epochs.start + epochs.seconds * epochs.count, when = `from ${date(epochs.start)} to ${date(end)}`;
   const inAll = `at most ${lifetime.toPrecision(3)} in all, after which 50% may have become ${sureness(lifetime)}`;

@@ -58,7 +58,7 @@ async function envelope() {
   return new Uint8Array(await answer.arrayBuffer());
 }
 
-/** Whether the person agreed to this very document before. @param {Device} device @param {any} collection */
+/** True if the person agreed to this very document before. @param {Device} device @param {any} collection */
 async function hasAgreed(device, { id }) {
   return (await device.export()).collections.some((one) => one.id === id && one.agreed && !one.declined);
 }
@@ -90,20 +90,20 @@ async function start() {
   loop();
 }
 
-/** Who asks, and what for. @param {any} collection @param {boolean} lasts */
+/** The sentences on who asks, and what for. @param {any} collection @param {boolean} lasts */
 function opening(collection, lasts) {
   return make("section", {}, make("p", { class: "lead" }, collection.purpose), make("p", {}, `Questions: ${collection.contact}`),
     collection.simulated ? make("p", { class: "warning" }, "This is a simulation: it protects nobody. Answer with something made up.") : null,
     lasts ? null : make("p", { class: "warning" }, "This browser lets the page remember nothing (a private window?). You can answer once in this visit, and the page cannot tell later that you did."));
 }
 
-/** What people agree to. @param {any} collection */
+/** The terms that people agree to. @param {any} collection */
 function notice(collection) {
   return make("section", {}, make("h2", {}, "Before you answer"), told("What is sent", whatIsSent(collection)), told("What is protected", whatIsProtected(collection)),
     told("What is not", whatIsNot(collection)), told("How often", howOften(collection)));
 }
 
-/** What was agreed to can be read again, and is no longer in the way. @param {HTMLElement} terms */
+/** Fold the terms that were agreed to: they can be read again, and are no longer in the way. @param {HTMLElement} terms */
 function fold(terms) {
   const [, ...rest] = terms.childNodes;
   terms.replaceChildren(make("details", {}, make("summary", {}, make("h2", {}, "What you agreed to")), ...rest));
@@ -171,7 +171,7 @@ async function send(device) {
 /** @type {Record<string, number> | undefined} */
 let before;
 
-/** Say what became of a report of this survey: one device sends those of every survey of this site. @param {any[]} entries */
+/** Show the outcome of a report of this survey: one device sends those of every survey of this site. @param {any[]} entries */
 function tell(entries) {
   const ended = /** @type {Record<string, number>} */ ({ sent: 0, late: 0, refused: 0, waiting: 0 });
   for (const { state, status } of entries.filter((one) => one.name === name)) {
@@ -181,7 +181,7 @@ function tell(entries) {
   before = ended;
 }
 
-/** What left the device. @param {Device} device */
+/** The reports that left the device. @param {Device} device */
 async function show(device) {
   const entries = await device.log(), { spent, left } = await device.budget();
   tell(entries);

@@ -12,7 +12,7 @@ const utf8 = (text) => new TextEncoder().encode(text);
 const unbase64 = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 const base64 = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 
-/** What becomes of each check of some lines. */
+/** The outcome of each check of some lines. */
 async function checked(lines, differs) {
   const wrong = [];
   for (const [number, line] of lines.entries()) {

@@ -17,7 +17,7 @@ from discreet.collector.adding import add
 from discreet.collector.app import Application
 from discreet.collector.catalogue import Entry
 from discreet.collector.folder import DataFolder
-from discreet.collector.judging import Submission
+from discreet.collector.frame_checks import Submission
 from discreet.collector.serving import server
 from discreet.collector.settings import Limits, Settings
 from discreet.collector.sqlite import SqliteStore

@@ -18,7 +18,7 @@ from killed_work import WORK
 from kills import killed
 from loads import collector_command, environment, free_port, process
 
-from discreet.collector.judging import judged
+from discreet.collector.frame_checks import judged
 from discreet.collector.settings import Limits
 from programs import program
 

@@ -197,20 +197,20 @@ def test_bad_frames_of_a_group_name_themselves_and_cost_the_others_nothing(tmp_p
 
 
 def test_a_group_is_checked_once_and_once_more_per_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.collector import judging
+    from discreet.collector import frame_checks
 
     entry = added(tmp_path)
     calls: list[int] = []
-    real = judging.check_records
+    real = frame_checks.check_records
 
     def counted(entry: Any, rows: Any) -> None:
         calls.append(len(rows))
         real(entry, rows)
 
-    monkeypatch.setattr(judging, "check_records", counted)
+    monkeypatch.setattr(frame_checks, "check_records", counted)
     bad = [sent for reason, sent in flawed_frames(entry).items() if "id of another" not in reason]
-    sent = [judging.Submission(entry, 1, 3, data, 44) for data in [frame(entry, 3), *bad, *bad, frame(entry, 3)]]
-    outcomes = judging.judged(entry, sent)
+    sent = [frame_checks.Submission(entry, 1, 3, data, 44) for data in [frame(entry, 3), *bad, *bad, frame(entry, 3)]]
+    outcomes = frame_checks.judged(entry, sent)
     assert [outcome is None for outcome in outcomes] == [True, *[False] * 8, True]
     assert len(calls) == 1 + len(bad)
 
@@ -514,7 +514,7 @@ def _writer(tmp_path: Path, **limits: int) -> tuple[Writer, Any, list[Any]]:
 
 
 def _submission(entry: Any, n: int = 1) -> Any:
-    from discreet.collector.judging import Submission
+    from discreet.collector.frame_checks import Submission
 
     return Submission(entry, 1, n, frame(entry, n), 44)
 

@@ -377,7 +377,7 @@ def _sending() -> list[Script]:
 
 
 def stream(sampler: Sampler, name: str, fingerprint: str, code: int) -> dict[str, Any]:
-    """Return everything of a permanent answer, made from the standard library alone up to the words."""
+    """Return the parts of a permanent answer, made from the standard library alone up to the words."""
     person = hmac.new(SECRET, b"discreet person 1\0" + name.encode(), hashlib.sha256).digest()
     fixed = b"\0" + name.encode() + b"\0" + bytes.fromhex(fingerprint) + code.to_bytes(8, "little")
     answer = hmac.new(person, b"discreet answer 1" + fixed, hashlib.sha256).digest()

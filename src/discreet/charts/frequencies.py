@@ -41,7 +41,7 @@ class Panel:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether there are intervals to draw."""
+        """True if there are intervals to draw."""
         return "lower" in self.columns
 
     @property

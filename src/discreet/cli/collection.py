@@ -10,7 +10,7 @@ import click
 from discreet.cli.group import VerbGroup
 from discreet.cli.output import show as print_result
 from discreet.cli.output_files import InputFile, OutputFile
-from discreet.cli.parameters import Count, Length, Moment, PublicKey, spelled_key
+from discreet.cli.parameters import Count, Length, Timestamp, PublicKey, spelled_key
 from discreet.cli.plans import allow_outside, load_plan
 from discreet.errors import ParameterError
 from discreet.io.suffixes import COLLECTIONS
@@ -61,7 +61,7 @@ _TERMS = (
     click.option("--purpose", help="For people: what it is for."),
     click.option("--contact", help="For people: whom to ask."),
     click.option("--answers", type=click.Choice(_ANSWERS), help="How often: once, in every epoch, or the same again."),
-    click.option("--start", type=Moment(), help="Start of the first epoch, such as 2027-01-31 (UTC). [now]"),
+    click.option("--start", type=Timestamp(), help="Start of the first epoch, such as 2027-01-31 (UTC). [now]"),
     click.option("--epoch", type=Length(), help="Length of an epoch, such as 12h or 1d. [1d]"),
     click.option("--epochs", type=Count(1), help=f"Number of epochs. [{_EPOCHS}]"),
     click.option("--lifetime", type=float, help="Nats that a person spends at most under this name. [all epochs' sum]"),

@@ -35,7 +35,7 @@ def given_options() -> dict[str, str]:
     }
 
 
-class Refused(click.ClickException):
+class RefusedVerb(click.ClickException):
     """A refusal: one sentence, exit code 2."""
 
     exit_code = 2
@@ -150,7 +150,7 @@ class Verbs(VerbGroup):
         except click.exceptions.Exit as ended:
             raise click.exceptions.Exit(flushed(ended.exit_code)) from None
         except DiscreetError as error:
-            raise Refused(str(error)) from None
+            raise RefusedVerb(str(error)) from None
         except click.ClickException:
             raise
         except BrokenPipeError:
@@ -160,7 +160,7 @@ class Verbs(VerbGroup):
             raise click.exceptions.Exit(INTERRUPTED) from None
         except OSError as error:
             where = "" if error.filename is None else f" ({error.filename})"
-            raise Refused(
+            raise RefusedVerb(
                 f"the system refused to read or write: {error.strerror or type(error).__name__}{where}."
             ) from None
         except Exception as error:

@@ -65,7 +65,7 @@ class Length(_Whole):
         return int(found[1]) * _UNITS[found[2]]
 
 
-class Moment(_Whole):
+class Timestamp(_Whole):
     """A time in seconds since 1970: such a number, or 2027-01-31, or 2027-01-31T12:00; in UTC where no zone is said."""
 
     name = "time"

@@ -22,7 +22,7 @@ from discreet.io.collection import ONCE, OPEN, PERMANENT, Collection
 
 
 class Outcome(StrEnum):
-    """What became of an answer.
+    """The outcome of an answer.
 
     Attributes:
         RECORDED: a report was charged and written, and will be sent.
@@ -48,7 +48,7 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Person:
-    """What the reports of one person depend on, beside the value.
+    """The circumstances on which the reports of one person depend, beside the value.
 
     Attributes:
         limits: the most that she may spend.

@@ -319,13 +319,13 @@ class Device:
             return log_entries(database)
 
     def budget(self) -> Budget:
-        """Return what was spent, in all and by name, and what is left."""
+        """Return the budget: spent in all and by name, and left."""
         with self._memory.transaction() as database:
             spent, names = spent_in_all(database), spent_by_name(database)
         return Budget(spent, max(self._limits.lifetime - spent, 0.0), MappingProxyType(names))
 
     def export(self) -> dict[str, Any]:
-        """Return what the device holds, ready for JSON: names, consent, spent budgets, reports.
+        """Return the content of the device, ready for JSON: names, consent, spent budgets, reports.
 
         Secret places, keys and prints are not among it: no query here reads them.
         """

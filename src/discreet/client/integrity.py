@@ -26,7 +26,7 @@ _SEALED = (
 
 
 def is_sound(database: sqlite3.Connection, *, whole: bool) -> bool:
-    """Return whether a memory is what was written last.
+    """Return true if a memory is as it was written last.
 
     Args:
         database: of the device, in a transaction.

@@ -47,7 +47,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a person has spent, and what is left, in nats.
+    """The nats that a person has spent, and those that are left.
 
     Attributes:
         spent: over all collections.
@@ -61,12 +61,12 @@ class Budget:
 
 
 def within(spent: float, limit: float) -> bool:
-    """Return whether a sum is within a limit."""
+    """Return true if a sum is within a limit."""
     return spent <= limit * _MARGIN
 
 
 def affordable(database: sqlite3.Connection, collection: Collection, epoch: int, limits: Limits) -> bool:
-    """Return whether one more report of a collection is within every budget."""
+    """Return true if one more report of a collection is within every budget."""
     start, stop, _ = collection.window(epoch)
     epsilon = collection.epsilon
     overlapping = _sum(database, "SELECT total(charge) FROM ledger WHERE start < ? AND stop > ?", stop, start)
@@ -87,7 +87,7 @@ def charge(database: sqlite3.Connection, version: int, collection: Collection, e
 
 
 def is_answered(database: sqlite3.Connection, version: int, epoch: int | None) -> bool:
-    """Return whether there was a report of this version in the epoch; in any epoch if it is None."""
+    """Return true if there was a report of this version in the epoch; in any epoch if it is None."""
     query = "SELECT 1 FROM ledger WHERE version = ? AND (? IS NULL OR epoch = ?) LIMIT 1"
     return one_row(database, query, version, epoch, epoch) is not None
 

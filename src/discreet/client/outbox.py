@@ -26,7 +26,7 @@ _LEASE = 90
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What became of the outbox.
+    """The outcome of a sending.
 
     Attributes:
         sent: reports that a collector has taken now.
@@ -130,7 +130,7 @@ def _leased(memory: Memory, now: float, *, until: float) -> sqlite3.Row | None:
 
 
 def _origin(row: sqlite3.Row) -> str:
-    """Return where the next try goes: the origins of the document in turn."""
+    """Return the origin of the next try: those of the document in turn."""
     origins = read_origins(row["origins"])
     tries: int = row["tries"]
     return origins[tries % len(origins)]

@@ -65,7 +65,7 @@ def _credentials(parts: SplitResult) -> str:
 
 
 def checked_proxy(proxy: object) -> str | None:
-    """Return what was said of a proxy: an address, an empty text for none, or None for what the system says.
+    """Return the proxy of a setting: an address, an empty text for none, or None for the system's.
 
     Raises:
         ParameterError: if it is none of these.

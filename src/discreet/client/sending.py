@@ -53,12 +53,12 @@ class Answer:
 
     @property
     def is_taken(self) -> bool:
-        """Whether the report is safe there."""
+        """True if the report is safe there."""
         return self.status == _ACCEPTED
 
     @property
     def is_final(self) -> bool:
-        """Whether the report was refused for good; whatever is no collector's word is none."""
+        """True if the report was refused for good; whatever is no collector's word is none."""
         return 400 <= self.status < 500 and self.status not in _AGAIN
 
 

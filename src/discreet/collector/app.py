@@ -82,7 +82,7 @@ class Application:
 
     @property
     def ready(self) -> dict[str, bool]:
-        """What must hold for reports to be taken, by name."""
+        """The conditions for taking reports, by name."""
         return {
             "store": self.measures.store_ok,
             "disk": self.housekeeper.free_bytes >= self.settings.least_free_disk,

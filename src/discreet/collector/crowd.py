@@ -39,7 +39,7 @@ _RARER = 5.0
 
 
 class Show(Protocol):
-    """Where a demonstration is shown."""
+    """The display of a demonstration."""
 
     def say(self, text: str) -> None:
         """Show a sentence."""
@@ -52,7 +52,7 @@ class Show(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Answers:
-    """What simulated people answered.
+    """The answers of simulated people.
 
     Attributes:
         counts: ``(|X|,)`` people by answer.

@@ -71,7 +71,7 @@ class FirstReports:
         return hashes
 
     def batches(self) -> Iterator[AnyArray]:
-        """Yield what was reported first under each id, ``(m, width)`` at a time; to be called once."""
+        """Yield the first report of each id, ``(m, width)`` at a time; to be called once."""
         with RowSort(self._width + _ARRIVAL, memory=self._memory, folder=self._folder) as doubtful:
             for arrived, rows in self._again():
                 shared = self._cells[self._cells_of(rows)] > 1
@@ -105,7 +105,7 @@ class FirstReports:
 
 
 def _compared(rows: AnyArray) -> tuple[BoolArray, BoolArray]:
-    """Return which of ``(n, width)`` sorted rows is the first of its id, and which says what that first one says."""
+    """Return the masks of ``(n, width)`` sorted rows: the first of its id, and those equal to that first one."""
     halves = np.ascontiguousarray(rows[:, :ID_BYTES]).view(np.uint64)
     first = np.ones(len(rows), dtype=np.bool_)
     first[1:] = (halves[1:] != halves[:-1]).any(axis=1)

@@ -77,7 +77,7 @@ class DataFolder:
 
     @property
     def free_bytes(self) -> int:
-        """How much room the disk has for this user."""
+        """The room that the disk has for this user."""
         found = os.statvfs(self.path)
         return found.f_bavail * found.f_frsize
 

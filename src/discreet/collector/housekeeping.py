@@ -1,4 +1,4 @@
-"""What a collector does besides: it looks for news, seals what is over, and deletes what has expired."""
+"""The housekeeping of a collector: news from other processes, epochs to be sealed, files that have expired."""
 
 import threading
 import time

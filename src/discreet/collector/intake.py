@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from discreet.collector import refusals
 from discreet.collector.catalogue import Catalogue, Entry
-from discreet.collector.judging import Submission
+from discreet.collector.frame_checks import Submission
 from discreet.collector.measures import Measures
 from discreet.collector.rates import Rates
 from discreet.collector.refusals import Refusal
@@ -149,7 +149,7 @@ class Intake:
         return await outcome
 
     def allows(self, address: str) -> bool:
-        """Return whether an address may make one more request, and count it."""
+        """Count a request of an address, and return true if it may be made."""
         return self._rates is None or self._rates.allows(address)
 
     def take(self, data: bytes, answer: Answer) -> None:
@@ -218,7 +218,7 @@ def _settle(outcomes: Sequence[tuple[Submission, Refusal | None]]) -> None:
 
 
 def checked_headers(headers: Sequence[tuple[bytes, bytes]]) -> tuple[bool, int]:
-    """Return whether a frame comes as JSON, and its length.
+    """Return the form of a frame (true for JSON) and its length.
 
     Raises:
         Refused: if it is not to be read.

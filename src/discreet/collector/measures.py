@@ -1,4 +1,4 @@
-"""What a collector counts of itself, and the text in which Prometheus reads it."""
+"""The measures that a collector takes of itself, and the text in which Prometheus reads them."""
 
 import threading
 from collections import Counter
@@ -44,7 +44,7 @@ class Measures:
             self._seconds[next((bound for bound in _BUCKETS if seconds <= bound), float("inf"))] += 1
 
     def histogram(self) -> tuple[list[tuple[str, float]], float]:
-        """Return how many groups took at most so many seconds, by bound, and the sum of their seconds."""
+        """Return the number of groups that took at most so many seconds, by bound, and the sum of their seconds."""
         with self._lock:
             counts, total = [], 0
             for bound in (*_BUCKETS, float("inf")):

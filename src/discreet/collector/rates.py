@@ -1,4 +1,4 @@
-"""How often one address may ask, without a record of addresses."""
+"""Limits of the rate of requests from one address, without a record of addresses."""
 
 import hashlib
 import secrets
@@ -24,7 +24,7 @@ class Rates:
         self._buckets: dict[bytes, tuple[float, float]] = {}
 
     def mark(self, address: str) -> bytes:
-        """Return what stands for an address during this hour."""
+        """Return the stand-in of an address during this hour."""
         now = self._clock()
         if now - self._made >= _KEY_SECONDS or len(self._buckets) >= _MOST:
             self._key, self._made = secrets.token_bytes(16), now
@@ -32,7 +32,7 @@ class Rates:
         return hashlib.blake2b(address.encode(), key=self._key, digest_size=12).digest()
 
     def allows(self, address: str) -> bool:
-        """Return whether an address may make one more request, and count it."""
+        """Count a request of an address, and return true if it may be made."""
         if not self._rate:
             return True
         mark, now, left = self._left(address)

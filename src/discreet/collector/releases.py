@@ -50,7 +50,7 @@ class TakesLongError(DiscreetError):
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked for.
+    """A request for estimates.
 
     Attributes:
         epochs: which, ascending; None for all that are sealed.
@@ -64,7 +64,7 @@ class Asked:
 
     @classmethod
     def of(cls, parameters: Iterable[tuple[str, str]]) -> "Asked":
-        """Return what the parameters of a request ask for.
+        """Return the request that the parameters of a URL make.
 
         Raises:
             ParameterError: if one is unknown, there twice, or cannot be used.
@@ -283,7 +283,7 @@ class Releases:
             found.after, found.tally = place, tally
 
     def counts(self, entry: Entry) -> Counts:
-        """Return how many reports of a collection there are, and how many were refused."""
+        """Return the numbers of reports of a collection, taken and refused."""
         with self._lock:
             seals = [seal for seal in self._store.seals() if seal.collection == entry.key]
             waiting = {epoch: n for (key, epoch), n in self._store.waiting().items() if key == entry.key}
@@ -302,7 +302,7 @@ class Releases:
 
 
 def _about(entry: Entry, epochs: Sequence[int]) -> str:
-    """Return what a line of the audit says of the epochs that were estimated."""
+    """Return the text of the audit on the epochs that were estimated."""
     return f"{entry.row.name} version {entry.row.version} epochs {_spelled_epochs(epochs)}"
 
 

@@ -121,7 +121,7 @@ def _tallied(entry: Entry, batches: Iterable[Reports], tallies: list[Tally]) -> 
 
 
 def sealed_folder(folder: DataFolder, entry: Entry) -> Path:
-    """Return where the sealed files of a collection are."""
+    """Return the folder of the sealed files of a collection."""
     return folder.sealed / entry.row.name / f"v{entry.row.version}"
 
 

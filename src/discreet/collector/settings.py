@@ -27,7 +27,7 @@ class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What one collector holds and bears at once.
+    """The limits of what one collector holds and bears at once.
 
     Attributes:
         connections: at once; others are ended.
@@ -121,7 +121,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 def is_key(text: str) -> bool:
-    """Return whether a text is a public key as `discreet collection key` prints it."""
+    """Return true if a text is a public key as `discreet collection key` prints it."""
     try:
         return len(base64.b64decode(text, validate=True)) == _KEY_BYTES
     except ValueError:
@@ -129,7 +129,7 @@ def is_key(text: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches a host."""
+    """Return true if only this machine reaches a host."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -101,7 +101,7 @@ class SqliteStore:
             raise
 
     def changed(self) -> bool:
-        """Return whether another connection has written since this was last asked; the first time it has."""
+        """Return true if another connection has written since this was last asked; the first time it has."""
         ((version,),) = self._rows("PRAGMA data_version")
         before, self._data_version = self._data_version, version
         return bool(before != version)
@@ -181,7 +181,7 @@ class SqliteStore:
         return [(key, epoch) for key, epoch in self._rows("SELECT collection, epoch FROM inboxes")]
 
     def waiting(self) -> dict[tuple[int, int], int]:
-        """Return how many reports wait to be sealed, by collection and epoch."""
+        """Return the number of reports that wait to be sealed, by collection and epoch."""
         return {at: self._rows(f"SELECT ifnull(sum(n), 0) FROM {_table(*at)}")[0][0] for at in self.pending()}
 
     def frames(self, collection: int, epoch: int, *, after: int, most: int) -> tuple[int, bytes]:

@@ -108,7 +108,7 @@ class TokenRow:
     ends: int | None
 
     def is_good(self, now: float) -> bool:
-        """Return whether the token is in use at a time."""
+        """Return true if the token is in use at a time."""
         return self.ends is None or self.ends > now
 
 
@@ -135,7 +135,7 @@ class Store(Protocol):
         ...
 
     def changed(self) -> bool:
-        """Return whether somebody else has written since this was last asked."""
+        """Return true if somebody else has written since this was last asked."""
         ...
 
     def insert(self, frames: Iterable[FrameRow]) -> int:
@@ -175,7 +175,7 @@ class Store(Protocol):
         ...
 
     def waiting(self) -> dict[tuple[int, int], int]:
-        """Return how many reports wait to be sealed, by key of the collection and epoch."""
+        """Return the number of reports that wait to be sealed, by key of the collection and epoch."""
         ...
 
     def frames(self, collection: int, epoch: int, *, after: int, most: int) -> tuple[int, bytes]:

@@ -71,7 +71,7 @@ class Tokens:
         self._rows = tuple(rows)
 
     def holder(self, token: str, address: str) -> TokenRow | None:
-        """Return who a token belongs to; None if it is none that is in use.
+        """Return the holder of a token; None if it is none that is in use.
 
         Raises:
             TooManyTriesError: if it is none, and five others from this address were none within a minute. A good token

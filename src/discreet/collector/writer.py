@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
 from discreet.collector.catalogue import Catalogue
-from discreet.collector.judging import Submission, judged
+from discreet.collector.frame_checks import Submission, judged
 from discreet.collector.logs import log, place_of
 from discreet.collector.measures import Measures
 from discreet.collector.refusals import DEFECT, STORE, UNKNOWN, Refusal, out_of_time
@@ -60,7 +60,7 @@ class Writer(threading.Thread):
 
     @property
     def waiting(self) -> int:
-        """How many frames wait."""
+        """The number of frames that wait."""
         return len(self._queue)
 
     def submit(self, frame: Submission) -> bool:

@@ -22,7 +22,7 @@ def chunks_of(column: Any) -> list[Any]:
 
 
 def is_plain(kind: pa.DataType) -> bool:
-    """Return whether values of an Arrow type are numbers in NumPy's own form: integers and floats."""
+    """Return true if values of an Arrow type are numbers in NumPy's own form: integers and floats."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 

@@ -31,12 +31,12 @@ def shown(argument: object) -> str:
 
 
 def is_whole(argument: object) -> TypeGuard[Integral]:
-    """Return whether this is an integer of any size, Python's or NumPy's; a boolean or a length of time is none."""
+    """Return true if this is an integer of any size, Python's or NumPy's; a boolean or a length of time is none."""
     return isinstance(argument, Integral) and not isinstance(argument, _NO_NUMBERS)
 
 
 def is_real(argument: object) -> TypeGuard[Real]:
-    """Return whether this is a real number, nan and inf among them; a boolean or a length of time is none."""
+    """Return true if this is a real number, nan and inf among them; a boolean or a length of time is none."""
     return isinstance(argument, Real) and not isinstance(argument, _NO_NUMBERS)
 
 

@@ -39,7 +39,7 @@ class RandomSource(Protocol):
 
     @property
     def secure(self) -> bool:
-        """Whether nobody can predict the words; False for seeded simulation."""
+        """True if nobody can predict the words; False for seeded simulation."""
         ...
 
     def words(self, n: int) -> WordArray:

@@ -184,7 +184,7 @@ def _sealed_blocks(blocks: object, lengths: tuple[int, int]) -> Blocks:
 
 
 def is_plain(array: object, kinds: str = "iu", axes: int = 1) -> bool:
-    """Return whether this is an unmasked NumPy array of these kinds of numbers, with at most so many axes."""
+    """Return true if this is an unmasked NumPy array of these kinds of numbers, with at most so many axes."""
     return (
         isinstance(array, np.ndarray) and array.dtype.kind in kinds and 1 <= array.ndim <= axes and not is_masked(array)
     )

@@ -174,12 +174,12 @@ class _Ascent:
 
     @property
     def stalled(self) -> bool:
-        """Whether the gap no longer improves in single precision."""
+        """True if the gap no longer improves in single precision."""
         return self.rows.single and self._idle >= _PATIENCE
 
     @property
     def hopeless(self) -> bool:
-        """Whether the gap can no longer improve in double precision."""
+        """True if the gap can no longer improve in double precision."""
         return self.exhausted or self._idle >= _DESPAIR
 
     def certify(self) -> None:

@@ -71,7 +71,7 @@ class ErrorTerms:
 
     @property
     def holds(self) -> bool:
-        """Whether both inequalities hold."""
+        """True if both inequalities hold."""
         bound = self.intermediate + self.knowledge
         return self.error <= bound + _ROUNDING and bound <= self.intermediate + self.worst_case + _ROUNDING
 

@@ -38,7 +38,7 @@ def stamp(kind: str, fingerprint: str, **facts: Any) -> dict[bytes, bytes]:
 
 
 def is_stamped(found: pa.Schema) -> bool:
-    """Return whether metadata hold a stamp, of any plan."""
+    """Return true if metadata hold a stamp, of any plan."""
     return _KEY in (found.metadata or {})
 
 

@@ -353,7 +353,7 @@ def _origins(name: str, said: Any) -> tuple[str, ...]:
 
 
 def is_origin(text: str) -> bool:
-    """Return whether a text is an origin that devices may send to: https, or http on this machine."""
+    """Return true if a text is an origin that devices may send to: https, or http on this machine."""
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port

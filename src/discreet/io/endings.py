@@ -29,7 +29,7 @@ def ending(path: Path) -> str:
 
 
 def is_lines(path: Path) -> bool:
-    """Return whether a file is one of JSON lines, compressed or not."""
+    """Return true if a file is one of JSON lines, compressed or not."""
     return ending(path) in {".jsonl", ".jsonl" + GZIP}
 
 

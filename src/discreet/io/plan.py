@@ -187,7 +187,7 @@ def build_mechanism(spec: msgspec.Struct, domain: Domain, epsilon: float) -> Blo
 
 
 class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a plan file may say.
+    """The content of a plan file.
 
     Attributes:
         epsilon: the privacy promise, in nats.
@@ -222,7 +222,7 @@ def _with_joined() -> Any:
 
 
 class DomainDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a domain file may say: for comparing mechanisms before there is a plan.
+    """The content of a domain file: for comparing mechanisms before there is a plan.
 
     Attributes:
         domain: the values and which of them are sensitive.
@@ -337,7 +337,7 @@ class Plan:
 
     @property
     def is_personalized(self) -> bool:
-        """Whether bots stand for values that only one user holds secret."""
+        """True if bots stand for values that only one user holds secret."""
         return self.document.tags is not None or self.document.cells is not None
 
     def mechanism(self) -> BlockMechanism:

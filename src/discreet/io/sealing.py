@@ -133,7 +133,7 @@ def canonical(
 
 
 def is_canonical(mechanism: Mechanism, batches: Iterable[Reports]) -> bool:
-    """Return whether reports are in canonical order.
+    """Return true if reports are in canonical order.
 
     Example:
         >>> import discreet as dc

@@ -48,5 +48,5 @@ def checked_output(path: Path, endings: Sequence[str], what: str) -> str:
 
 
 def is_tally(path: Path) -> bool:
-    """Return whether a file's name is that of a tally."""
+    """Return true if a file's name is that of a tally."""
     return path.name.lower().endswith(TALLIES)

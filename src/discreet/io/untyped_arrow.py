@@ -27,7 +27,7 @@ _EXACT_BELOW = {16: 1 << 11, 32: 1 << 24, 64: 1 << 53}
 
 
 def is_bits(column: Column) -> bool:
-    """Return whether a column is a string of bytes."""
+    """Return true if a column is a string of bytes."""
     return column.width is not None and column.bound is None
 
 

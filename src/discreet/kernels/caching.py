@@ -57,7 +57,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     @property
     def safe(self) -> bool:
-        """Whether only trusted owners can write to the folder."""
+        """True if only trusted owners can write to the folder."""
         return only_owners_write(Path(self.cache_path), source=Path(self._py_func.__code__.co_filename))
 
 
@@ -85,7 +85,7 @@ def cache_of(function: Any) -> KernelCache | None:
 
 
 def only_owners_write(folder: Path, *, source: Path | None = None) -> bool:
-    """Return whether a folder exists and only its trusted owners can change its content.
+    """Return true if a folder exists and only its trusted owners can change its content.
 
     Args:
         folder: a folder; links are followed.

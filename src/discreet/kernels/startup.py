@@ -10,7 +10,7 @@ _lost = [0.0]
 
 
 def pays(seconds: float) -> bool:
-    """Return whether a compiled kernel should be used: it is loaded, or NumPy has cost as much as its start would.
+    """Return true if a compiled kernel should be used: it is loaded, or NumPy has cost as much as its start would.
 
     Args:
         seconds: how much longer NumPy takes for the work at hand; it counts as lost if the answer is False. So no

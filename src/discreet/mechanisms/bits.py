@@ -144,7 +144,7 @@ class UnaryEncoding(BlockMechanism):
 
     @property
     def clear_blocks(self) -> bool:  # type: ignore[override]
-        """Whether reports in clear carry noise bits too."""
+        """True if reports in clear carry noise bits too."""
         return self.clear_bits
 
     @property

@@ -100,7 +100,7 @@ class BlockLaw(Protocol):
 
     @property
     def has_joint_law(self) -> bool:
-        """Return whether the counts of many blocks can be drawn at once."""
+        """Return true if the counts of many blocks can be drawn at once."""
         ...
 
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:

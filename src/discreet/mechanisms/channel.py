@@ -197,7 +197,7 @@ class Channel:
         return n - in_clear
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return whether nonnegative counts could be those of n reports."""
+        """Return true if nonnegative counts could be those of n reports."""
         return len(clear) == 0 and total(support) == n and not support[self.matrix.max(axis=0) == 0].any()
 
     def empty_tally(self) -> Tally:

@@ -47,7 +47,7 @@ class Maker(Protocol):
         ...
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return whether counts could be those of n reports."""
+        """Return true if counts could be those of n reports."""
         ...
 
     def tally(self, reports: Reports) -> Tally:

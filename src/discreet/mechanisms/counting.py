@@ -51,7 +51,7 @@ class Counting(ABC):
 
     @abstractmethod
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return whether nonnegative counts could be those of ``blocks`` blocks."""
+        """Return true if nonnegative counts could be those of ``blocks`` blocks."""
 
     def support_of(self, counts: IntArray) -> IntArray:
         """Return the support: the number of blocks that contain each value (for each size of block in turn)."""
@@ -59,12 +59,12 @@ class Counting(ABC):
 
     @property
     def one_per_value(self) -> bool:
-        """Whether every block is a single value, so that the likelihood has a closed form."""
+        """True if every block is a single value, so that the likelihood has a closed form."""
         return False
 
     @property
     def suffices(self) -> bool:
-        """Whether the likelihood of the blocks follows from the counts."""
+        """True if the likelihood of the blocks follows from the counts."""
         return self.one_per_value
 
     def membership_of(self, counts: IntArray) -> Membership:
@@ -98,7 +98,7 @@ class ValueCounts(Counting):
         self._add(blocks, counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return whether no value is in more blocks than there are, and the sum fits the size of a block."""
+        """Return true if no value is in more blocks than there are, and the sum fits the size of a block."""
         return int(counts.max()) <= blocks and (self._block_size is None or total(counts) == self._block_size * blocks)
 
     @cached_property
@@ -107,7 +107,7 @@ class ValueCounts(Counting):
 
     @property
     def one_per_value(self) -> bool:
-        """Whether every block is a single value."""
+        """True if every block is a single value."""
         return self._block_size == 1
 
 
@@ -145,7 +145,7 @@ class BlockCounts(Counting):
         add_symbols(self._law.places(blocks), counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return whether the counts add up to the number of blocks."""
+        """Return true if the counts add up to the number of blocks."""
         return total(counts) == blocks
 
     def support_of(self, counts: IntArray) -> IntArray:
@@ -179,7 +179,7 @@ class SizeCounts(Counting):
         self._add(blocks, counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return whether counts can be those of ``blocks`` blocks, of one of the sizes each."""
+        """Return true if counts can be those of ``blocks`` blocks, of one of the sizes each."""
         for size, inside in zip(self._sizes, counts.reshape(len(self._sizes), -1), strict=True):
             of_size, rest = divmod(total(inside), size)
             if rest or int(inside.max()) > of_size:

@@ -116,7 +116,7 @@ class BlockMechanism(_Usual):
 
     @classmethod
     def needs_options(cls) -> bool:
-        """Return whether the mechanism has an option without a default."""
+        """Return true if the mechanism has an option without a default."""
         return any(one.default is MISSING for one in cls.options())
 
     @property
@@ -158,7 +158,7 @@ class BlockMechanism(_Usual):
 
     @property
     def tally_suffices(self) -> bool:
-        """Whether the likelihood follows from a tally; not where values in clear bring blocks too."""
+        """True if the likelihood follows from a tally; not where values in clear bring blocks too."""
         return self.counts.suffices and not self.clear_blocks
 
     @cached_property
@@ -303,7 +303,7 @@ class BlockMechanism(_Usual):
             np.add.at(clear, ~slots[reports.clear], 1)
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return whether nonnegative counts could be those of n reports."""
+        """Return true if nonnegative counts could be those of n reports."""
         told = total(clear)
         if told > n or not len(support):
             return told == n

@@ -47,7 +47,7 @@ class Mechanism(Protocol):
 
     @property
     def clear_blocks(self) -> bool:
-        """Whether reports in clear carry a block too."""
+        """True if reports in clear carry a block too."""
         ...
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
@@ -75,7 +75,7 @@ class Mechanism(Protocol):
         ...
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return whether nonnegative counts could be those of n reports."""
+        """Return true if nonnegative counts could be those of n reports."""
         ...
 
     @property

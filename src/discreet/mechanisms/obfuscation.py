@@ -41,7 +41,7 @@ class Sampling(Protocol):
 
     @property
     def clear_blocks(self) -> bool:
-        """Whether reports in clear carry a block of noise too."""
+        """True if reports in clear carry a block of noise too."""
         ...
 
     @property

@@ -236,7 +236,7 @@ class Personalized:
         return self.common.block_count(n, in_clear)
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return whether nonnegative counts could be those of n reports."""
+        """Return true if nonnegative counts could be those of n reports."""
         return self.common.is_consistent(n, support, clear)
 
     def flaws(self, blocks: Blocks) -> BoolArray:

@@ -16,6 +16,6 @@ def next_prime(least: int, *, step: int = 1, rest: int = 0) -> int:
 
 
 def is_prime(number: int) -> bool:
-    """Return whether a number of at least 2 is a prime."""
+    """Return true if a number of at least 2 is a prime."""
     divisors = np.arange(2, isqrt(number) + 1)
     return bool((number % divisors).all())

@@ -110,7 +110,7 @@ class WeightedBits(WeightedLaw, PackedBitCodec):
 
     @property
     def _wide(self) -> bool:
-        """Whether eight rows, a whole number of lanes, are more than a piece."""
+        """True if eight rows, a whole number of lanes, are more than a piece."""
         return self._row_bytes > PIECE_WORDS // self.depth
 
     @cached_property

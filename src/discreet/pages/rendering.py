@@ -58,7 +58,7 @@ class PageFigure:
 
     @property
     def is_large(self) -> bool:
-        """Whether the picture is too wide to be read at the width of a phone."""
+        """True if the picture is too wide to be read at the width of a phone."""
         size = _WIDTH.search(self.svg)
         return size is None or float(size[1]) > _LARGE
 

@@ -48,7 +48,7 @@ class People:
 
     @property
     def even(self) -> bool:
-        """Whether p is even inside each class because only its mass is known."""
+        """True if p is even inside each class because only its mass is known."""
         return self.source != "distribution"
 
     @classmethod

@@ -170,7 +170,7 @@ def exact_ratio(found: Protection) -> Fraction:
 
 
 def at_most(ratio: Fraction, epsilon: float) -> bool:
-    """Return whether ln(ratio) <= epsilon, decided with sixty digits of e^epsilon.
+    """Return true if ln(ratio) <= epsilon, decided with sixty digits of e^epsilon.
 
     Example:
         >>> at_most(Fraction(3), 1.0), at_most(Fraction(2), 1.0)

@@ -41,7 +41,7 @@ class DataTypes:
 
 
 def preserves_data_types(processing: Any, protected: Any, *, invertible: Any = None) -> DataTypes:
-    """Return whether a randomized map preserves data types.
+    """Return true if a randomized map preserves data types.
 
     Args:
         processing: the map, a `Channel` or an ``(|Y|, |Z|)`` stochastic matrix.

@@ -129,7 +129,7 @@ class Assessment:
 
     @property
     def consistent(self) -> bool:
-        """Whether no measured figure is above its bound, except by chance."""
+        """True if no measured figure is above its bound, except by chance."""
         return self.certified <= self.alpha and (self.bounds is None or self.success.low <= self.risk)
 
     def success_among(self, users: int) -> Rate:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.core.traces import Split, Traces, by_count, by_half, maximum_knowledge
 from discreet.errors import DataError, ParameterError
-from discreet.kernels.traces import naming
+from discreet.kernels.traces import best_matches
 from discreet.kernels.traces.matching import scores_of_pairs
 from discreet.risk.attacks import features
 from discreet.risk.attacks.features import Visited
@@ -152,7 +152,7 @@ def test_chances_are_those_of_all_pairs(model, split, places) -> None:  # type: 
     found = match(matcher)
     genuine = scores_of_pairs(matcher.problem, np.arange(matcher.probes), matcher.problem.users)
     for threads in (1, 3):
-        chances = naming.chances_of_own(matcher.problem, genuine, threads=threads)
+        chances = best_matches.chances_of_own(matcher.problem, genuine, threads=threads)
         assert chances.tolist() == found.hits().tolist()
 
 
@@ -164,7 +164,7 @@ def test_chances_of_small_traces(known: list[list[int]], target: list[list[int]]
     for model in ATTACKS.values():
         matcher = model(split)
         genuine = scores_of_pairs(matcher.problem, np.arange(matcher.probes), matcher.problem.users)
-        assert naming.chances_of_own(matcher.problem, genuine).tolist() == match(matcher).hits().tolist()
+        assert best_matches.chances_of_own(matcher.problem, genuine).tolist() == match(matcher).hits().tolist()
 
 
 # The strongest

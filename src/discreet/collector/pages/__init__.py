@@ -1,1 +1,1 @@
-"""What a collector answers beside the path of reports: data for programs, and pages for people."""
+"""The endpoints of a collector beside the path of reports: data for programs, and pages for people."""

@@ -1,4 +1,4 @@
-"""Who may see what: tokens of requests, and roles."""
+"""Access to data: tokens of requests, and roles."""
 
 from starlette.requests import Request
 

@@ -131,7 +131,7 @@ class _Endpoints:
         return Response(body, headers={**_PRIVATE, **_SAFE}, media_type=kind)
 
     def facts(self, request: Request) -> Response:
-        """Return how well people are protected, and how precise estimates are."""
+        """Return the protection of people and the precision of estimates."""
         self._of.access.holder(request, ANALYST)
         entry = self._entry(request)
         return _json(facts_of(entry, self._of.releases.counts(entry)))
@@ -141,7 +141,7 @@ class _Endpoints:
         return _json({"live": True})
 
     def ready(self, _: Request) -> Response:
-        """Say whether reports can be taken."""
+        """Answer with 200 if reports can be taken, with 503 if not."""
         found = self._of.ready
         return _json(found, 200 if all(found.values()) else 503)
 

@@ -104,7 +104,7 @@ def take_places(owners: _Integers, next_place: _Ints, stops: _Ints, places: _Int
 
 
 def rises_in_rows(owners: _Integers, times: NDArray[Any], latest: NDArray[Any]) -> bool:
-    """Return whether no event is earlier than one before it in its row.
+    """Return true if no event is earlier than one before it in its row.
 
     Args:
         owners: shape ``(m,)``, the row of each event.

@@ -81,7 +81,7 @@ class RiskTarget:
         return identification_bounds(mechanism, self.users, **kept)
 
     def keeps(self, bounds: Bounds) -> bool:
-        """Return whether the wanted identification risk is kept."""
+        """Return true if the wanted identification risk is kept."""
         if self.error is not None:
             return bounds.identification.value <= (1 - self.error) * (1 + _SLACK)
         return self.pie is not None and bounds.pie.value <= self.pie * (1 + _SLACK)

@@ -1,0 +1,142 @@
+"""The rules of the house that no other tool holds: words of docstrings, names of modules and classes, sizes.
+
+Run from anywhere, ``python tools/house.py`` prints a line for each place that breaks a rule, and exits with 1 if there is
+one. The rules: the first line of a docstring names the thing, with a noun; no module is called by a participle or by
+nothing in particular; a public class has one name of its own; files and functions are small.
+"""
+
+import ast
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("src/discreet", "papers", "tools")
+SCRIPTS = ("js",)
+"""Folders of JavaScript, whose leading comments are held to the same rule of words."""
+
+MOST_LINES = 350
+MOST_CODE_LINES = 30
+
+CLAUSE = re.compile(
+    r"(what(ever)?|how|where|who|whose|whoever|whether|everything|says|makes|told|said)\b"
+    r"|(return|returns|yield|yields|say|tell) (what(ever)?|how|where|who|whose|which|whether|everything)\b",
+    flags=re.IGNORECASE,
+)
+"""Beginnings of first lines that are clauses: "how many rows there are", not "the number of rows"."""
+
+BANNED = frozenset(
+    "advice ahead artefact assessing auditing collecting common deviation entrants figures gathering helpers identifying "
+    "intervals inverse judging json_form lazily loose measured measuring misc moments names naming parts personalizing "
+    "profile prospects question rows steps storage streams terminal trails users utils".split()
+)
+"""Names of modules that say nothing, or say what is done instead of what is there."""
+
+
+TWICE = frozenset({"Bounds", "Column", "Decoder", "Device", "Entry", "Limits", "Outcome", "StoreError"})
+"""Public classes of one name in two rooms, each a noun of its room; the list may only become shorter."""
+
+LARGE = {
+    "src/discreet/client/device.py": 386,
+    "src/discreet/collector/releases.py": 374,
+    "src/discreet/collector/sqlite.py": 382,
+    "src/discreet/io/collection.py": 392,
+    "src/discreet/io/plan.py": 381,
+    "src/discreet/planning/losses.py": 368,
+}
+"""Files that are larger than files may be, with the lines that they may have; the list may only become shorter."""
+
+LONG = frozenset({"papers.beyond.sweeps._beside_bound"})
+"""Functions that are longer than functions may be; the list may only become shorter."""
+
+
+def python_files() -> Iterator[Path]:
+    """Yield the files of Python that the rules are about."""
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if not {"__pycache__", "js", "own_law", "out"} & set(path.relative_to(ROOT / folder).parts):
+                yield path
+
+
+def first_lines(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line number and first docstring line of a module, and of each class and function in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            words = ast.get_docstring(node)
+            if words:
+                yield getattr(node, "lineno", 1), words.split("\n")[0]
+
+
+def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> int:
+    """Return the number of lines of a function's body with code on them; its docstring and inner blank lines do not count."""
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    if not body:
+        return 0
+    inside = lines[body[0].lineno - 1 : function.end_lineno]
+    return sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in inside)
+
+
+def of_words(path: Path, tree: ast.Module) -> Iterator[str]:
+    """Yield the first lines of a file that are clauses."""
+    for line, words in first_lines(tree):
+        if CLAUSE.match(words):
+            yield f"{path}:{line}: a first line names the thing, with a noun: {words!r}"
+
+
+def of_sizes(path: Path, tree: ast.Module, lines: Sequence[str]) -> Iterator[str]:
+    """Yield the sizes of a file and its functions that are too large."""
+    most = LARGE.get(path.as_posix(), MOST_LINES)
+    if len(lines) > most or (most > MOST_LINES >= len(lines)):
+        yield f"{path}:1: {len(lines)} lines, and it may have {most}; what is small again leaves the list LARGE"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            size = code_lines(node, lines)
+            if size > MOST_CODE_LINES:
+                yield f"{path}:{node.lineno}: {node.name} has {size} lines of code, and a function has at most {MOST_CODE_LINES}"
+
+
+def of_scripts(path: Path, text: str) -> Iterator[str]:
+    """Yield the first lines of a script's comments on files, classes and functions that are clauses."""
+    for found in re.finditer(r"^[ \t]*/\*\*\s*\n?[ \t]*\*?[ \t]*(.*)$", text, flags=re.MULTILINE):
+        if CLAUSE.match(found[1]):
+            line = text.count("\n", 0, found.start(1)) + 1
+            yield f"{path}:{line}: a first line names the thing, with a noun: {found[1]!r}"
+
+
+def public_classes(trees: dict[Path, ast.Module]) -> Iterator[str]:
+    """Yield the public classes whose name another module has too."""
+    homes: defaultdict[str, list[Path]] = defaultdict(list)
+    for path, tree in trees.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[f"{path.parts[0]} {node.name}"].append(path)
+    for home, paths in homes.items():
+        name = home.split()[-1]
+        if (len(paths) > 1) != (name in TWICE and home.startswith("src")):
+            yield f"{paths[1]}:1: the class {name} is in {', '.join(map(str, paths))}; each has a name of its own"
+
+
+def broken() -> list[str]:
+    """Return a sentence for each place that breaks a rule."""
+    sentences, trees = [], {}
+    for file in python_files():
+        path, text = file.relative_to(ROOT), file.read_text(encoding="utf-8")
+        tree = trees[path] = ast.parse(text)
+        if path.stem in BANNED:
+            sentences.append(f"{path}:1: a module is named by what is in it, not {path.stem!r}")
+        sentences += of_words(path, tree)
+        if path.parts[0] != "tools":
+            sentences += of_sizes(path, tree, text.splitlines())
+    for folder in SCRIPTS:
+        for file in sorted((ROOT / folder).rglob("*.js")):
+            if not {"node_modules", "vectors"} & set(file.parts):
+                sentences += of_scripts(file.relative_to(ROOT), file.read_text(encoding="utf-8"))
+    return [*sentences, *public_classes(trees)]
+
+
+if __name__ == "__main__":
+    found = broken()
+    print(*found, sep="\n")
+    sys.exit(bool(found))
