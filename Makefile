@@ -16,7 +16,7 @@ help:
 	@echo "make demo      obfuscate 1.7 million people, estimate, compare with the truth (writes out/census)"
 	@echo "make demo-system  a collector, 300 simulated devices and a browser that takes the survey (pictures in out/system)"
 	@echo "make test      run the tests"
-	@echo "make lint      check format, style, types and the walls between rooms"
+	@echo "make lint      check format, style, types, walls between rooms, words and sizes"
 	@echo "make bench     measure speed and memory beside other packages (writes docs/performance.md)"
 	@echo "make coverage  how often intervals of every method hold, and standard errors (writes docs/coverage.md)"
 	@echo "make faults    plant faults and see that the tests catch each one"
@@ -59,6 +59,7 @@ lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/house.py
 
 # GROUPS="speed scale" measures some groups only, QUICK=1 small sizes without writing the page.
 bench: $(VENV)/dev $(PEERS:%=.venv-peers/%.ready)

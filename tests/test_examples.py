@@ -102,31 +102,3 @@ def test_public_names_are_many() -> None:
 def test_every_public_name_has_an_example(name: str) -> None:
     shown = inspect.getdoc(PUBLIC[name]) or ""
     assert "Example:\n    >>> " in shown, f"{name} needs an example in its docstring, under 'Example:'."
-
-
-# Rooms whose docstrings have been rewritten, but for this file: two docstrings in it are part of the plan schema.
-ROOMS = [
-    *("accuracy", "charts", "cli", "core", "engines", "estimators", "io", "kernels", "simulation"),
-    *("leakage", "mechanisms", "planning", "plots", "privacy", "risk", "testing"),
-]
-UNWRITTEN = {"io/plan.py"}
-RIDDLE = re.compile(
-    r"(what|how|where|who|whose|whoever|everything|says|makes)\b"
-    r"|(return|returns|yield|say|tell) (what|how|where|who|whose|which|everything)\b",
-    flags=re.IGNORECASE,
-)
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_first_lines_name_the_thing(room: str) -> None:
-    """By a noun, not by a clause: "the number of rows", not "how many rows there are"."""
-    source = ROOT / "src" / "discreet"
-    riddles = []
-    for path in sorted((source / room).rglob("*.py")):
-        if path.relative_to(source).as_posix() in UNWRITTEN:
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                first = (ast.get_docstring(node) or "").split("\n")[0]
-                riddles += [f"{path.name}: {first}"] if RIDDLE.match(first) else []
-    assert not riddles

@@ -10,7 +10,7 @@ import click
 from discreet.cli.group import VerbGroup
 from discreet.cli.output import show as print_result
 from discreet.cli.output_files import InputFile, OutputFile
-from discreet.cli.parameters import Count, Length, Timestamp, PublicKey, spelled_key
+from discreet.cli.parameters import Count, Length, PublicKey, Timestamp, spelled_key
 from discreet.cli.plans import allow_outside, load_plan
 from discreet.errors import ParameterError
 from discreet.io.suffixes import COLLECTIONS

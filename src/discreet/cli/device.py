@@ -1,15 +1,21 @@
 """The verbs ``device``: a person's device in a folder, and many simulated ones."""
 
-import json
-import os
 import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from discreet.cli.device_folder import (
+    DEFAULT,
+    device_folder,
+    keep_settings,
+    opened_device,
+    read_envelope,
+    refuse_another_kind,
+)
 from discreet.cli.group import VerbGroup
 from discreet.cli.output import print_lines, show
 from discreet.cli.output_files import InputFile, OutputFolder
@@ -17,16 +23,13 @@ from discreet.cli.parameters import Count, PublicKey, spelled_key
 from discreet.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from discreet.client import Device
     from discreet.io.collection import Collection
 
-_SETTINGS = "settings.json"
-_DEFAULT = "~/.local/share/discreet"
 _STORE = click.option(
     "--store",
     type=click.Path(path_type=Path, file_okay=False),
     envvar="DISCREET_DEVICE",
-    help=f"Folder of the device, for its owner alone. [{_DEFAULT}, or DISCREET_DEVICE]",
+    help=f"Folder of the device, for its owner alone. [{DEFAULT}, or DISCREET_DEVICE]",
 )
 _PROXY = click.option(
     "--proxy",
@@ -72,16 +75,16 @@ def join(
     from discreet.cli.typed_values import values_to_type
     from discreet.io.notice import notice
 
-    folder = _folder(store)
+    folder = device_folder(store)
     settings = {
         "trust": [spelled_key(key) for key in trust],
         "limits": {"report": report, "epoch": epoch, "lifetime": lifetime},
         "simulated": simulated,
     }
-    _refuse_another_kind(folder, simulated)
-    with _opened(folder, settings) as opened:
-        found = opened.accept(_envelope(address, proxy), rebuild=True)
-        _keep_settings(folder, settings)
+    refuse_another_kind(folder, simulated)
+    with opened_device(folder, settings) as opened:
+        found = opened.accept(read_envelope(address, proxy), rebuild=True)
+        keep_settings(folder, settings)
         lines = list(notice(found))
         if not as_json:
             print_lines(lines)
@@ -111,7 +114,7 @@ def answer(name: str, value: tuple[str, ...], *, store: Path | None, as_json: bo
     """
     from discreet.cli.typed_values import typed_value
 
-    with _opened(_folder(store)) as opened:
+    with opened_device(device_folder(store)) as opened:
         found = opened.collection(name)
         outcome = opened.answer(found, typed_value(found, value))
     said = {
@@ -137,7 +140,7 @@ def tag(name: str, places: tuple[str, ...], *, store: Path | None, as_json: bool
     """
     from discreet.cli.typed_values import typed_places
 
-    with _opened(_folder(store)) as opened:
+    with opened_device(device_folder(store)) as opened:
         found = opened.collection(name)
         opened.tag(found, typed_places(found, places))
     kept = len(set(places))
@@ -151,7 +154,7 @@ def tag(name: str, places: tuple[str, ...], *, store: Path | None, as_json: bool
 @_JSON
 def send(*, proxy: str | None, store: Path | None, as_json: bool) -> None:
     """Send what is due; safe to call at any time."""
-    with _opened(_folder(store), proxy=proxy) as opened:
+    with opened_device(device_folder(store), proxy=proxy) as opened:
         found = opened.send()
     facts = {"sent": found.sent, "dropped": found.dropped, "waiting": found.waiting, "reason": found.reason}
     why = [] if found.reason is None else [f"Not sent yet: {found.reason}"]
@@ -165,7 +168,7 @@ def send(*, proxy: str | None, store: Path | None, as_json: bool) -> None:
 @_JSON
 def status(*, store: Path | None, as_json: bool) -> None:
     """Show the collections that were joined, and what was spent."""
-    with _opened(_folder(store)) as opened:
+    with opened_device(device_folder(store)) as opened:
         budget, held = opened.budget(), opened.export()["collections"]
     facts = {"spent": budget.spent, "left": budget.left, "names": dict(budget.names), "collections": held}
     lines = [
@@ -182,7 +185,7 @@ def status(*, store: Path | None, as_json: bool) -> None:
 @_JSON
 def log(*, store: Path | None, as_json: bool) -> None:
     """Show the reports that wait, were sent or were dropped: the very bytes."""
-    with _opened(_folder(store)) as opened:
+    with opened_device(device_folder(store)) as opened:
         entries = opened.log()
     lines = [
         f"{one.name}, version {one.version}, epoch {one.epoch}: {one.record.hex()} {one.state}"
@@ -198,7 +201,7 @@ def log(*, store: Path | None, as_json: bool) -> None:
 @_JSON
 def decline(name: str, *, store: Path | None, as_json: bool) -> None:
     """Answer the collection NAME no more; what was not sent is erased."""
-    with _opened(_folder(store)) as opened:
+    with opened_device(device_folder(store)) as opened:
         opened.decline(name)
     show(
         {"name": name, "declined": True},
@@ -213,7 +216,7 @@ def decline(name: str, *, store: Path | None, as_json: bool) -> None:
 @_JSON
 def forget(*, store: Path | None, as_json: bool) -> None:
     """Erase everything but the versions seen and what was spent, so that no budget begins anew."""
-    with _opened(_folder(store)) as opened:
+    with opened_device(device_folder(store)) as opened:
         opened.forget()
     show(
         {"forgotten": True},
@@ -301,75 +304,3 @@ def _write_frames(folder: Path, packed: Iterable[bytes]) -> int:
             target.write_bytes(frame)
         count += 1
     return count
-
-
-# The device's folder
-
-
-def _folder(store: Path | None) -> Path:
-    if store is not None:
-        return store
-    try:
-        return Path(_DEFAULT).expanduser()
-    except RuntimeError:
-        raise ParameterError("this user has no home directory; name a folder for the device with --store.") from None
-
-
-def _opened(folder: Path, settings: dict[str, Any] | None = None, proxy: str | None = None) -> "Device":
-    from discreet.client import Device, Limits
-
-    said = _kept_settings(folder) if settings is None else settings
-    try:
-        trust = [PublicKey().convert(key, None, None) for key in said["trust"]]
-        limits = Limits(**said["limits"])
-    except (KeyError, TypeError, click.BadParameter):
-        raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.") from None
-    return Device(folder, trust, limits, simulated=said.get("simulated") is True, proxy=proxy)
-
-
-def _kept_settings(folder: Path) -> dict[str, Any]:
-    try:
-        said = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ParameterError(f"there is no device in {folder}; make one with `discreet device join`.") from None
-    except ValueError:
-        said = None
-    if not isinstance(said, dict):
-        raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.")
-    return said
-
-
-def _refuse_another_kind(folder: Path, simulated: bool) -> None:
-    """Refuse to make a person's device one of a simulation, or the other way round: budgets would mix."""
-    try:
-        kept = _kept_settings(folder)
-    except ParameterError:
-        # There is no device, or none whose settings can be read: joining writes them anew.
-        return
-    if (kept.get("simulated") is True) != simulated:
-        kind = "people" if simulated else "a simulation"
-        raise ParameterError(f"the device in {folder} is one of {kind}; name another folder with --store.")
-
-
-def _keep_settings(folder: Path, settings: dict[str, Any]) -> None:
-    beside = folder / f".{_SETTINGS}"
-    with os.fdopen(os.open(beside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-        json.dump(settings, file)
-    beside.replace(folder / _SETTINGS)
-
-
-def _envelope(address: str, proxy: str | None) -> bytes:
-    from discreet.client.proxies import checked_proxy
-    from discreet.io.envelope import MOST_ENVELOPE_BYTES
-
-    if "://" not in address:
-        if proxy is not None:
-            raise ParameterError("--proxy is for a collection at an address, and this one is a file; leave it out.")
-        try:
-            with Path(address).open("rb") as file:
-                return file.read(MOST_ENVELOPE_BYTES + 1)
-        except FileNotFoundError:
-            raise ParameterError(f"{address} is neither a file nor an address that begins with https://.") from None
-    from discreet.client.sending import fetch
-
-    return fetch(address, checked_proxy(proxy))

@@ -20,22 +20,16 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
         entry: the collection.
         counts: how many reports there are.
     """
-    collection, mechanism = entry.collection, entry.mechanism
+    collection = entry.collection
     n = max(counts.sealed + counts.waiting, collection.least)
     answers = 1 if collection.answers == "once" else max(int(collection.lifetime / collection.epsilon), 1)
-    least, most = worth_range(entry)
     return {
         "name": collection.name,
         "version": collection.version,
         "id": collection.id.hex(),
         "state": entry.row.state,
         "simulated": collection.simulated,
-        "guarantee": {
-            "sentence": str(mechanism.guarantee),
-            "notion": mechanism.guarantee.notion,
-            "epsilon": collection.epsilon,
-            "realised": mechanism.guarantee.realised,
-        },
+        "guarantee": _promised(entry),
         "budgets": {
             "answers": collection.answers,
             "per_answer": collection.epsilon,
@@ -44,11 +38,7 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
         },
         "precision": {"n": n, "standard_error": _expected_error(entry, n), "least": collection.least},
         "identification": [_identified(entry, reports) for reports in sorted({1, min(answers, _MOST_REPORTS)})],
-        "influence": {
-            "largest_worth_of_a_report": most,
-            "least_worth_of_a_report": least,
-            "large": max(most, -least) > _LARGE_WORTH,
-        },
+        "influence": _influence(entry),
         "reports": {
             "sealed": counts.sealed,
             "waiting": counts.waiting,
@@ -57,6 +47,25 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
             "epochs": counts.epochs,
         },
         "refusals": counts.refusals,
+    }
+
+
+def _promised(entry: Entry) -> dict[str, Any]:
+    guarantee = entry.mechanism.guarantee
+    return {
+        "sentence": str(guarantee),
+        "notion": guarantee.notion,
+        "epsilon": entry.collection.epsilon,
+        "realised": guarantee.realised,
+    }
+
+
+def _influence(entry: Entry) -> dict[str, Any]:
+    least, most = worth_range(entry)
+    return {
+        "largest_worth_of_a_report": most,
+        "least_worth_of_a_report": least,
+        "large": max(most, -least) > _LARGE_WORTH,
     }
 
 

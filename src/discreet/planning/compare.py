@@ -47,7 +47,7 @@ class Comparison:
 
     @property
     def assumed(self) -> bool:
-        """Whether the caller left this share to the default."""
+        """True if the caller left this share to the default."""
         return self.requirements.people.source == "assumed"
 
     @property

@@ -82,6 +82,22 @@ def assessment_parts(
     if left_out:
         yield f"{left_out:,} rows are left out, since a user, an event or a time is missing in them."
     yield f"{split.target!r}; attack: {found.attack}; the attacker knows {knowledge}"
+    yield _measured(found)
+    if len(found.tried) > 1:
+        yield "Right user named, by each attack: " + "; ".join(tried_in_words(found)) + "."
+    if found.pse.paper is not None:
+        yield str(found.pse.paper)
+    yield from found.sentences
+    if bounds is not None and bounds.condition_sentence:
+        yield bounds.condition_sentence
+    if not found.consistent:
+        yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
+    if files:
+        yield "Written: " + ", ".join(str(file) for file in files)
+
+
+def _measured(found: Assessment) -> Table:
+    bounds = found.bounds
     least = max((found.pse.certified, found.rank_pse), key=lambda one: one.certified or 0.0)
     rows = [
         ["information on the user (bits)", f"{found.certified:.4g}", f"{found.alpha:.4g}", least.name],
@@ -100,15 +116,4 @@ def assessment_parts(
         ["singled out (users)", f"{found.singled_out:,}", f"{found.users:,}", found.attack],
         ["equal error rate", f"{found.det.equal_error_rate:.4g}", "", found.attack],
     ]
-    yield Table("Identification risk", ["what", "measured", "at most", "by"], rows, left=1)
-    if len(found.tried) > 1:
-        yield "Right user named, by each attack: " + "; ".join(tried_in_words(found)) + "."
-    if found.pse.paper is not None:
-        yield str(found.pse.paper)
-    yield from found.sentences
-    if bounds is not None and bounds.condition_sentence:
-        yield bounds.condition_sentence
-    if not found.consistent:
-        yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
-    if files:
-        yield "Written: " + ", ".join(str(file) for file in files)
+    return Table("Identification risk", ["what", "measured", "at most", "by"], rows, left=1)

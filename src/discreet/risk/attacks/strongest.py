@@ -93,8 +93,8 @@ def strongest(
         >>> matcher, [(attempt.attack, attempt.success.value) for attempt in attempts]
         (Matcher(2 probes, 2 candidates), [('visits', 1.0), ('cosine', 1.0)])
     """
-    from discreet.kernels.traces.matching import scores_of_pairs
     from discreet.kernels.traces.best_matches import chances_of_own
+    from discreet.kernels.traces.matching import scores_of_pairs
 
     unknown = [name for name in names if name not in ATTACKS]
     if unknown or not names:
