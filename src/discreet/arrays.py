@@ -21,7 +21,7 @@ AnyArray: TypeAlias = NDArray[Any]
 
 
 def is_masked(array: object) -> "TypeGuard[np.ma.MaskedArray[Any, Any]]":
-    """Return whether an array has a mask; NumPy's masked arrays are imported by whoever makes one."""
+    """Return true if an array has a mask; NumPy's masked arrays are imported by whoever makes one."""
     return "numpy.ma" in sys.modules and isinstance(array, np.ma.MaskedArray)
 
 

@@ -123,7 +123,7 @@ def kind_of(source: Source) -> str:
 
 
 def is_text(source: Source) -> bool:
-    """Return whether a table is text without types: CSV."""
+    """Return true if a table is text without types: CSV."""
     return kind_of(source) == _CSV
 
 

@@ -96,7 +96,7 @@ def shown(names: Sequence[str]) -> str:
 
 
 def is_number(name: str) -> bool:
-    """Return whether the name of a column looks like a number."""
+    """Return true if the name of a column looks like a number."""
     return name.strip().lstrip("+-").replace(".", "", 1).replace(",", "", 1).isdecimal()
 
 

@@ -126,7 +126,7 @@ class SparkEngine:
 
 
 def _is_frame(sources: Any, read: Mapping[str, bool]) -> bool:
-    """Return whether reports are a Spark frame, for which options of files do nothing."""
+    """Return true if reports are a Spark frame, for which options of files do nothing."""
     if not hasattr(sources, "sparkSession"):
         return False
     useless = [name for name, given in read.items() if given]
