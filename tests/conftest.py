@@ -40,9 +40,9 @@ if _BESIDE.is_dir():
 # Handed out one by one, thousands of short tests would wait for each other.
 _PARTS = 8
 # Handed out before all others: the last tests to run should be short.
-_FIRST = ("spark", "test_closed_forms", "test_reproduce")
+_FIRST = ("spark", "test_closed_forms", "test_uldp_figures")
 # Handed out whole: what they prepare once is dear.
-_WHOLE = (*_FIRST, "test_distributions")
+_WHOLE = (*_FIRST, "test_distributions", "test_pie_figures", "test_personalized_figures")
 
 
 class DearFirst(LoadScopeScheduling):

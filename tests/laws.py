@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, lru_cache, partial, wraps
+from functools import cache, partial, wraps
 from typing import Any
 
 import numpy as np
@@ -161,7 +161,6 @@ every = over(cases(SIZES))
 one_epsilon = over(cases(SIZES, (1.0,)))
 
 
-@lru_cache(maxsize=256)
 def spelled(case: Case) -> Outputs:
     """Return every output of a mechanism, spelled out."""
     return spell_out(case.mechanism)

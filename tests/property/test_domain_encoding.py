@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from discreet.core.domain import Domain
@@ -41,6 +41,7 @@ TEXTS: dict[str, Callable[[list[str]], Any]] = {
     "arrow chunks": lambda v: pa.chunked_array([v[:2], v[2:]], type=pa.string()),
     "arrow dictionary chunks": lambda v: pa.chunked_array([v[:2], v[2:]], type=pa.string()).dictionary_encode(),
 }
+FIELDS = [("a", "U6"), ("b", "i8"), ("c", "U6")]
 TABLES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
     "list of tuples": lambda t: list(zip(*t.values(), strict=True)),
     "list of mappings": lambda t: [dict(zip(t, row, strict=True)) for row in zip(*t.values(), strict=True)],
@@ -48,6 +49,7 @@ TABLES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
     "pandas": pd.DataFrame,
     "polars": pl.DataFrame,
     "arrow": lambda t: pa.table(t) if t else t,
+    "numpy structured": lambda t: np.array(list(zip(*t.values(), strict=True)), dtype=FIELDS),
 }
 whole = st.integers(-(2**31), 2**31 - 1)
 words = st.text(st.characters(codec="utf-8"), max_size=6)
@@ -79,14 +81,19 @@ def check(domain: Domain, values: Any, expected: list[int]) -> None:
     assert str(caught.value).startswith(wanted)
 
 
-@pytest.mark.parametrize("container", INTEGERS)
+# Containers see the same examples: to draw some for each would take most of the time.
+
+
 @given(data=st.data())
-def test_integers(container: str, data: st.DataObject) -> None:
+def test_integers(data: st.DataObject) -> None:
     labels = data.draw(st.lists(whole, min_size=1, max_size=9, unique=True))
     values = data.draw(st.lists(st.sampled_from(labels), min_size=1, max_size=9))
     if data.draw(st.booleans()):
         values[data.draw(st.integers(0, len(values) - 1))] = data.draw(whole)
-    check(Domain(labels), INTEGERS[container](values), by_loop(labels, values))
+    domain, expected = Domain(labels), by_loop(labels, values)
+    for container, contain in INTEGERS.items():
+        note(container)
+        check(domain, contain(values), expected)
 
 
 @given(start=st.integers(-(2**40), 2**40), size=st.integers(1, 50), data=st.data())
@@ -105,19 +112,20 @@ def test_ranges_at_the_ends_of_the_integers(value: int, start: int) -> None:
     check(Domain(range(start, start + 4)), np.array([value]), expected)
 
 
-@pytest.mark.parametrize("container", TEXTS)
 @given(data=st.data())
-def test_texts(container: str, data: st.DataObject) -> None:
+def test_texts(data: st.DataObject) -> None:
     labels = data.draw(st.lists(words, min_size=1, max_size=9, unique=True))
     values = data.draw(st.lists(st.sampled_from(labels), min_size=1, max_size=9))
     if data.draw(st.booleans()):
         values[data.draw(st.integers(0, len(values) - 1))] = data.draw(words)
-    check(Domain(labels), TEXTS[container](values), by_loop(labels, values))
+    domain, expected = Domain(labels), by_loop(labels, values)
+    for container, contain in TEXTS.items():
+        note(container)
+        check(domain, contain(values), expected)
 
 
-@pytest.mark.parametrize("container", [*TABLES, "numpy structured"])
 @given(data=st.data())
-def test_products(container: str, data: st.DataObject) -> None:
+def test_products(data: st.DataObject) -> None:
     parts = {
         "a": data.draw(st.lists(words.filter(str.isalnum), min_size=1, max_size=4, unique=True)),
         "b": data.draw(st.lists(whole, min_size=1, max_size=4, unique=True)),
@@ -132,13 +140,10 @@ def test_products(container: str, data: st.DataObject) -> None:
         table["b"][data.draw(st.integers(0, size - 1))] = data.draw(whole)
     combinations = [(a, b, c) for a in parts["a"] for b in parts["b"] for c in parts["c"]]
     expected = by_loop(combinations, list(zip(*table.values(), strict=True)))
-    if container == "numpy structured":
-        rows = list(zip(*table.values(), strict=True))
-        values = np.array(rows, dtype=[("a", "U6"), ("b", "i8"), ("c", "U6")])
-    else:
-        values = TABLES[container](table)
     domain = Domain.product(parts)
-    check(domain, values, expected)
+    for container, contain in TABLES.items():
+        note(container)
+        check(domain, contain(table), expected)
     spelled = domain.table()
     assert list(zip(*(column.tolist() for column in spelled.values()), strict=True)) == combinations
 
@@ -155,23 +160,17 @@ def cell(lat: float, lon: float, rows: int, cols: int) -> int:
     return row * cols + col
 
 
-@pytest.mark.parametrize("container", ["list", "numpy", "pandas", "polars", "arrow", "mapping"])
 @given(rows=st.integers(1, 30), cols=st.integers(1, 30), data=st.data())
-def test_grids(container: str, rows: int, cols: int, data: st.DataObject) -> None:
+def test_grids(rows: int, cols: int, data: st.DataObject) -> None:
     lat = st.floats(LAT[0], LAT[1]) | st.sampled_from([*LAT, 40.4999, 41.0])
     lon = st.floats(LON[0], LON[1]) | st.sampled_from([*LON, -74.26, 0.0])
     points = data.draw(st.lists(st.tuples(lat, lon), min_size=1, max_size=8))
     table = {"lat": [point[0] for point in points], "lon": [point[1] for point in points]}
-    makers: dict[str, Callable[[], Any]] = {
-        "list": lambda: points,
-        "numpy": lambda: np.array(points),
-        "pandas": lambda: pd.DataFrame(table),
-        "polars": lambda: pl.DataFrame(table),
-        "arrow": lambda: pa.table(table),
-        "mapping": lambda: table,
-    }
+    containers = [points, np.array(points), pd.DataFrame(table), pl.DataFrame(table), pa.table(table), table]
     domain = Domain.grid(lat=LAT, lon=LON, rows=rows, cols=cols)
-    check(domain, makers[container](), [cell(*point, rows, cols) for point in points])
+    for values in containers:
+        note(type(values).__name__)
+        check(domain, values, [cell(*point, rows, cols) for point in points])
     centres = domain.table()
     assert domain.encode(np.column_stack([centres["lat"], centres["lon"]])).tolist() == list(range(rows * cols))
     assert (centres["row"] * cols + centres["col"]).tolist() == list(range(rows * cols))

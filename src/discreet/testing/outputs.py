@@ -20,6 +20,8 @@ from discreet.estimators import estimate
 from discreet.mechanisms import BlockMechanism
 
 _MOST_ENTRIES = 1_000_000
+# With the mechanism, whose checks all ask for it; it is as frozen as the mechanism is.
+_KEPT = "_outputs"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +91,7 @@ class Outputs:
 
 
 def spell_out(mechanism: BlockMechanism) -> Outputs:
-    """Spell a mechanism out: truth with probability S / 2^64, else noise.
+    """Spell a mechanism out, once: truth with probability S / 2^64, else noise.
 
     Raises:
         ParameterError: if its alphabet is too large for that.
@@ -100,6 +102,14 @@ def spell_out(mechanism: BlockMechanism) -> Outputs:
         >>> outputs.reports.n, outputs.contained.tolist()
         (2, [[True, False], [False, True]])
     """
+    kept = vars(mechanism)
+    if _KEPT not in kept:
+        kept[_KEPT] = _spelled_out(mechanism)
+    outputs: Outputs = kept[_KEPT]
+    return outputs
+
+
+def _spelled_out(mechanism: BlockMechanism) -> Outputs:
     domain, law = mechanism.domain, mechanism.law
     if law.alphabet_size * (domain.clear_count + 1) * domain.size > _MOST_ENTRIES:
         raise ParameterError(

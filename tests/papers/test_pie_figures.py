@@ -58,6 +58,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder of output: cells that figures share are measured once."""
+    return tmp_path_factory.mktemp("output")
+
+
 def made(name: str, folder: Path, output: Path, *names: str) -> Made:
     return make(figure(name), Settings(runs=1, quick=True), Environment(output, 1, folder, names))
 
@@ -66,21 +72,21 @@ NAMES = ("lbsn-world", "movielens", "bssr1", "sizes")
 
 
 @pytest.mark.parametrize("one", family("pie"), ids=lambda one: one.name)
-def test_every_figure_is_made(folder: Path, tmp_path: Path, one: Figure) -> None:
-    found = made(one.name, folder, tmp_path, *NAMES)
+def test_every_figure_is_made(folder: Path, output: Path, one: Figure) -> None:
+    found = made(one.name, folder, output, *NAMES)
     assert found.results.points
     pictures = [file for file in found.files if file.suffix == ".png"]
     assert pictures
-    assert one.title.split("]")[0] in (tmp_path / "report.html").read_text()
+    assert one.title.split("]")[0] in (output / "report.html").read_text()
 
 
-def test_bounds_are_those_that_the_paper_prints(folder: Path, tmp_path: Path) -> None:
-    assert all(finding.holds for finding in made("pie/fig4", folder, tmp_path, "sizes").findings)
+def test_bounds_are_those_that_the_paper_prints(folder: Path, output: Path) -> None:
+    assert all(finding.holds for finding in made("pie/fig4", folder, output, "sizes").findings)
 
 
-def test_nothing_found_exceeds_a_bound(folder: Path, tmp_path: Path) -> None:
+def test_nothing_found_exceeds_a_bound(folder: Path, output: Path) -> None:
     for name in ("pie/fig8", "pie/fig9"):
-        found = made(name, folder, tmp_path, "lbsn-world")
+        found = made(name, folder, output, "lbsn-world")
         bounded = [
             one for one in found.findings if "above the exact bound" in one.claim or "exact bound says" in one.claim
         ]

@@ -23,13 +23,18 @@ from papers.uldp.mechanisms import PAPER
 QUICK = Settings(runs=1, quick=True)
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A census and one folder of output: cells that figures share are measured once."""
+    return write_census(tmp_path_factory.mktemp("census"))
+
+
 def made(name: str, folder: Path, *names: str, output: str = "out") -> Made:
-    write_census(folder)
     return make(figure(name), QUICK, Environment(folder / output, 1, folder, names or ("us-census-1990",)))
 
 
 def test_figure_5_from_the_papers_own_file(tmp_path: Path) -> None:
-    found = made("uldp/fig5", tmp_path)
+    found = made("uldp/fig5", write_census(tmp_path))
     out = tmp_path / "out"
     assert {file.name for file in found.files} == {
         "uldp-fig5.csv",
@@ -53,11 +58,11 @@ def test_figure_5_from_the_papers_own_file(tmp_path: Path) -> None:
     assert len(told) == 6
 
 
-def test_other_losses_come_from_the_same_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made("uldp/fig5", tmp_path)
+def test_other_losses_come_from_the_same_cells(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made("uldp/fig5", folder)
     monkeypatch.setattr(making, "run_cells", _only_read(making.run_cells))
-    made("uldp/fig10", tmp_path)
-    report = (tmp_path / "out" / "report.html").read_text()
+    made("uldp/fig10", folder)
+    report = (folder / "out" / "report.html").read_text()
     assert report.index("[ULDP, Fig. 5]") < report.index("[ULDP, Fig. 10]")
 
 
@@ -69,28 +74,28 @@ def _only_read(run_cells):  # type: ignore[no-untyped-def]
     return reading
 
 
-def test_figure_6_and_its_other_loss(tmp_path: Path) -> None:
-    assert len(made("uldp/fig6", tmp_path).findings) == 6
-    assert len(made("uldp/fig11", tmp_path).findings) == 6
+def test_figure_6_and_its_other_loss(folder: Path) -> None:
+    assert len(made("uldp/fig6", folder).findings) == 6
+    assert len(made("uldp/fig11", folder).findings) == 6
 
 
-def test_figures_over_attributes(tmp_path: Path) -> None:
+def test_figures_over_attributes(folder: Path) -> None:
     names = ("us-census-1990", "us-census-1990+1")
-    found = made("uldp/fig7", tmp_path, *names)
+    found = made("uldp/fig7", folder, *names)
     assert {point.mean.values for point in found.results.points} == {400, 800}
     assert {finding.data for finding in found.findings} == {"us-census-1990+1"}
-    assert made("uldp/fig12", tmp_path, *names).findings == []
-    times = made("uldp/time", tmp_path)
+    assert made("uldp/fig12", folder, *names).findings == []
+    times = made("uldp/time", folder)
     assert all(point.mean.seconds > 0 for point in times.results.of(Loss))
     assert {point.mean.n for point in times.results.points} == {600}
 
 
-def test_tables_of_the_worst_cases(tmp_path: Path) -> None:
+def test_tables_of_the_worst_cases(folder: Path) -> None:
     for number, unlike in ((3, {"RAPPOR", "uRR"}), (4, {"RAPPOR", "uRR"})):
-        found = made(f"uldp/table{number}", tmp_path)
+        found = made(f"uldp/table{number}", folder)
         (table,) = found.figure.tables(found.results)
         assert len(table.rows) == 9
-        assert f"<caption><span>{table.caption}" in (tmp_path / "out" / "report.html").read_text()
+        assert f"<caption><span>{table.caption}" in (folder / "out" / "report.html").read_text()
         entries, (agreement,) = found.findings[:9], found.findings[9:]
         at_small = [one for one in entries if "0.0001" in one.claim]
         assert [one.holds for one in at_small] == [True] * 4
@@ -100,16 +105,16 @@ def test_tables_of_the_worst_cases(tmp_path: Path) -> None:
         assert agreement.claim == "simulated losses agree with the closed forms"
 
 
-def test_figures_beyond_the_paper(tmp_path: Path) -> None:
+def test_figures_beyond_the_paper(folder: Path) -> None:
     names = ("us-census-1990",)
     for number in (5, 6, 7):
-        assert made(f"beyond/fig{number}", tmp_path, *names).findings == []
+        assert made(f"beyond/fig{number}", folder, *names).findings == []
     for number in (10, 11, 12):
-        found = made(f"beyond/fig{number}", tmp_path, *names)
+        found = made(f"beyond/fig{number}", folder, *names)
         assert [one.holds for one in found.findings] == [True] * 3
         svg = next(file for file in found.files if file.suffix == ".svg").read_text()
         assert svg.count(">lower bound<") == 1
-    assert len(made("beyond/stopping", tmp_path, *names).findings) == 8
+    assert len(made("beyond/stopping", folder, *names).findings) == 8
 
 
 def test_sizes_go_from_one_to_all() -> None:
