@@ -16,9 +16,9 @@ from discreet.arrays import AnyArray, IntArray
 from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
 from discreet.core.traces import Traces
-from discreet.engines.event_table import Column, EventTable, changed
 from discreet.engines.prefetch import prefetched
 from discreet.engines.progress import Progress
+from discreet.io.event_table import Column, EventTable, changed
 
 if TYPE_CHECKING:
     from discreet.engines.vocabulary import Vocabulary

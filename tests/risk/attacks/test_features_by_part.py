@@ -1,5 +1,6 @@
 """Features are counted some users at a time: how many must not matter."""
 
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from discreet.core.traces import Split, Traces
 from discreet.risk.attacks import features
 from discreet.risk.attacks.matching import match
-from discreet.risk.attacks.traces import Matcher, cosine, markov, tf_idf, visits
+from discreet.risk.attacks.traces import Matcher, _step_totals, cosine, markov, tf_idf, visits
 from slow_matching import assert_agrees, events_of, fixed, markov_factors, table, visit_factors
 
 ROWS = st.lists(st.lists(st.integers(0, 5), max_size=9), min_size=2, max_size=9)
@@ -38,6 +39,17 @@ def test_parts_are_all_users_in_order(rows: list[list[int]], most: int) -> None:
     assert all(part.users == 1 or len(part) <= most for part in parts)
     # No part could have taken the first user of the next one, too.
     assert all(len(part) + after.lengths[0] > most for part, after in pairwise(parts))
+
+
+@given(ROWS)
+def test_totals_of_steps_are_of_one_user_and_one_event(rows: list[list[int]]) -> None:
+    counted = features.KeyCounts.of(laid_out(rows), features.steps)
+    totals = _step_totals(counted, 6)
+    assert len(totals) == len(counted.keys)
+    for user, row in enumerate(rows):
+        left = Counter(row[:-1])
+        part = slice(counted.offsets[user], counted.offsets[user + 1])
+        assert totals[part].tolist() == [left[key // 6 - 1] for key in counted.keys[part].tolist()]
 
 
 @given(st.data(), st.integers(1, 20))

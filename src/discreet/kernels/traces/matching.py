@@ -95,6 +95,11 @@ def scores_of_pairs(problem: Problem, probes: _Ints, owners: _Ints, *, threads: 
     return scores
 
 
+def genuine_scores(problem: Problem, *, threads: int | None = None) -> _Ints:
+    """Return the ``(m,)`` scores of the probes for their own candidates."""
+    return scores_of_pairs(problem, np.arange(problem.users.size), problem.users, threads=threads)
+
+
 def rank(
     problem: Problem, genuine: _Ints, thresholds: _Ints, *, threads: int | None = None
 ) -> tuple[_Ints, _Ints, _Ints]:

@@ -60,23 +60,6 @@ def count_keys(offsets: _Ints, keys: _Ints) -> tuple[_Ints, _Ints, NDArray[np.in
     return packed, keys[: packed[-1]].copy(), counts[: packed[-1]].copy()
 
 
-def step_totals(offsets: _Ints, keys: _Ints, counts: NDArray[np.int32], size: int) -> _Ints:
-    """Return, for every step of a row, the summed counts of that row's steps from the same event.
-
-    Args:
-        offsets: shape ``(rows + 1,)``.
-        keys: shape ``(m,)``, of steps, ascending in each row.
-        counts: shape ``(m,)``.
-        size: as in `transitions`.
-
-    Returns:
-        Sums, shape ``(m,)``.
-    """
-    totals = np.empty(keys.size, np.int64)
-    _step_totals(offsets, keys, counts, size, totals)
-    return totals
-
-
 @compiled()
 def _transitions(offsets: _Ints, events: _Integers, size: int, start: bool, keys: _Ints) -> None:
     for row in range(offsets.size - 1):
@@ -126,16 +109,3 @@ def _pack(offsets: _Ints, packed: _Ints, keys: _Ints, counts: NDArray[np.int32])
         for i in range(packed[row], packed[row + 1]):
             keys[i] = keys[i + shift]
             counts[i] = counts[i + shift]
-
-
-@compiled()
-def _step_totals(offsets: _Ints, keys: _Ints, counts: NDArray[np.int32], size: int, totals: _Ints) -> None:
-    for row in range(offsets.size - 1):
-        i = offsets[row]
-        while i < offsets[row + 1]:
-            stop, total = i, 0
-            while stop < offsets[row + 1] and keys[stop] // size == keys[i] // size:
-                total += counts[stop]
-                stop += 1
-            totals[i:stop] = total
-            i = stop

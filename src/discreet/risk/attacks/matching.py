@@ -30,7 +30,7 @@ def match(matcher: Matcher, *, threads: int | None = None) -> Scores:
     from discreet.kernels.traces import matching as kernels
 
     problem = matcher.problem
-    genuine = kernels.scores_of_pairs(problem, np.arange(matcher.probes), problem.users, threads=threads)
+    genuine = kernels.genuine_scores(problem, threads=threads)
     thresholds = np.unique(genuine)
     greater, ties, counts = kernels.rank(problem, genuine, thresholds, threads=threads)
     ranks = greater, ties, matcher.users

@@ -7,8 +7,6 @@ then all of them hold together with probability 1 - a at least (Bonferroni), and
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from discreet.core.checks import checked_level
 from discreet.core.traces import Split
 from discreet.errors import ParameterError
@@ -94,7 +92,7 @@ def strongest(
         (Matcher(2 probes, 2 candidates), [('visits', 1.0), ('cosine', 1.0)])
     """
     from discreet.kernels.traces.best_matches import chances_of_own
-    from discreet.kernels.traces.matching import scores_of_pairs
+    from discreet.kernels.traces.matching import genuine_scores
 
     unknown = [name for name in names if name not in ATTACKS]
     if unknown or not names:
@@ -102,12 +100,11 @@ def strongest(
     each, attempts = level_of_each(level, len(names)), []
     best: tuple[float, Matcher] | None = None
     for name, matcher in _prepared(split, names):
-        problem = matcher.problem
-        genuine = scores_of_pairs(problem, np.arange(matcher.probes), problem.users, threads=threads)
-        found = float(chances_of_own(problem, genuine, threads=threads).sum())
-        attempts.append(Attempt(name, rate(found, matcher.probes, level=each)))
-        if best is None or found > best[0]:
-            best = found, matcher
+        genuine = genuine_scores(matcher.problem, threads=threads)
+        named = float(chances_of_own(matcher.problem, genuine, threads=threads).sum())
+        attempts.append(Attempt(name, rate(named, matcher.probes, level=each)))
+        if best is None or named > best[0]:
+            best = named, matcher
     assert best is not None
     # Sorting keeps the order of equals.
     return best[1], tuple(sorted(attempts, key=lambda one: -one.success.value))

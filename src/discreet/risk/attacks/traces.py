@@ -82,8 +82,6 @@ def markov(split: Split, *, zero: float = SMALLEST, visited: Visited | None = No
         >>> match(markov(split)).success()
         1.0
     """
-    from discreet.kernels.traces.transitions import step_totals
-
     floor, size = _floor(zero), split.training.event_count
     probes, table = Probes.of(split.target, first_and_steps, lambda rows: [rows.counts])
     been, moved = Known(table), Known(table)
@@ -92,10 +90,20 @@ def markov(split: Split, *, zero: float = SMALLEST, visited: Visited | None = No
     for part, known in visited or Visited(split.training):
         been.add(known, [_visit_weights(part, known, floor)])
         rows = KeyCounts.of(part, steps)
-        totals = step_totals(rows.offsets, rows.keys, rows.counts, size)
-        moved.add(rows, [_rounded_logs(rows.counts / totals) - floor])
+        moved.add(rows, [_rounded_logs(rows.counts / _step_totals(rows, size)) - floor])
     constants = split.target.lengths[probes.users] * floor
     return Matcher(probes.problem(split.training.users, constants, [been.joined(), moved.joined()]), UNIT)
+
+
+def _step_totals(rows: KeyCounts, size: int) -> IntArray:
+    """Return, for every step of a user, the summed counts of that user's steps from the same event."""
+    if not len(rows.keys):
+        return np.empty(0, dtype=np.int64)
+    # Keys ascend within a user, and steps from one event have neighbouring keys.
+    changes = np.append(True, np.diff(rows.keys // size) != 0)
+    changes[rows.offsets[:-1][rows.offsets[:-1] < len(changes)]] = True
+    starts = np.flatnonzero(changes)
+    return np.repeat(np.add.reduceat(rows.counts, starts, dtype=np.int64), np.diff(starts, append=len(changes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +200,7 @@ def rule_of_visits(zero: float = SMALLEST) -> Rule:
 def rule_of_smoothed(visited: Visited, share: float | None = None) -> Rule:
     """Return the rule of `smoothed`."""
     chosen = foretelling_share(visited) if share is None else checked_between("share", share)
-    popularity = visited.of_anybody() / max(len(visited.traces), 1)
+    popularity = visited.of_anybody() / max(visited.traces.events.size, 1)
 
     def known(part: Traces, rows: KeyCounts) -> IntArray:
         ratio = _shares(part, rows) / popularity[rows.keys]

@@ -120,7 +120,7 @@ def partition_nats(bins: IntArray, m: int) -> float:
     n = int(bins[0].sum())
     starts = neighbours.group_bins(bins[0], max(isqrt(n) // 2, _LEAST_PER_CELL))
     genuine, impostors = np.add.reduceat(bins, starts, axis=1)
-    return _of_atoms(neighbours.counted_sum(genuine, impostors), n, (n, m))
+    return float(neighbours.divergence_of_atoms(neighbours.counted_sum(genuine, impostors), n, n, m))
 
 
 def harmonic(m: int) -> float:
@@ -152,18 +152,12 @@ def _by_neighbours(genuine: AnyArray, impostors: AnyArray, kind: str) -> float:
         # No neighbour to look at: whatever is left counts as atoms too.
         k = 0
         total, _, _, own, others = neighbours.take_atoms(genuine, impostors, k, _LIGHT)
-    nats = _of_atoms(total, sizes[0] - len(own), sizes)
+    nats = float(neighbours.divergence_of_atoms(total, sizes[0] - len(own), *sizes))
     if not k:
         return nats
     rest, share = (len(own), len(others)), len(own) / sizes[0]
     nats += share * _of_one_atom(rest, sizes)
     return nats + share * (_SUMS[kind](own, others, k) / rest[0] + log(rest[1] / (rest[0] - 1)))
-
-
-def _of_atoms(total: float, genuine: int, sizes: tuple[int, int]) -> float:
-    """Return the divergence of atoms from the sum of X (psi(X) - psi(Y + 1)), with X adding up to ``genuine``."""
-    n, m = sizes
-    return (total + genuine * (neighbours.digamma(m + 1.0) - neighbours.digamma(float(n)))) / n
 
 
 def _of_one_atom(counts: tuple[int, int], sizes: tuple[int, int]) -> float:

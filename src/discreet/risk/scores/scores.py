@@ -17,7 +17,7 @@ from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.core import columns
 from discreet.core.checks import checked_whole
 from discreet.errors import DataError
-from discreet.risk.scores.numbers import as_array, checked_scores, scaled
+from discreet.risk.scores.numbers import as_array, checked_numbers, checked_scores, scaled
 
 Rows = Callable[[int, int], AnyArray]
 """Returns the ``(stop - start, n)`` scores of probes start .. stop - 1."""
@@ -194,7 +194,9 @@ class Scores:
         Raises:
             DataError: if there are fewer than 2 genuine scores or no impostor scores, or they are not finite.
         """
-        genuine = np.unique(checked_scores(self.genuine, "genuine", FEWEST_GENUINE), return_counts=True)[1]
+        if self.n < FEWEST_GENUINE:
+            raise DataError(f"there must be at least {FEWEST_GENUINE} genuine scores, got {self.n}.")
+        genuine = np.unique(checked_numbers(self.genuine, "genuine"), return_counts=True)[1]
         if not self.m:
             raise DataError("there must be at least 1 impostor score, got 0.")
         from_each, ties = self.impostor_counts[1:], self.impostor_ties
