@@ -17,9 +17,9 @@ from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.engines import gather, observe
 from discreet.engines import spill as stored
-from discreet.engines.prefetch import prefetched
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate
+from discreet.io.prefetch import prefetched
 from discreet.io.reports import write_reports
 from discreet.io.tallies import write_tally
 from discreet.kernels.mapped import forget

@@ -151,13 +151,14 @@ def traces(
     if output is not None:
         check_page(output, force=force)
     obfuscating, domain = _mechanism_of(plan)
+    random = _random(seed)
     read = _read(tables, domain, user=user, event=event, time=time, missing=missing)
     parts, knowledge = split_of(read, split, least=least)
     if obfuscating is None and epsilon is not None:
         obfuscating = _named(mechanism, Domain(range(parts.target.event_count)), epsilon)
     chosen: dict[str, Any] = {"attack": attack, "reports": reports, "largest_list": largest_list}
     with progress_bar("comparing every trace with every user"):
-        found = assess(parts, mechanism=obfuscating, random=_random(seed), **chosen)
+        found = assess(parts, mechanism=obfuscating, random=random, **chosen)
     record = built_ins(AssessedTraces.of(found, parts, knowledge, read.left_out))
     files: list[Path] = []
     if output is not None:
@@ -200,7 +201,7 @@ def _mechanism_of(plan: Path | None) -> tuple["BlockMechanism | None", "Domain |
 
 
 def _read(tables: tuple[Path, ...], domain: "Domain | None", **columns: Any) -> "Traces":
-    from discreet.engines import read_traces
+    from discreet.io.traces import read_traces
 
     with progress_bar("reading the events") as progress:
         return read_traces(tables, domain=domain, progress=partial(progress, "reading the events"), **columns)

@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from discreet.engines.fold import Counted, Fold, TallyFold
     from discreet.engines.local import tally
     from discreet.engines.obfuscation import Obfuscated, obfuscate
-    from discreet.engines.progress import Progress
     from discreet.engines.stamping import Stamped, stamp
-    from discreet.engines.traces import read_traces
+    from discreet.io.progress import Progress
+    from discreet.io.traces import read_traces
 
 _HOMES = {
-    "Counted": "fold",
-    "Engine": "engine",
-    "Fold": "fold",
-    "LocalEngine": "engine",
-    "Obfuscated": "obfuscation",
-    "Progress": "progress",
-    "Stamped": "stamping",
-    "TallyFold": "fold",
-    "gather": "evidence",
-    "obfuscate": "obfuscation",
-    "observe": "evidence",
-    "read_traces": "traces",
-    "stamp": "stamping",
-    "tally": "local",
+    "Counted": "engines.fold",
+    "Engine": "engines.engine",
+    "Fold": "engines.fold",
+    "LocalEngine": "engines.engine",
+    "Obfuscated": "engines.obfuscation",
+    "Progress": "io.progress",
+    "Stamped": "engines.stamping",
+    "TallyFold": "engines.fold",
+    "gather": "engines.evidence",
+    "obfuscate": "engines.obfuscation",
+    "observe": "engines.evidence",
+    "read_traces": "io.traces",
+    "stamp": "engines.stamping",
+    "tally": "engines.local",
 }
 
 __all__ = [
@@ -55,6 +55,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'discreet.engines' has no attribute {name!r}")
-    value = getattr(import_module(f"discreet.engines.{_HOMES[name]}"), name)
+    value = getattr(import_module(f"discreet.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from discreet.core.tally import Tally
     from discreet.engines.fold import Counted
     from discreet.engines.obfuscation import Obfuscated, Replace, Values
-    from discreet.engines.progress import Progress
     from discreet.io.coded_values import ValueColumns
+    from discreet.io.progress import Progress
     from discreet.mechanisms import BlockMechanism, Mechanism
     from discreet.mechanisms.evidence import StoredBlocks
 

@@ -14,13 +14,13 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.engines.fold import Counted, TallyFold
 from discreet.engines.local import batches_of, rows_in, surveyed
-from discreet.engines.prefetch import prefetched
-from discreet.engines.progress import Progress
 from discreet.engines.spill import BlockWriter, rows_on_disk
 from discreet.errors import ParameterError
 from discreet.estimators.likelihood import LocalRows
 from discreet.io.endings import text_bytes
 from discreet.io.partitions import Partition
+from discreet.io.prefetch import Progress, prefetched
+from discreet.io.progress import Progress
 from discreet.io.read_errors import readable
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.evidence import StoredBlocks

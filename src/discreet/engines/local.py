@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 from discreet.arrays import IntArray
 from discreet.core.checks import checked_share
 from discreet.engines.fold import Counted, Fold, TallyFold
-from discreet.engines.progress import Progress
 from discreet.errors import DataError
 from discreet.io.folders import refuse_copies
 from discreet.io.manifest import promised_rows
 from discreet.io.partitions import Batch, Partition, partitions_of, read_partition, report_files
+from discreet.io.prefetch import Progress
+from discreet.io.progress import Progress
 from discreet.io.read_errors import readable
 from discreet.io.rewritten import warn_of
 from discreet.io.suffixes import is_tally

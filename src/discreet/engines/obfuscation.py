@@ -11,11 +11,11 @@ import numpy as np
 from discreet.arrays import AnyArray, IntArray
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.reports import Reports
-from discreet.engines.prefetch import prefetched
-from discreet.engines.progress import Progress
 from discreet.errors import ParameterError
 from discreet.io.coded_values import CodedValues, ValueColumns
 from discreet.io.piped import Piped
+from discreet.io.prefetch import prefetched
+from discreet.io.progress import Progress
 from discreet.io.reports import write_reports
 from discreet.io.table_scan import table_files
 from discreet.mechanisms import BlockMechanism

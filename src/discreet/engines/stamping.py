@@ -9,11 +9,12 @@ from discreet.core.checks import checked_share
 from discreet.core.reports import Reports
 from discreet.engines.fold import Counted, TallyFold
 from discreet.engines.local import batches_of, fold_parts, surveyed
-from discreet.engines.progress import Progress
 from discreet.errors import DataError, ParameterError
 from discreet.io.atomic import check_free
 from discreet.io.endings import GZIP, ending
 from discreet.io.partitions import Partition, report_files
+from discreet.io.prefetch import Progress
+from discreet.io.progress import Progress
 from discreet.io.reports import write_reports
 from discreet.io.suffixes import REPORTS, checked_output
 from discreet.mechanisms import Mechanism

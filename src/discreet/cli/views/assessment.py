@@ -47,7 +47,7 @@ class AssessedTraces(Struct, frozen=True):
         bounds = found.bounds
         return cls(
             users=found.users,
-            events=len(split.target),
+            events=split.target.events.size,
             different_events=split.target.event_count,
             attack=found.attack,
             attacks_tried=found.tried,

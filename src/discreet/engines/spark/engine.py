@@ -13,7 +13,6 @@ from discreet.arrays import IntArray
 from discreet.engines.engine import Observed
 from discreet.engines.fold import Counted
 from discreet.engines.obfuscation import Obfuscated, Replace, Values, obfuscate, sources_of
-from discreet.engines.progress import Progress
 from discreet.engines.spark import likelihood, tallying
 from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import one_thread
@@ -23,6 +22,7 @@ from discreet.io.atomic import check_free
 from discreet.io.coded_values import ValueColumns
 from discreet.io.missing import REASONS
 from discreet.io.piped import Piped
+from discreet.io.progress import Progress
 from discreet.io.stored import look
 from discreet.mechanisms import BlockMechanism, Mechanism
 

@@ -22,13 +22,14 @@ from discreet.core.reports import Blocks, block_count
 from discreet.core.tally import Tally
 from discreet.engines.fold import Counted, TallyFold
 from discreet.engines.local import surveyed
-from discreet.engines.progress import Progress
 from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import Source, Task, from_files, from_frame, one_thread
 from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
 from discreet.engines.spill import with_blocks
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators.likelihood import RowLikelihood, RowSums
+from discreet.io.prefetch import Progress
+from discreet.io.progress import Progress
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.law import BlockMechanism

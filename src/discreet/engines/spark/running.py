@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from discreet.engines.progress import Progress
 from discreet.engines.spark.vectors import REFUSALS
 from discreet.errors import DiscreetError, EngineError, ParameterError
 from discreet.extras import optional
+from discreet.io.prefetch import Progress
+from discreet.io.progress import Progress
 
 _SECONDS_BETWEEN = 0.2
 _REMOTE = "sc://"

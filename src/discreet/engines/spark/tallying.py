@@ -13,12 +13,13 @@ import pyarrow as pa
 from discreet.core.checks import checked_share
 from discreet.engines.fold import Counted, TallyFold
 from discreet.engines.local import surveyed
-from discreet.engines.progress import Progress
 from discreet.engines.spark.frames import frame_schema, to_spark
 from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import Source, from_files, from_frame, one_thread
 from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
 from discreet.errors import DiscreetError
+from discreet.io.prefetch import Progress
+from discreet.io.progress import Progress
 from discreet.mechanisms import Mechanism
 
 

@@ -190,27 +190,3 @@ def group_bins(genuine: NDArray[np.int64], least: int) -> NDArray[np.int64]:
     if held < least and not apart:
         groups -= 1
     return starts[:groups]
-
-
-@compiled()
-def divergence_of_atoms(total: float, counted: int, n: int, m: int) -> float:
-    """Return the divergence of atoms in nats.
-
-    Args:
-        total: the sum of X (psi(X) - psi(Y + 1)) over the atoms, with their counts X and Y.
-        counted: the sum of X.
-        n: how many genuine scores there are.
-        m: how many impostor scores.
-    """
-    return (total + counted * (digamma(m + 1.0) - digamma(float(n)))) / n
-
-
-@compiled()
-def counted_sum(genuine: NDArray[np.int64], impostors: NDArray[np.int64]) -> float:
-    """Return the sum of X (psi(X) - psi(Y + 1)) over bins with counts X and Y."""
-    total = 0.0
-    for place in range(genuine.size):
-        x, y = genuine[place], impostors[place]
-        if x > 0:
-            total += x * (digamma(float(x)) - digamma(y + 1.0))
-    return total

@@ -4,6 +4,7 @@ A table has a power of two of slots, and the names in the order of their numbers
 slot of its hash. A kernel stops when a table is full, and continues after the table has been enlarged.
 """
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,10 @@ def room(slots: int) -> int:
     return slots * 3 // 4
 
 
+FIRST_ROOM = room(SMALLEST)
+"""The room of a new table."""
+
+
 def widened(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:
     """Return a larger array that begins with the used part of another one."""
     wider: NDArray[Any] = np.empty(size, array.dtype)
@@ -52,13 +57,17 @@ def widened(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:
     return wider
 
 
+@dataclass(slots=True, eq=False)
 class KeyTable:
-    """A table of integers and their numbers: 8 bytes each, and 5 to 11 for the search."""
+    """A table of integers and their numbers: 8 bytes each, and 5 to 11 for the search.
 
-    def __init__(self) -> None:
-        self.size = 0
-        self._slots = np.full(SMALLEST, ABSENT, np.int32)
-        self._keys = np.empty(room(SMALLEST), np.int64)
+    Attributes:
+        size: number of different integers.
+    """
+
+    size: int = field(default=0, init=False)
+    _slots: _Numbers = field(default_factory=lambda: np.full(SMALLEST, ABSENT, np.int32), init=False, repr=False)
+    _keys: _Ints = field(default_factory=lambda: np.empty(FIRST_ROOM, np.int64), init=False, repr=False)
 
     def number(self, keys: _Ints) -> _Numbers:
         """Return the ``(m,)`` numbers of ``(m,)`` keys, after adding new ones."""

@@ -26,6 +26,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import inf, isqrt, log
+from typing import Any
 
 import numpy as np
 
@@ -120,12 +121,13 @@ def partition_nats(bins: IntArray, m: int) -> float:
     n = int(bins[0].sum())
     starts = neighbours.group_bins(bins[0], max(isqrt(n) // 2, _LEAST_PER_CELL))
     genuine, impostors = np.add.reduceat(bins, starts, axis=1)
-    return float(neighbours.divergence_of_atoms(neighbours.counted_sum(genuine, impostors), n, n, m))
+    own, others = genuine[genuine > 0], impostors[genuine > 0]
+    return _of_atoms(float((own * _log_ratio(own, others)).sum()), n, (n, m))
 
 
 def harmonic(m: int) -> float:
     """Return the harmonic number H_m, the cap of the estimate with m impostor scores."""
-    return neighbours.digamma(m + 1.0) - neighbours.digamma(1.0)
+    return float(_log_ratio(m + 1, 0))
 
 
 def chosen_estimator(genuine: AnyArray, impostors: AnyArray, method: str) -> tuple[Statistic, str]:
@@ -152,7 +154,7 @@ def _by_neighbours(genuine: AnyArray, impostors: AnyArray, kind: str) -> float:
         # No neighbour to look at: whatever is left counts as atoms too.
         k = 0
         total, _, _, own, others = neighbours.take_atoms(genuine, impostors, k, _LIGHT)
-    nats = float(neighbours.divergence_of_atoms(total, sizes[0] - len(own), *sizes))
+    nats = _of_atoms(total, sizes[0] - len(own), sizes)
     if not k:
         return nats
     rest, share = (len(own), len(others)), len(own) / sizes[0]
@@ -160,8 +162,19 @@ def _by_neighbours(genuine: AnyArray, impostors: AnyArray, kind: str) -> float:
     return nats + share * (_SUMS[kind](own, others, k) / rest[0] + log(rest[1] / (rest[0] - 1)))
 
 
+def _of_atoms(total: float, genuine: int, sizes: tuple[int, int]) -> float:
+    """Return the divergence of atoms from the sum of X (psi(X) - psi(Y + 1)), with X adding up to ``genuine``."""
+    n, m = sizes
+    return (total - genuine * float(_log_ratio(n, m))) / n
+
+
 def _of_one_atom(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
     """Return ln of the ratio of an atom's probabilities."""
-    (x, y), (n, m) = counts, sizes
-    own = neighbours.digamma(float(x)) - neighbours.digamma(float(n))
-    return own + neighbours.digamma(m + 1.0) - neighbours.digamma(y + 1.0)
+    return float(_log_ratio(*counts) - _log_ratio(*sizes))
+
+
+def _log_ratio(genuine: Any, impostors: Any) -> Any:
+    """Return psi(X) - psi(Y + 1), the estimate of ln(X / Y) from counts, of any shape."""
+    from scipy.special import digamma
+
+    return digamma(genuine) - digamma(impostors + 1)

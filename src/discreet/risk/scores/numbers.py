@@ -42,7 +42,7 @@ def as_array(values: Any, what: str) -> AnyArray:
         DataError: if there are rows of unequal lengths.
     """
     try:
-        return unmasked(values, what) if isinstance(values, np.ndarray) else np.asarray(values)
+        return unmasked(values, what) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     except ValueError:
         raise DataError(f"{what} must be an array of numbers, got rows of unequal lengths.") from None
 

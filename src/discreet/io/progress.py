@@ -1,4 +1,4 @@
-"""Progress of engines, for whoever shows it."""
+"""The progress of reading, for callers who show it."""
 
 from collections.abc import Callable
 

@@ -50,8 +50,9 @@ def tiny(rows: int, room: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "_BATCH_ROWS", rows)
         patch.setattr(numbering, "SMALLEST", 1 << room)
-        patch.setattr("discreet.engines.traces._SMALLEST", 1)
-        patch.setattr("discreet.engines.traces._RECODED", 3)
+        patch.setattr(numbering, "FIRST_ROOM", numbering.room(1 << room))
+        patch.setattr("discreet.io.traces._SMALLEST", 1)
+        patch.setattr("discreet.io.traces._RECODED", 3)
         yield
 
 

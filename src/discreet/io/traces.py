@@ -16,12 +16,12 @@ from discreet.arrays import AnyArray, IntArray
 from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
 from discreet.core.traces import Traces
-from discreet.engines.prefetch import prefetched
-from discreet.engines.progress import Progress
 from discreet.io.event_table import Column, EventTable, changed
+from discreet.io.prefetch import prefetched
+from discreet.io.progress import Progress
 
 if TYPE_CHECKING:
-    from discreet.engines.vocabulary import Vocabulary
+    from discreet.io.vocabulary import Vocabulary
 
 _SMALLEST = 1 << 10
 _RECODED = 1 << 20
@@ -125,7 +125,7 @@ class _Building:
         self._done, self._total = 0, self.rows.count
 
     def _names(self, wanted: str) -> "Vocabulary":
-        from discreet.engines.vocabulary import TextVocabulary
+        from discreet.io.vocabulary import TextVocabulary
         from discreet.kernels.traces.numbering import KeyTable
 
         return KeyTable() if self.rows.kinds.get(wanted) == "integers" else TextVocabulary()
@@ -191,15 +191,15 @@ class _Building:
         times: AnyArray | None = None
         next_place, stops = offsets[:-1].copy(), offsets[1:]
         for users, names, *timed in self._read(*chosen):
+            whens = [one if self.keep_times else clock.narrowed(one) for one in timed]
             owners = self.users.number(users)
             places = np.empty(len(owners), np.int64)
             if self.users.size > len(stops) or not take_places(owners, next_place, stops, places):
                 raise changed()
             events[places] = self.events.number(names)
-            if timed:
-                whens = timed[0] if self.keep_times else clock.narrowed(timed[0])
-                times = np.empty(len(events), whens.dtype) if times is None else times
-                times[places] = whens
+            for when in whens:
+                times = np.empty(len(events), when.dtype) if times is None else times
+                times[places] = when
         return events, times
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.engines.vocabulary import TextVocabulary
 from discreet.errors import DataError
+from discreet.io.vocabulary import TextVocabulary
 from discreet.kernels.traces import numbering
 from discreet.kernels.traces.numbering import KeyTable
 
@@ -27,6 +27,7 @@ def numbers_of(batches: list[list[Any]]) -> tuple[list[list[int]], list[Any]]:
 def test_texts_are_numbered_as_they_come(batches: list[list[str]], slots: int, coded: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(numbering, "SMALLEST", 1 << slots)
+        patch.setattr(numbering, "FIRST_ROOM", numbering.room(1 << slots))
         names, expected = TextVocabulary(), numbers_of(batches)
         for batch, numbers in zip(batches, expected[0], strict=True):
             column = pa.array(["before", *batch], pa.large_string())[1:]
@@ -39,6 +40,7 @@ def test_texts_are_numbered_as_they_come(batches: list[list[str]], slots: int, c
 def test_keys_are_numbered_as_they_come(batches: list[list[int]], slots: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(numbering, "SMALLEST", 1 << slots)
+        patch.setattr(numbering, "FIRST_ROOM", numbering.room(1 << slots))
         table, expected = KeyTable(), numbers_of(batches)
         for batch, numbers in zip(batches, expected[0], strict=True):
             assert table.number(np.array(batch, np.int64)).tolist() == numbers

@@ -32,7 +32,7 @@ class TextVocabulary:
     def __init__(self) -> None:
         self.size = 0
         self._slots = np.full(numbering.SMALLEST, numbering.ABSENT, np.int64)
-        self._starts = np.zeros(numbering.room(numbering.SMALLEST) + 1, np.int64)
+        self._starts = np.zeros(numbering.FIRST_ROOM + 1, np.int64)
         self._letters = np.empty(numbering.SMALLEST, np.uint8)
 
     def number(self, column: Any) -> AnyArray:
