@@ -19,7 +19,7 @@ from discreet.errors import ParameterError
 from discreet.estimators.likelihood import LocalRows
 from discreet.io.endings import text_bytes
 from discreet.io.partitions import Partition
-from discreet.io.prefetch import Progress, prefetched
+from discreet.io.prefetch import prefetched
 from discreet.io.progress import Progress
 from discreet.io.read_errors import readable
 from discreet.mechanisms import Mechanism

@@ -15,7 +15,6 @@ from discreet.errors import DataError
 from discreet.io.folders import refuse_copies
 from discreet.io.manifest import promised_rows
 from discreet.io.partitions import Batch, Partition, partitions_of, read_partition, report_files
-from discreet.io.prefetch import Progress
 from discreet.io.progress import Progress
 from discreet.io.read_errors import readable
 from discreet.io.rewritten import warn_of

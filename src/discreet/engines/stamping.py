@@ -13,7 +13,6 @@ from discreet.errors import DataError, ParameterError
 from discreet.io.atomic import check_free
 from discreet.io.endings import GZIP, ending
 from discreet.io.partitions import Partition, report_files
-from discreet.io.prefetch import Progress
 from discreet.io.progress import Progress
 from discreet.io.reports import write_reports
 from discreet.io.suffixes import REPORTS, checked_output

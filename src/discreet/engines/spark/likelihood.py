@@ -28,7 +28,6 @@ from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
 from discreet.engines.spill import with_blocks
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators.likelihood import RowLikelihood, RowSums
-from discreet.io.prefetch import Progress
 from discreet.io.progress import Progress
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.evidence import StoredBlocks

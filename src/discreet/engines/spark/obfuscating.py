@@ -10,7 +10,6 @@ from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.engines.spark.frames import PLAN, SIMULATED, frame_schema, to_spark
 from discreet.engines.spark.running import working
 from discreet.errors import DataError, ParameterError
-from discreet.io.prefetch import Progress
 from discreet.io.progress import Progress
 from discreet.mechanisms.law import BlockMechanism
 

@@ -13,7 +13,6 @@ from typing import Any
 from discreet.engines.spark.vectors import REFUSALS
 from discreet.errors import DiscreetError, EngineError, ParameterError
 from discreet.extras import optional
-from discreet.io.prefetch import Progress
 from discreet.io.progress import Progress
 
 _SECONDS_BETWEEN = 0.2

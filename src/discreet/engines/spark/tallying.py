@@ -18,7 +18,6 @@ from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import Source, from_files, from_frame, one_thread
 from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
 from discreet.errors import DiscreetError
-from discreet.io.prefetch import Progress
 from discreet.io.progress import Progress
 from discreet.mechanisms import Mechanism
 
