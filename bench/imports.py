@@ -9,7 +9,7 @@ from bench.measure import REPEATS, Group, Row, interleaved, progress, seconds
 
 COLUMNS = ("seconds", "python -c pass", "times it", "heavy modules loaded")
 MOST_IMPORT_SECONDS = 0.15
-MOST_HELP_SECONDS = 0.2
+MOST_HELP_SECONDS = 0.1
 HEAVY = ("numba", "llvmlite", "pyarrow", "pandas", "polars", "altair", "scipy", "matplotlib")
 
 _IMPORT = "import discreet"

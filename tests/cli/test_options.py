@@ -233,7 +233,7 @@ def options(verb: str) -> list[str]:
 
 
 def test_every_option_is_entered() -> None:
-    """--debug, which all verbs have, is proved in test_endings.py."""
+    """--debug, which all verbs have, is proved in test_early_ends.py."""
     for verb in set(main.commands) - OTHER_VERBS:
         entered = set(GIVEN[verb]) | {option for of, option in ELSEWHERE if of == verb}
         assert set(options(verb)) == entered, verb

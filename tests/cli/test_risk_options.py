@@ -259,6 +259,34 @@ def test_splits_that_are_none(split: str, inputs: Inputs) -> None:
     assert "--split must be" in refusal("risk", inputs.events, "--split", split)
 
 
+# Verbs of the group
+
+
+def test_without_a_verb_the_arguments_are_those_of_traces(inputs: Inputs) -> None:
+    for words in ([inputs.events, "--seed", 1], ["--seed", 1, inputs.events], ["--", inputs.events]):
+        assert done("risk", *words, "--attack", "cosine") if words[0] != "--" else done("risk", *words)
+    assert told("risk", *inputs.base(TRACES)) == told("risk", "traces", *inputs.base(TRACES))
+    assert "no such verb" not in refusal("risk", inputs.folder / "none.csv").lower()
+
+
+def test_a_table_may_have_the_name_of_a_verb(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(inputs.folder)
+    (inputs.folder / "compare.csv").write_bytes(inputs.events.read_bytes())
+    (inputs.folder / "scores.parquet").mkdir()
+    (inputs.folder / "scores.parquet" / "a.csv").write_bytes(inputs.events.read_bytes())
+    wanted = told("risk", *inputs.base(TRACES))
+    assert told("risk", "compare.csv", "--seed", 1) == told("risk", "traces", "./compare.csv", "--seed", 1) == wanted
+
+
+def test_an_option_of_nobody_is_none(inputs: Inputs) -> None:
+    result = run("risk", inputs.events, "--nope")
+    assert result.exit_code == 2
+    assert "No such option" in result.stderr
+    assert "--score goes with discreet risk scores, not with discreet risk traces" in refusal(
+        "risk", inputs.scores, "--score", "good"
+    )
+
+
 # Inputs that must be refused in one sentence
 
 

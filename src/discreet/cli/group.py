@@ -2,16 +2,13 @@
 
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from discreet.cli.defects import debug_option, keep_traceback, place_of
 from discreet.cli.exits import INTERRUPTED, ended_by_signals, flushed, pipe_closed, show_every_letter
-from discreet.cli.output_files import check_outputs
 from discreet.errors import DiscreetError
 from discreet.kernels.announcing import listening
 
@@ -58,11 +55,15 @@ class Verb(click.Command):
     """A verb, with the options that every verb has."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
+        from discreet.cli.defects import debug_option
+
         super().__init__(*given, **named)
         self.params.append(debug_option())
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the outputs, then run the verb."""
+        from discreet.cli.output_files import check_outputs
+
         check_outputs(self.params, ctx.params)
         return super().invoke(ctx)
 
@@ -77,6 +78,8 @@ class VerbGroup(click.Group):
         """Return the verb of a name, or refuse the name and list the verbs."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
+            from difflib import get_close_matches
+
             close = get_close_matches(name, self.commands, n=1)
             meant = f"; did you mean {close[0]!r}?" if close else "."
             ctx.fail(f"No such verb {name!r}{meant} There are {', '.join(sorted(self.commands))}.")
@@ -164,6 +167,8 @@ class Verbs(VerbGroup):
                 f"the system refused to read or write: {error.strerror or type(error).__name__}{where}."
             ) from None
         except Exception as error:
+            from discreet.cli.defects import keep_traceback, place_of
+
             # Not 1, which says that a promise is broken. And not its message, which can hold a person's value.
             kept = keep_traceback(ctx, error)
             click.echo(

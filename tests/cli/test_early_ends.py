@@ -47,7 +47,7 @@ def test_a_defect_says_where_and_never_what(files: Files, defect: None) -> None:
     assert result.exit_code == 70
     assert result.stdout == ""
     assert SECRET not in result.stderr
-    assert "ValueError at test_endings, line " in result.stderr
+    assert "ValueError at test_early_ends, line " in result.stderr
     assert "from discreet.cli.verify, line " in result.stderr
     assert "--debug FILE" in result.stderr
     assert "Traceback" not in result.stderr

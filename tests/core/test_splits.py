@@ -1,0 +1,48 @@
+"""Splits by their words: what the attacker knows, what is attributed, and who is left out."""
+
+import pytest
+
+from discreet.core.splits import split_of
+from discreet.core.traces import Traces, by_count, by_half, leave_out, maximum_knowledge
+from discreet.errors import ParameterError
+
+LENGTHS = {"u1": 6, "u2": 5, "u3": 3, "u4": 2, "u5": 1}
+TRACES = Traces.of(
+    [user for user, length in LENGTHS.items() for _ in range(length)],
+    [f"place {place % 3}" for length in LENGTHS.values() for place in range(length)],
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "least", "split", "words"),
+    [
+        ("half", 2, by_half, "the first half of each user's events; the second half is attributed"),
+        ("half", 5, by_half, "the first half"),
+        ("all", 1, maximum_knowledge, "each user's events themselves; only the names are unknown"),
+        ("first:2", 1, lambda kept: by_count(kept, 2), "the first 2 events of each user; the others are attributed"),
+        ("rest:1", 4, lambda kept: leave_out(kept, 1), "all but the first 1 events of each user"),
+    ],
+)
+def test_kinds_are_the_splits_of_these_names(kind: str, least: int, split: object, words: str) -> None:
+    number = int(kind.partition(":")[2] or 0)
+    kept = TRACES.with_least(max(least, number + 1 if number else least))
+    found, knowledge = split_of(TRACES, kind, least=least)
+    expected = split(kept)  # type: ignore[operator]
+    assert knowledge.startswith(words)
+    for mine, theirs in ((found.training, expected.training), (found.target, expected.target)):
+        assert mine.lengths.tolist() == theirs.lengths.tolist()
+        assert mine.events.tolist() == theirs.events.tolist()
+
+
+def test_who_has_too_few_events_for_a_count_is_left_out() -> None:
+    assert split_of(TRACES, "first:4", least=2)[0].target.lengths.tolist() == [2, 1]
+    with pytest.raises(ParameterError, match="at least 2 users must have 2 events, got 1; lower --least"):
+        split_of(TRACES, "first:5")
+
+
+@pytest.mark.parametrize(
+    "kind", ["", "halves", "half:2", "all:1", "first", "first:0", "first:-1", "rest:1.5", "rest:²"]
+)
+def test_other_words_are_refused(kind: str) -> None:
+    with pytest.raises(ParameterError, match="--split must be half, all, first:N or rest:N"):
+        split_of(TRACES, kind)

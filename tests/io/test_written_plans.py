@@ -1,0 +1,112 @@
+"""Plans that are written: whole, of the mechanism that was meant, and only where their files can be found again."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.errors import OutputExistsError, ParameterError
+from discreet.io.plan import Plan
+from discreet.io.written_plan import toml_text, write_plan
+from discreet.mechanisms import BlockDesign, PooledHashing
+
+DOMAINS = {
+    "labels": 'labels = ["a\\u007f", "b \\"c\\"", "ç漢\\n"]\nsensitive = ["ç漢\\n"]',
+    "range": "range = [0, 9]\nsensitive = [3, 4]",
+    "product": 'product = { sex = ["f", "m"], "age group" = [1, 2, 3] }\nsensitive = [{ sex = "f" }]',
+    "grid": "grid = { lat = [1.5, 2.0], lon = [-7e-5, 3.0], rows = 2, cols = 3 }",
+}
+MECHANISMS = {
+    "default": lambda domain: dc.SubsetSelection(domain, 1.5),
+    "theta": lambda domain: dc.UnaryEncoding(domain, 0.3, theta=0.5),
+    "design": lambda domain: BlockDesign(domain, 2, sensitive_mass=0.25),
+    "pool": lambda domain: PooledHashing(domain, 1.0, functions=64),
+}
+
+
+@pytest.mark.parametrize("ending", ["toml", "json"])
+@pytest.mark.parametrize("kind", DOMAINS)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_written_plan_is_that_of_the_mechanism(tmp_path: Path, kind: str, name: str, ending: str) -> None:
+    source, target = tmp_path / "domain.toml", tmp_path / f"plan.{ending}"
+    source.write_text(f'title = "Ä \\u007f"\nsensitive_mass = 0.5\n[domain]\n{DOMAINS[kind]}\n')
+    domain = Plan.load(_plan(tmp_path, DOMAINS[kind])).domain
+    if name == "design" and not domain.clear_count:
+        return
+    mechanism: Any = MECHANISMS[name](domain)
+    written = write_plan(target, source, mechanism)
+    assert written.fingerprint == Plan.load(target).fingerprint == mechanism.fingerprint
+    assert written.document.title == "Ä \x7f"
+    read = tomllib.loads(target.read_text()) if ending == "toml" else json.loads(target.read_text())
+    assert "sensitive_mass" not in read
+    assert read["mechanism"]["name"] == mechanism.name
+
+
+def _plan(folder: Path, domain: str) -> Path:
+    path = folder / "other.toml"
+    path.write_text(f'epsilon = 1.0\n[domain]\n{domain}\n[mechanism]\nname = "rr"\n')
+    return path
+
+
+def test_a_personalized_plan_keeps_its_tags(tmp_path: Path) -> None:
+    source = tmp_path / "source.toml"
+    source.write_text(
+        'epsilon = 1.0\ntags = ["home", "work"]\nothers = false\n[domain]\nlabels = ["a", "b"]\nsensitive = ["a"]\n'
+        '[mechanism]\nname = "rr"\n'
+    )
+    extended = Plan.load(source).mechanism().domain
+    written = write_plan(tmp_path / "new.toml", source, dc.UnaryEncoding(extended, 1.0))
+    assert written.is_personalized
+    assert (written.document.tags, written.document.others) == (["home", "work"], False)
+
+
+def test_files_of_labels_are_found_from_where_the_plan_is(tmp_path: Path) -> None:
+    (tmp_path / "inputs").mkdir()
+    (tmp_path / "inputs" / "labels.csv").write_text("label\na\nb\nc\n")
+    source = tmp_path / "inputs" / "domain.toml"
+    source.write_text('[domain]\nfile = { path = "labels.csv" }\n')
+    mechanism = dc.RandomizedResponse(dc.Domain(["a", "b", "c"]), 1.0)
+    above = write_plan(tmp_path / "plan.toml", source, mechanism)
+    assert above.document.domain.file is not None
+    assert above.document.domain.file.path == "inputs/labels.csv"
+    beside = tmp_path / "inputs" / "below"
+    beside.mkdir()
+    with pytest.raises(ParameterError, match="labels"):
+        write_plan(beside / "plan.toml", source, mechanism)
+    assert not list(beside.iterdir())
+    assert write_plan(beside / "plan.toml", source, mechanism, allow_outside=True).fingerprint == mechanism.fingerprint
+
+
+def test_nothing_is_written_of_a_mechanism_over_another_domain_or_over_a_file(tmp_path: Path) -> None:
+    source, target = _plan(tmp_path, DOMAINS["range"]), tmp_path / "plan.toml"
+    with pytest.raises(ParameterError, match=r"must be over the domain of .*other\.toml"):
+        write_plan(target, source, dc.RandomizedResponse(dc.Domain(range(9)), 1.0))
+    assert not target.exists()
+    mechanism = dc.RandomizedResponse(Plan.load(source).domain, 1.0)
+    target.write_text("mine")
+    with pytest.raises(OutputExistsError):
+        write_plan(target, source, mechanism)
+    assert target.read_text() == "mine"
+    write_plan(target, source, mechanism, force=True)
+    assert Plan.load(target).fingerprint == mechanism.fingerprint
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
+PLAIN = st.one_of(
+    st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False), NAMES
+)
+TABLES = st.dictionaries(
+    NAMES,
+    st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3)),
+    max_size=4,
+)
+
+
+@given(TABLES)
+def test_any_document_comes_back(document: dict[str, Any]) -> None:
+    assert tomllib.loads(toml_text(document)) == document
