@@ -127,7 +127,7 @@ def counts(stops: Sequence[Stop]) -> tuple[int, int]:
 
 
 def _importing(frame: FrameType | None) -> bool:
-    """Return whether a module of the package is just being imported, which calls what its definitions need."""
+    """Return true if a module of the package is just being imported, which calls what its definitions need."""
     while frame is not None:
         if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(_PREFIX):
             return True

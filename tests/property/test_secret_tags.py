@@ -88,7 +88,7 @@ def test_nothing_carries_it_off(way: str) -> None:
 
 def test_what_would_write_it_down_says_why() -> None:
     for way in ("copy", "pickle 5", "getstate"):
-        assert "stay on her device" in refused(SecretError, lambda way=way: CARRIED[way](secret()))
+        assert "stay on the user's device" in refused(SecretError, lambda way=way: CARRIED[way](secret()))
 
 
 def test_it_cannot_be_changed() -> None:

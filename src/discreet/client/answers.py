@@ -51,9 +51,9 @@ class Person:
     """The circumstances on which the reports of one person depend, beside the value.
 
     Attributes:
-        limits: the most that she may spend.
+        limits: the most that the person may spend.
         keys: of the operating system.
-        secret: shared by her devices; None if there is none.
+        secret: shared by the person's devices; None if there is none.
         random: the source of a simulation; None for a person.
     """
 

@@ -4,7 +4,6 @@ An answer is one transaction: what is charged, remembered and to be sent is writ
 is sent is what was written, however often it takes. So a crash costs at most a charge, and never draws a second report.
 """
 
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -12,9 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from discreet.client.acceptance import keep, refuse_old, refuse_unaffordable
 from discreet.client.answers import Moment, Outcome, Person, answer
-from discreet.client.ledger import Budget, Limits, spent_by_name, spent_in_all, within
-from discreet.client.memory import Memory, erase_ended, erase_name, note_time, one_row, written_origins
+from discreet.client.ledger import Budget, Limits, spent_by_name, spent_in_all
+from discreet.client.memory import Memory, erase_ended, erase_name, note_time, one_row
 from discreet.client.outbox import LogEntry, Sent, deliver, log_entries
 from discreet.client.permanent import checked_secret
 from discreet.client.places import bots_of_places, keep_places
@@ -25,7 +25,6 @@ from discreet.core.random import RandomSource, checked_source
 from discreet.errors import ParameterError
 from discreet.io.collection import OPEN, Collection, open_envelope, promised, read_document
 from discreet.io.collection import rebuild as rebuilt
-from discreet.io.collection_errors import CapError, EquivocationError, LifetimeError, RollbackError, SimulatedError
 from discreet.io.envelope import checked_trust
 
 if TYPE_CHECKING:
@@ -118,17 +117,17 @@ class Device:
         """
         id_, said = read_document(envelope, self._trust)
         with self._memory.transaction() as database:
-            self._refuse_old(database, said["name"], said["version"], id_)
+            refuse_old(database, said["name"], said["version"], id_)
         collection = promised(id_, said, envelope)
         if collection.state == OPEN:
-            self._refuse_unaffordable(collection)
+            refuse_unaffordable(collection, self._limits, simulated=self._simulated)
         collection.check_plan()
         if rebuild:
             rebuilt(collection)
         with self._memory.transaction() as database:
             # Another process may have accepted one meanwhile.
-            self._refuse_old(database, collection.name, collection.version, id_)
-            self._keep(database, collection)
+            refuse_old(database, collection.name, collection.version, id_)
+            keep(database, collection)
             note_time(database, self._clock())
         if collection.state != OPEN:
             self._memory.overwrite()
@@ -156,51 +155,6 @@ class Device:
                 raise ParameterError("a collection must be the one of its envelope, and this one has another's id.")
             self._collections[id_] = found
         return self._collections[id_]
-
-    @staticmethod
-    def _refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes) -> None:
-        row = one_row(database, "SELECT version, id FROM names WHERE name = ?", name)
-        if row is not None and version < row["version"]:
-            raise RollbackError(f"version {row['version']} of this collection was seen before, and this is {version}.")
-        if row is not None and version == row["version"] and id_ != row["id"]:
-            raise EquivocationError(
-                f"another document was version {version} of this collection before; who signs must be asked why."
-            )
-
-    def _refuse_unaffordable(self, collection: Collection) -> None:
-        if collection.simulated != self._simulated:
-            raise SimulatedError(
-                "a simulated collection is for devices of a simulation alone, and they answer no other."
-            )
-        if not within(collection.epsilon, self._limits.report):
-            raise CapError(
-                f"a report may cost {self._limits.report:g} nats, and this one costs {collection.epsilon:g}."
-            )
-        if not within(collection.lifetime, self._limits.lifetime):
-            raise LifetimeError(
-                f"all reports may cost {self._limits.lifetime:g} nats, and this collection asks for "
-                f"{collection.lifetime:g}."
-            )
-        if not within(collection.epsilon, self._limits.epoch):
-            raise LifetimeError(
-                f"reports of one epoch may cost {self._limits.epoch:g} nats, and this one costs {collection.epsilon:g}."
-            )
-
-    def _keep(self, database: sqlite3.Connection, collection: Collection) -> None:
-        kept = collection.name, collection.version, collection.id, collection.envelope
-        database.execute(
-            "INSERT INTO names (name, version, id, envelope) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE "
-            "SET version = excluded.version, id = excluded.id, envelope = excluded.envelope",
-            kept,
-        )
-        origins = written_origins(collection.collectors)
-        if not database.execute("UPDATE versions SET origins = ? WHERE id = ?", (origins, collection.id)).rowcount:
-            database.execute(
-                "INSERT INTO versions (id, name, version, stop, origins) VALUES (?, ?, ?, ?, ?)",
-                (collection.id, collection.name, collection.version, collection.epochs.end, origins),
-            )
-        if collection.state != OPEN:
-            erase_name(database, collection.name)
 
     # Consent
 

@@ -1,4 +1,4 @@
-"""A person's secret places: which bot stands for which of her values. They are in one table, and in nothing else."""
+"""A person's secret places: which bot stands for which of their values. They are in one table, and in nothing else."""
 
 import hashlib
 import json

@@ -1,9 +1,10 @@
 """The personalized mechanism (PUM): values that are secret for single users are protected as well [ULDP, section 5].
 
-Every user has secret values X_S^(i) of her own, such as her home. Her device replaces them by *bots*, which are public:
-one per tag ("home", "workplace", "others"), or one per coarse cell of a map. Then it applies a common mechanism Q_cmn,
-for which the bots are sensitive values like any other. With f_i the replacement on the device of user i, Q^(i) = Q_cmn
-after f_i is (X_S + X_S^(i), epsilon)-ULDP, and Q_cmn, which is public, does not depend on X_S^(i).
+Every user has secret values X_S^(i) of their own, such as their home. Their device replaces them by *bots*, which are
+public: one per tag ("home", "workplace", "others"), or one per coarse cell of a map. Then it applies a common
+mechanism Q_cmn, for which the bots are sensitive values like any other. With f_i the replacement on the device of
+user i, Q^(i) = Q_cmn after f_i is (X_S + X_S^(i), epsilon)-ULDP, and Q_cmn, which is public, does not depend on
+X_S^(i).
 """
 
 from collections.abc import Callable, Sequence
@@ -179,7 +180,7 @@ class Personalized:
 
         Args:
             values: ``(n,)`` values of the domain; see `Domain.encode`.
-            secret: her secret values.
+            secret: the user's secret values.
             random: the source of random words; None for fresh ones under a key of the operating system.
 
         Raises:
@@ -205,7 +206,7 @@ class Personalized:
     def obfuscate_users(
         self, codes: Any, users: Any, tags: SimulatedTags, *, random: RandomSource | None = None
     ) -> Reports:
-        """Obfuscate values of many users, each with secret values of her own.
+        """Obfuscate values of many users, each with secret values of their own.
 
         For simulations only: no real party holds a table of all users' secrets.
 
@@ -269,7 +270,7 @@ class Personalized:
     # What is left of a secret
 
     def candidates_left(self, reports: Reports) -> int:
-        """Return the number of values that may still be a user's one secret place, given all ``reports`` she ever sent.
+        """Return the number of values that may still be a user's one secret place, given all ``reports`` sent.
 
         Raises:
             MismatchError: if the reports belong to another plan.
@@ -281,11 +282,11 @@ class Personalized:
 def candidates_left(domain: Domain, seen_in_clear: int) -> int:
     """Return the number of values that may still be a user's secret place: |X| - t_I.
 
-    A value that she told in clear is none of her secrets; no report rules anything else out [ULDP, section 5].
+    A value that a user told in clear is none of their secrets; no report rules anything else out [ULDP, section 5].
 
     Args:
         domain: the values, without bots.
-        seen_in_clear: t_I, the number of different values that she has told in clear.
+        seen_in_clear: t_I, the number of different values that the user has told in clear.
 
     Raises:
         DataError: if more values were told in clear than there are.

@@ -1,8 +1,8 @@
 """Secret values of users, with their tags, which must stay on the device.
 
 `SecretTags` holds those of one user; it cannot be printed, compared, copied or written to a file. That guards against
-accidents, not against hostile code on her device, or code that sends local variables away. `SimulatedTags` holds those
-of the many users of a simulation, where there are no secrets.
+accidents, not against hostile code on a user's device, or code that sends local variables away. `SimulatedTags`
+holds those of the many users of a simulation, where there are no secrets.
 """
 
 import warnings
@@ -49,7 +49,7 @@ class Tagged(Protocol):
 
 
 class SecretTags:
-    """One user's secret values; it is made on her device and never leaves it.
+    """One user's secret values; it is made on the user's device and never leaves it.
 
     Args:
         personalized: the plan's mechanism.
@@ -102,7 +102,9 @@ class SecretTags:
         return "SecretTags(hidden)"
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise SecretError("a user's secret tags stay on her device; they are not copied, changed or written down.")
+        raise SecretError(
+            "a user's secret tags stay on the user's device; they are not copied, changed or written down."
+        )
 
     __reduce__ = __getstate__ = __copy__ = __deepcopy__ = __setattr__ = __delattr__ = _refuse
 
@@ -183,7 +185,7 @@ class SimulatedTags:
             )
         replaceable = ~personalized.domain.sensitive[codes]
         if not replaceable.all():
-            # The line shown beside a warning is this one, not the caller's with her values in it.
+            # The line shown beside a warning is this one, not the caller's with the user's values in it.
             warnings.warn(
                 "some user's secret value is sensitive for everybody; it stays itself and is as protected as before.",
                 stacklevel=1,

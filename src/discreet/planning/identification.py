@@ -125,7 +125,7 @@ def plan_identification(domain: Domain, wanted: RiskTarget, *, epsilon: float | 
     Args:
         domain: the values and which of them are sensitive.
         wanted: the identification risk; ``reports`` of each user have epsilon/t each, and count as independent.
-        epsilon: the most that the reports of a user may say of her values together, in nats; None for no limit.
+        epsilon: the most that the reports of a user may say of their values together, in nats; None for no limit.
 
     Raises:
         ParameterError: if a number is out of range, nothing is sensitive, or no mechanism keeps the risk.
