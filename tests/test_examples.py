@@ -18,7 +18,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 
 # Modules that users call: each class and function that they define, unless its name begins with an underscore.
 MODULES = {
-    "planning": ["compare", "curves", "identification", "losses", "requirements"],
+    "planning": ["compare", "curves", "identification", "losses", "requirements", "sample_size"],
     "privacy": ["audit", "bounds", "composition", "decomposition", "notions", "processing", "verify"],
     "core": ["traces"],
     "risk": ["assessment"],

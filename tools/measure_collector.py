@@ -169,8 +169,9 @@ def soak(options: argparse.Namespace) -> None:
     """Print the memory of a collector under steady load, ten times from beginning to end."""
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
-        entry = collectors.added(folder)
-        port, sent = loads.free_port(), [collectors.frame(entry, n, seed=n) for n in (1, 1, 7, 100)]
+        # The epoch that runs must not end meanwhile.
+        entry = collectors.added(folder, epochs=collectors.current(seconds=4 * collectors.EPOCH))
+        port, sent = loads.free_port(), [collectors.frame(entry, n, epoch=0, seed=n) for n in (1, 1, 7, 100)]
         with loads.process(loads.collector_command(folder, port), port, env=loads.environment()) as ours:
             for part in range(10):
                 found, tail = loads.rate(port, sent, options.seconds / 10, options.clients)

@@ -96,7 +96,7 @@ FAULTS = [
     ),
     Fault(
         "a copy begins anew whenever somebody writes",
-        "collector/sqlite.py",
+        "collector/sqlite_files.py",
         "        source.backup(copy)\n",
         "        source.backup(copy, pages=1 << 10, sleep=0.01)\n",
         ("tests/collector/test_store.py",),

@@ -14,9 +14,9 @@ from collectors import PLANS, Served, added, added_envelope, current, frame, ids
 from test_sealing import put, seal
 
 from discreet.collector.catalogue import Entry
+from discreet.collector.estimate_query import EstimateQuery
 from discreet.collector.folder import DataFolder
 from discreet.collector.pages import assets, survey
-from discreet.collector.releases import Asked
 from discreet.collector.sealing import sealed_folder
 from discreet.collector.store import StoreError
 from discreet.collector.tokens import new_token
@@ -210,8 +210,8 @@ def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, query: str) -> None
 
 
 def test_epochs_are_numbers_and_ranges() -> None:
-    assert Asked.of([("epochs", "0-3,7,5-5")]).epochs == (0, 1, 2, 3, 5, 7)
-    assert Asked.of([]).epochs is None
+    assert EstimateQuery.of([("epochs", "0-3,7,5-5")]).epochs == (0, 1, 2, 3, 5, 7)
+    assert EstimateQuery.of([]).epochs is None
 
 
 def test_too_few_reports_are_not_estimated(tmp_path: Path) -> None:

@@ -23,11 +23,9 @@ from discreet.planning.losses import (
     normal_l1,
     paper_worst_l1_rappor,
     paper_worst_l1_rr,
-    reports_for_mse,
-    reports_for_standard_error,
     worst_normal_l1,
-    worst_variance,
 )
+from discreet.planning.sample_size import reports_for_mse, reports_for_standard_error, worst_variance
 from laws import PER_VALUE, POOLS, SIZES, Case, cases, distributions, every, over, sizes_told_apart, spelled
 from refusals import refused
 

@@ -1,9 +1,8 @@
 """Releases: estimates of epochs, none of too few reports, and none again before enough others have come."""
 
-import io
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.collector.catalogue import Catalogue, Entry
+from discreet.collector.estimate_query import EstimateQuery, spelled_epochs
 from discreet.collector.folder import DataFolder
 from discreet.collector.sealing import sealed_folder
 from discreet.collector.store import SealRow, Store
@@ -18,22 +18,18 @@ from discreet.collector.working import JobError, Workers
 from discreet.core.estimate import Estimate
 from discreet.core.tally import Tally
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.estimators import METHODS, estimate
+from discreet.estimators import estimate
 from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.methods import thresholded
-from discreet.io.estimates import estimate_facts
 from discreet.io.frames import ID_BYTES
-from discreet.io.json_text import json_text
 from discreet.io.tallies import read_tally
 
 FROM_REPORTS = ("mle", "em")
 _SIGNIFICANCE = 0.05
-_MOST_EPOCHS = 100_000
 _SLICE_BYTES = 1 << 22
 _MOST_CACHED = 1000
 _SEEN = "saw estimate"
 _LINES = 100_000
-_KNOWN = ("epochs", "method", "level", "version")
 
 
 class EarlyError(DiscreetError):
@@ -46,65 +42,6 @@ class EarlyError(DiscreetError):
 
 class TakesLongError(DiscreetError):
     """An estimate that takes longer than it may."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A request for estimates.
-
-    Attributes:
-        epochs: which, ascending; None for all that are sealed.
-        method: one of the estimators.
-        level: confidence of the intervals; None for the usual one, where there are any.
-    """
-
-    epochs: tuple[int, ...] | None = None
-    method: str = "linear"
-    level: float | None = None
-
-    @classmethod
-    def of(cls, parameters: Iterable[tuple[str, str]]) -> "Asked":
-        """Return the request that the parameters of a URL make.
-
-        Raises:
-            ParameterError: if one is unknown, there twice, or cannot be used.
-        """
-        said = list(parameters)
-        given = dict(said)
-        if len(given) < len(said) or not given.keys() <= set(_KNOWN):
-            raise ParameterError(f"parameters must be some of {', '.join(_KNOWN)}, each once.")
-        method = given.get("method", "linear")
-        if method not in METHODS:
-            raise ParameterError(f"method must be one of {', '.join(METHODS)}.")
-        return cls(_epochs(given.get("epochs", "sealed")), method, _level(given.get("level")))
-
-
-def _epochs(text: str) -> tuple[int, ...] | None:
-    if text == "sealed":
-        return None
-    found: set[int] = set()
-    for part in text.split(","):
-        first, dash, last = part.partition("-")
-        ends = [first, last if dash else first]
-        if not all(end.isascii() and end.isdigit() and len(end) <= 10 for end in ends):
-            raise ParameterError("epochs must be 'sealed', or numbers and ranges such as 0-5,7.")
-        start, stop = int(ends[0]), int(ends[1]) + 1
-        if not start < stop <= start + _MOST_EPOCHS - len(found):
-            raise ParameterError(f"epochs must be ascending ranges, of at most {_MOST_EPOCHS} epochs in all.")
-        found |= set(range(start, stop))
-    return tuple(sorted(found))
-
-
-def _level(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        level = float(text)
-    except ValueError:
-        level = 0.0
-    if not 0 < level < 1:
-        raise ParameterError("level must be a number between 0 and 1, both excluded.")
-    return level
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +106,7 @@ class Releases:
         with self._lock:
             self._store.close()
 
-    def release(self, entry: Entry, asked: Asked, who: str) -> Release:
+    def release(self, entry: Entry, query: EstimateQuery, who: str) -> Release:
         """Return the estimate that is asked for, and write down who saw it.
 
         Raises:
@@ -178,38 +115,38 @@ class Releases:
             ParameterError: if an epoch has no reports, or the method needs sealed ones.
         """
         with self._lock:
-            release = self._released(entry, asked)
-            detail = f"{_about(entry, release.epochs)} {asked.method} n={release.found.n}"
+            release = self._released(entry, query)
+            detail = f"{_about(entry, release.epochs)} {query.method} n={release.found.n}"
             with self._store.transaction():
                 self._store.note(int(time.time()), who, _SEEN, detail)
         return release
 
-    def _released(self, entry: Entry, asked: Asked) -> Release:
+    def _released(self, entry: Entry, query: EstimateQuery) -> Release:
         seals = {seal.epoch: seal for seal in self._store.seals() if seal.collection == entry.key}
-        epochs = tuple(seals) if asked.epochs is None else asked.epochs
+        epochs = tuple(seals) if query.epochs is None else query.epochs
         pending = {epoch for key, epoch in self._store.pending() if key == entry.key}
         unknown = [epoch for epoch in epochs if epoch not in seals and epoch not in pending]
         if not epochs or unknown:
             which = f"epoch {unknown[0]}" if unknown else "any sealed epoch"
             raise EarlyError(f"there are no reports of {which} yet.", n=0, least=entry.collection.least)
         opened = [epoch for epoch in epochs if epoch not in seals]
-        if opened and asked.method in FROM_REPORTS:
-            raise ParameterError(f"method {asked.method!r} needs sealed epochs, and epoch {opened[0]} is open.")
+        if opened and query.method in FROM_REPORTS:
+            raise ParameterError(f"method {query.method!r} needs sealed epochs, and epoch {opened[0]} is open.")
         tallies = [self._sealed_tally(entry, seals[epoch]) for epoch in epochs if epoch in seals]
         tallies += [self._open_tally(entry, epoch) for epoch in opened]
         whole = sum(tallies, start=entry.mechanism.empty_tally())
         n, least = whole.n, entry.collection.least
         if n < least:
             raise EarlyError(f"there are {n} reports, and estimates need {least}.", n=n, least=least)
-        before = self._cache.get((entry.key, epochs, asked.method))
+        before = self._cache.get((entry.key, epochs, query.method))
         if before is not None and n - before.found.n < (least if before.provisional else 1):
             # Also when an epoch was sealed meanwhile, and lost its duplicates: the same few reports in two estimates
             # would show what they say.
             return before
         if opened:
             self._check_again(entry, epochs, n, least)
-        made = self._made(entry, asked, epochs, whole, provisional=bool(opened))
-        self._cache[entry.key, epochs, asked.method] = made
+        made = self._made(entry, query, epochs, whole, provisional=bool(opened))
+        self._cache[entry.key, epochs, query.method] = made
         if len(self._cache) > _MOST_CACHED:
             del self._cache[next(iter(self._cache))]
         return made
@@ -228,24 +165,26 @@ class Releases:
                         f"these epochs were estimated already; {more} further reports are needed.", n=n, least=least
                     )
 
-    def _made(self, entry: Entry, asked: Asked, epochs: tuple[int, ...], whole: Tally, *, provisional: bool) -> Release:
+    def _made(
+        self, entry: Entry, query: EstimateQuery, epochs: tuple[int, ...], whole: Tally, *, provisional: bool
+    ) -> Release:
         start = LinearStart.of(entry.mechanism, whole)
         floor = thresholded(start, _SIGNIFICANCE, uniform=False)[1]
-        if asked.method in FROM_REPORTS:
-            found = self._from_reports(entry, asked, epochs)
+        if query.method in FROM_REPORTS:
+            found = self._from_reports(entry, query, epochs)
         else:
-            found = estimate(entry.mechanism, whole, method=asked.method)
+            found = estimate(entry.mechanism, whole, method=query.method)
         return Release(epochs, found, floor.tolist(), provisional)
 
-    def _from_reports(self, entry: Entry, asked: Asked, epochs: Sequence[int]) -> Estimate:
+    def _from_reports(self, entry: Entry, query: EstimateQuery, epochs: Sequence[int]) -> Estimate:
         place = sealed_folder(self._folder, entry)
         files = [str(place / f"epoch-{epoch:06d}.parquet") for epoch in epochs]
         if gone := sum(not Path(file).exists() for file in files):
             raise ParameterError(
-                f"method {asked.method!r} needs reports, and those of {gone} epochs have been deleted; "
+                f"method {query.method!r} needs reports, and those of {gone} epochs have been deleted; "
                 "take another method."
             )
-        given = {"plan": str(place / "_plan.json"), "files": files, "method": asked.method}
+        given = {"plan": str(place / "_plan.json"), "files": files, "method": query.method}
         try:
             said = self._workers.run("estimate", given, seconds=self._seconds)
         except JobError as error:
@@ -283,7 +222,7 @@ class Releases:
             found.after, found.tally = place, tally
 
     def counts(self, entry: Entry) -> Counts:
-        """Return the numbers of reports of a collection, taken and refused."""
+        """Return the numbers of reports of a collection, and of refusals by reason."""
         with self._lock:
             seals = [seal for seal in self._store.seals() if seal.collection == entry.key]
             waiting = {epoch: n for (key, epoch), n in self._store.waiting().items() if key == entry.key}
@@ -302,53 +241,8 @@ class Releases:
 
 
 def _about(entry: Entry, epochs: Sequence[int]) -> str:
-    """Return the text of the audit on the epochs that were estimated."""
-    return f"{entry.row.name} version {entry.row.version} epochs {_spelled_epochs(epochs)}"
-
-
-def _spelled_epochs(epochs: Sequence[int]) -> str:
-    """Return epochs as ranges."""
-    parts: list[list[int]] = []
-    for epoch in epochs:
-        if parts and parts[-1][1] == epoch - 1:
-            parts[-1][1] = epoch
-        else:
-            parts.append([epoch, epoch])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
-
-
-def spelled(release: Release, entry: Entry, level: float | None, accept: str) -> tuple[bytes, str]:
-    """Return a release in the first known form that is accepted, JSON if none is said, and its media type.
-
-    Raises:
-        ParameterError: if a level is asked for where the method has no intervals.
-    """
-    found = release.found
-    kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
-    kind = next((kind for kind in kinds if kind in {"application/json", "text/csv", _PARQUET}), "application/json")
-    if kind == "application/json":
-        said = {
-            "collection": entry.row.name,
-            "version": entry.row.version,
-            "epochs": _spelled_epochs(release.epochs),
-            "provisional": release.provisional,
-            **estimate_facts(found, level, simultaneous=False, more={"noise_floor": release.noise_floor}),
-        }
-        return json_text(said).encode(), kind
-    table = found.to_arrow(level)
-    sink = io.BytesIO()
-    if kind == "text/csv":
-        from pyarrow import csv
-
-        csv.write_csv(table, sink)
-        return sink.getvalue(), "text/csv; charset=utf-8"
-    from pyarrow import parquet
-
-    parquet.write_table(table, sink)
-    return sink.getvalue(), kind
-
-
-_PARQUET = "application/vnd.apache.parquet"
+    """Return the words of an audit line for the epochs that were estimated."""
+    return f"{entry.row.name} version {entry.row.version} epochs {spelled_epochs(epochs)}"
 
 
 def estimate_files(plan: str, files: Sequence[str], method: str) -> dict[str, Any]:

@@ -1,24 +1,21 @@
 """The store in one file of SQLite, with a log that is written ahead and synchronized at every commit."""
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from discreet.collector.folder import synchronize
 from discreet.collector.migrations import MIGRATIONS
+from discreet.collector.sqlite_files import copy_database, make_database, migrate, told
 from discreet.collector.store import (
     AuditRow,
     CollectionRow,
-    DamagedStoreError,
     FrameRow,
     SealRow,
     StoreError,
     TokenRow,
 )
-from discreet.errors import ParameterError
 
 Row = TypeVar("Row")
 
@@ -61,8 +58,8 @@ class SqliteStore:
         if read_only and not path.is_file():
             raise StoreError(f"there is no database {path.name} in this folder; name the folder of a collector.")
         if not read_only:
-            _make(path)
-        with _told("opened"):
+            make_database(path)
+        with told("opened"):
             mode = "ro" if read_only else "rwc"
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}",
@@ -72,10 +69,10 @@ class SqliteStore:
                 check_same_thread=False,
             )
         try:
-            with _told("opened"):
+            with told("opened"):
                 for setting in _SETTINGS if not read_only else ():
                     self._connection.execute(setting)
-            _migrate(self._connection, path, migrations, read_only=read_only)
+            migrate(self._connection, path, migrations, read_only=read_only)
         except BaseException:
             self._connection.close()
             raise
@@ -87,11 +84,11 @@ class SqliteStore:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Write within the body: all of it, synchronized to disk at the end, or nothing."""
-        with _told("written to"):
+        with told("written to"):
             self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
-            with _told("written to"):
+            with told("written to"):
                 self._connection.execute("COMMIT")
         except BaseException:
             # A full disk may have ended the transaction already.
@@ -107,11 +104,11 @@ class SqliteStore:
         return bool(before != version)
 
     def _rows(self, text: str, *given: Any) -> list[Any]:
-        with _told("read"):
+        with told("read"):
             return self._connection.execute(text, given).fetchall()
 
     def _write(self, text: str, *given: Any) -> int:
-        with _told("written to"):
+        with told("written to"):
             return self._connection.execute(text, given).rowcount
 
     def insert(self, frames: Iterable[FrameRow]) -> int:
@@ -123,7 +120,7 @@ class SqliteStore:
         fresh = 0
         for (key, epoch), rows in by_epoch.items():
             table = self._inbox(key, epoch)
-            with _told("written to"):
+            with told("written to"):
                 text = f"INSERT OR IGNORE INTO {table} (digest, n, reports) VALUES (?, ?, ?)"
                 fresh += self._connection.executemany(text, rows).rowcount
         return fresh
@@ -145,7 +142,7 @@ class SqliteStore:
     def count_refusals(self, refusals: Mapping[tuple[int | None, int, str], int]) -> None:
         """Add to the counts of refusals, within a transaction."""
         rows = [(*key, count) for key, count in refusals.items()]
-        with _told("written to"):
+        with told("written to"):
             self._connection.executemany(
                 "INSERT INTO refusals VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (ifnull(collection, -1), epoch, reason) DO UPDATE SET count = count + excluded.count",
@@ -260,7 +257,7 @@ class SqliteStore:
 
     def backup(self, target: Path) -> None:
         """Copy everything into a new file, whatever is written meanwhile."""
-        _copy(self._connection, target)
+        copy_database(self._connection, target)
 
     def flaws(self) -> list[str]:
         """Return a sentence for each invariant that does not hold."""
@@ -286,97 +283,9 @@ class SqliteStore:
         return broken + [f"{count} {what}" for what, count in counts.items() if count]
 
 
-def _make(path: Path) -> None:
-    """Make the file for its owner alone; the log beside it takes the same rights."""
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    except OSError as error:
-        raise StoreError(
-            f"the database could not be opened ({error.strerror}); see to the disk and its rights."
-        ) from None
-
-
 def _table(key: int, epoch: int) -> str:
     return f"inbox_{int(key)}_{int(epoch)}"
 
 
 def _keys(joined: bytes) -> tuple[bytes, ...]:
     return tuple(joined[start : start + _KEY_BYTES] for start in range(0, len(joined), _KEY_BYTES))
-
-
-@contextmanager
-def _told(done: str) -> Iterator[None]:
-    """Turn SQLite's errors into one sentence, without what was to be written."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        name = getattr(error, "sqlite_errorname", type(error).__name__)
-        if name in ("SQLITE_CORRUPT", "SQLITE_NOTADB"):
-            raise DamagedStoreError("the database is damaged; restore the last backup.") from None
-        raise StoreError(f"the database could not be {done} ({name}); see to the disk and its rights.") from None
-
-
-def _migrate(
-    connection: sqlite3.Connection,
-    path: Path,
-    migrations: Sequence[Callable[[sqlite3.Connection], None]],
-    *,
-    read_only: bool,
-) -> None:
-    """Bring a database to the newest version, after a copy of the old one."""
-    version = _version_of(connection)
-    if version > len(migrations):
-        raise ParameterError(
-            f"the database has version {version} and this discreet knows {len(migrations)}; use the newer discreet."
-        )
-    if version == len(migrations):
-        return
-    if read_only:
-        raise StoreError(f"the database has version {version} of {len(migrations)}; start the collector once.")
-    with _told("brought to a newer version"):
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            # Another process may have been faster.
-            version = _version_of(connection)
-            if 0 < version < len(migrations):
-                _copy_before(path, version)
-            for step in range(version, len(migrations)):
-                migrations[step](connection)
-                connection.execute(f"PRAGMA user_version = {step + 1}")
-            connection.execute("COMMIT")
-        except BaseException:
-            # A full disk may have ended the transaction already.
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-
-
-def _version_of(connection: sqlite3.Connection) -> int:
-    with _told("read"):
-        return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _copy_before(path: Path, version: int) -> None:
-    """Keep a copy of a database beside it, whole or not at all; whoever calls keeps others from writing."""
-    target = path.with_name(f"{path.name}.version{version}")
-    beside = target.with_name(f".{target.name}.part")
-    try:
-        for left in beside.parent.glob(f"{beside.name}*"):
-            left.unlink()
-        _make(beside)
-        with closing(sqlite3.connect(path)) as source:
-            _copy(source, beside)
-        synchronize(beside)
-        beside.replace(target)
-        synchronize(target.parent)
-    except OSError as error:
-        raise StoreError(f"the database could not be copied ({error.strerror}); see to the disk.") from None
-
-
-def _copy(source: sqlite3.Connection, target: Path) -> None:
-    with _told("copied"), closing(sqlite3.connect(target)) as copy:
-        # All at once: from a reader's view of the log, which nobody who writes must wait for. A copy in steps begins
-        # anew whenever somebody writes meanwhile, and never ends beside a busy collector.
-        source.backup(copy)
-        # In one file: no log beside it that could be forgotten.
-        copy.execute("PRAGMA journal_mode = DELETE")

@@ -13,8 +13,9 @@ from discreet.arrays import FloatArray
 from discreet.core.reports import smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, BlockMechanism, PooledHashing, UnaryEncoding
-from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
+from discreet.planning.losses import exact_l1, normal_l1, worst_normal_l1
 from discreet.planning.requirements import Requirements, even
+from discreet.planning.sample_size import reports_for_standard_error, worst_variance
 
 # What the pool adds to an error, at most, where there are enough functions.
 _LITTLE = 0.01

@@ -12,13 +12,15 @@ from starlette.routing import Route
 
 from discreet.collector import refusals
 from discreet.collector.catalogue import Entry
+from discreet.collector.estimate_answer import spelled
+from discreet.collector.estimate_query import EstimateQuery
 from discreet.collector.facts import facts_of
 from discreet.collector.intake import ANY_ORIGIN
 from discreet.collector.measures import Exposed, exposition
 from discreet.collector.pages import assets
 from discreet.collector.pages.access import DeniedError
 from discreet.collector.refusals import Refusal
-from discreet.collector.releases import Asked, EarlyError, TakesLongError, spelled
+from discreet.collector.releases import EarlyError, TakesLongError
 from discreet.collector.tokens import ANALYST, OPERATOR
 from discreet.errors import DiscreetError
 
@@ -119,9 +121,9 @@ class _Endpoints:
         who = self._of.access.holder(request, ANALYST)
         entry = self._entry(request)
         try:
-            asked = Asked.of(request.query_params.multi_items())
-            release = self._of.releases.release(entry, asked, who)
-            body, kind = spelled(release, entry, asked.level, request.headers.get("accept", ""))
+            query = EstimateQuery.of(request.query_params.multi_items())
+            release = self._of.releases.release(entry, query, who)
+            body, kind = spelled(release, entry, query.level, request.headers.get("accept", ""))
         except EarlyError as error:
             raise DeniedError(Refusal(409, "least", str(error), error.facts)) from None
         except TakesLongError as error:
