@@ -28,7 +28,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Fault:
-    """A text in one file, which must be there exactly once, and what a tired programmer would have written."""
+    """A text in one file, which must be there exactly once, and what a tired programmer would have written.
+
+    Files are named from src/discreet; the papers lie beside that.
+    """
 
     name: str
     file: str
@@ -37,7 +40,37 @@ class Fault:
     suites: tuple[str, ...]
 
 
+_PAPERS = "../../papers"
+
 FAULTS = [
+    Fault(
+        "a standard error is a standard deviation",
+        f"{_PAPERS}/results.py",
+        "    return stdev(numbers) / sqrt(len(numbers)) if",
+        "    return stdev(numbers) if",
+        ("tests/papers/test_findings_of_uldp.py",),
+    ),
+    Fault(
+        "a number that is none confirms a finding",
+        f"{_PAPERS}/figure.py",
+        "self.number >= self.threshold if self.relation",
+        "not self.number < self.threshold if self.relation",
+        ("tests/papers/test_findings_of_uldp.py",),
+    ),
+    Fault(
+        "of texts in chunks the first chunk is read",
+        "core/columns.py",
+        "        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column\n",
+        "",
+        ("tests/property/test_domain_encoding.py",),
+    ),
+    Fault(
+        "every mechanism has users of its own",
+        f"{_PAPERS}/cells.py",
+        "_generator([_FORMAT, self.data, self.seed, run])",
+        "_generator([_FORMAT, self.data, self.mechanism, self.seed, run])",
+        ("tests/papers/test_cells.py",),
+    ),
     Fault(
         "a store that fails is acknowledged",
         "collector/writer.py",
@@ -938,7 +971,7 @@ class Copy:
     """The package and its tests in a folder of their own: faults meet the same ones, whoever edits the sources."""
 
     def __init__(self, folder: Path) -> None:
-        for name in ("src", "tests", "js", "tools", "examples"):
+        for name in ("src", "papers", "tests", "js", "tools", "examples"):
             shutil.copytree(ROOT / name, folder / name)
         shutil.copy(ROOT / "pyproject.toml", folder)
         self._folder = folder
