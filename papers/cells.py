@@ -74,6 +74,6 @@ class Cell:
         return _generator([_FORMAT, "X_S", self.data, self.seed, run, self.drawn])
 
 
-def _generator(told: Any) -> np.random.Generator:
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).digest()
+def _generator(facts: Any) -> np.random.Generator:
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16], "big"))

@@ -17,7 +17,7 @@ class Section:
 
     Attributes:
         figure: which.
-        said: settings of this run, one sentence each.
+        sentences: on the settings of this run.
         datasets: the data used, by name.
         lacking: the data sets not at hand, with the files that are not there.
         pictures: SVG texts, by name of the data set.
@@ -27,7 +27,7 @@ class Section:
     """
 
     figure: Figure
-    said: Sequence[str]
+    sentences: Sequence[str]
     datasets: Mapping[str, Dataset]
     lacking: Mapping[str, Sequence[str]]
     pictures: Mapping[str, str]
@@ -44,7 +44,7 @@ class Section:
             pictures=[self._picture(name, svg) for name, svg in self.pictures.items()],
             tables=[PageTable(table.caption, table.heads, table.rows, table.left) for table in self.tables],
             findings=self.findings,
-            settings=[*self.said, *self.figure.settings],
+            settings=[*self.sentences, *self.figure.settings],
             datasets=[_described(dataset) for dataset in self.datasets.values()],
             lacking=[f"{name} (needs {', '.join(files)})" for name, files in self.lacking.items()],
             files=self.files,

@@ -66,10 +66,10 @@ def finished(cell: Cell, store: Path) -> list[Measurement] | None:
 
 
 def _keep(cell: Cell, rows: list[Measurement], store: Path) -> None:
-    told: dict[str, object] = {"population": cell.population, "mechanism": cell.mechanism, "epsilon": cell.epsilon}
-    told |= {"rows": [row.as_json() for row in rows]}
+    kept: dict[str, object] = {"population": cell.population, "mechanism": cell.mechanism, "epsilon": cell.epsilon}
+    kept |= {"rows": [row.as_json() for row in rows]}
     with replacing(store / f"{cell.key}.json", force=True) as beside:
-        beside.write_text(json.dumps(told), encoding="utf-8")
+        beside.write_text(json.dumps(kept), encoding="utf-8")
 
 
 def _measured(cells: list[Cell], jobs: int, folder: Path | None) -> Iterator[tuple[Cell, list[Measurement]]]:

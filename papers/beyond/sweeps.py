@@ -50,17 +50,21 @@ def findings_on_bound(results: Results) -> list[Finding]:
     return [finding for name in results.populations for finding in _beside_bound(results, name)]
 
 
-def _beside_bound(results: Results, name: str) -> Iterator[Finding]:
+def _excess(results: Results, name: str) -> dict[str, dict[tuple[float | None, int | None], float]]:
+    """Return the exact expected losses over the lower bound, by mechanism, and by epsilon and |X_S|."""
     least = {(p.epsilon, p.drawn): p.mean.mse for p in results.of(LowerBound, population=name)}
-    places = list(least)
-    excess = {
+    return {
         m: {
             (p.epsilon, p.drawn): p.mean.expected_mse / least[p.epsilon, p.drawn]
             for p in results.of(LinearLoss, population=name, mechanism=m)
         }
         for m in BEYOND
     }
-    told = "; ".join(f"{m}: {min(ratios.values()):.3g} to {max(ratios.values()):.3g}" for m, ratios in excess.items())
+
+
+def _beside_bound(results: Results, name: str) -> Iterator[Finding]:
+    excess = _excess(results, name)
+    ranges = "; ".join(f"{m}: {min(ratios.values()):.3g} to {max(ratios.values()):.3g}" for m, ratios in excess.items())
     yield Finding(
         "no unbiased estimate is below the lower bound",
         name,
@@ -68,7 +72,7 @@ def _beside_bound(results: Results, name: str) -> Iterator[Finding]:
         min(min(ratios.values()) for ratios in excess.values()),
         ">=",
         1 - _ROUNDING,
-        told,
+        ranges,
     )
     yield Finding(
         "BlockDesign that knows p(X_S) attains the lower bound",
@@ -78,7 +82,7 @@ def _beside_bound(results: Results, name: str) -> Iterator[Finding]:
         "<=",
         1 + _INTEGERS,
     )
-    gains = [excess["uRAP"][place] / excess[DROP_BITS][place] for place in places]
+    gains = [ratio / excess[DROP_BITS][place] for place, ratio in excess["uRAP"].items()]
     yield Finding(
         "without the noise bits of reports in clear uRAP is never worse",
         name,

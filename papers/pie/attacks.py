@@ -77,7 +77,7 @@ BITS: dict[str, Callable[[Attack], float]] = {
 
 
 def split_of(traces: Traces, knowledge: str, events: int | None) -> Split:
-    """Return the split of traces: those that the attacker knows, and those that she attributes.
+    """Return the split of traces: those that the attacker knows, and those that are attributed.
 
     Args:
         traces: of everybody.

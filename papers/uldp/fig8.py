@@ -8,7 +8,7 @@ from papers.cells import TAGS, Cell
 from papers.data.population import Population
 from papers.drawing import interval, record
 from papers.figure import Charts, Figure, Finding, Plan, Settings
-from papers.results import Results
+from papers.results import Point, Results
 from papers.uldp.comparisons import Losses, on_each
 from papers.uldp.losses import ESTIMATORS, TV, Loss, Measure
 from papers.uldp.mechanisms import NO_PRIVACY, OPTIMIZED
@@ -64,15 +64,6 @@ def charts_of_cases(measure: Measure, lines: Sequence[str] = CASE_LINES) -> Char
         for name in results.populations:
             points = results.of(Loss, population=name)
             base = measure.of(results.one(Loss, population=name, mechanism=NO_PRIVACY).mean)
-            drawn = [
-                record(
-                    interval(p.epsilon, measure.of(p.mean), measure.of(p.error)),
-                    line=line_of(p.mean),
-                    column=p.mean.estimator,
-                )
-                for p in points
-                if p.epsilon is not None and line_of(p.mean) in lines
-            ]
             first = next(p for p in points if p.epsilon is not None)
             charts[name] = curve_chart(
                 Curves(
@@ -80,7 +71,7 @@ def charts_of_cases(measure: Measure, lines: Sequence[str] = CASE_LINES) -> Char
                     [subtitle(first), "(I) nothing known, (II) points of interest, (III) the truth behind each tag"],
                     "epsilon",
                     measure.name,
-                    drawn,
+                    _records(points, measure, lines),
                     lines,
                     list(ESTIMATORS),
                     [""],
@@ -92,6 +83,18 @@ def charts_of_cases(measure: Measure, lines: Sequence[str] = CASE_LINES) -> Char
         return charts
 
     return draw
+
+
+def _records(points: Sequence[Point[Loss]], measure: Measure, lines: Sequence[str]) -> list[dict[str, Any]]:
+    return [
+        record(
+            interval(p.epsilon, measure.of(p.mean), measure.of(p.error)),
+            line=line_of(p.mean),
+            column=p.mean.estimator,
+        )
+        for p in points
+        if p.epsilon is not None and line_of(p.mean) in lines
+    ]
 
 
 def findings_on_cases(losses: Losses) -> Iterator[Finding]:
