@@ -157,7 +157,8 @@ def test_the_papers_are_beside_the_package(installed: Path, unpacked: Path, tmp_
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as file:
         names = {name for name in file.namelist() if ".dist-info/" not in name}
-    assert names == {path.relative_to(ROOT).as_posix() for path in (ROOT / "papers").rglob("*.py")}
+    ours = {path for kind in ("*.py", "*.html") for path in (ROOT / "papers").rglob(kind)}
+    assert names == {path.relative_to(ROOT).as_posix() for path in ours}
     added = tmp_path / "papers"
     install = ("-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile", "--target", added, wheel)
     run(sys.executable, *install, folder=tmp_path)
