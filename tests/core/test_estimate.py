@@ -313,10 +313,70 @@ def test_numbers_cannot_be_written() -> None:
 
 
 def test_representations() -> None:
-    assert repr(LINEAR) == "Estimate(linear, n=1000, 4 values)"
-    assert repr(MLE).startswith("Estimate(mle, n=1000, 4 values, gap=")
+    assert LINEAR.heading == "Estimate(linear, n=1000, 4 values)"
+    assert MLE.heading.startswith("Estimate(mle, n=1000, 4 values, gap=")
     marked = Tally(TALLY.fingerprint, TALLY.n, TALLY.support, TALLY.clear, simulated=True)
-    assert repr(estimate(MECHANISM, marked)) == "Estimate(linear, n=1000, 4 values, simulated)"
+    assert estimate(MECHANISM, marked).heading == "Estimate(linear, n=1000, 4 values, simulated)"
+
+
+def test_an_estimate_prints_its_numbers() -> None:
+    heading, names, *rows = repr(LINEAR).splitlines()
+    assert heading == LINEAR.heading
+    assert names.split() == ["value", "frequency", "standard", "error", "lower", "upper"]
+    table = LINEAR.to_pandas()
+    assert [row.split()[0] for row in rows] == table["value"].tolist()
+    assert ["sensitive" in row for row in rows] == table["sensitive"].tolist()
+    numbers = table[["frequency", "standard_error", "lower", "upper"]].to_numpy()
+    assert [row.split()[-4:] for row in rows] == [[f"{one:.4f}" for one in row] for row in numbers]
+    assert len({len(row) for row in [names, *rows]}) == 1
+
+
+def test_of_many_values_the_most_frequent_are_shown() -> None:
+    found = made(list(np.linspace(0, 1, 500)), [0.0] * 500)
+    rows = repr(found).splitlines()[2:]
+    assert [row.split()[0] for row in rows[:-1]] == [str(value) for value in range(499, 487, -1)]
+    assert "488 less frequent values" in rows[-1]
+    assert "488 less frequent values" in found._repr_html_()
+
+
+def test_labels_are_text_in_a_notebook() -> None:
+    domain = Domain(["<b>&", "x"])
+    html = Estimate(domain, np.array([0.5, 0.5]), np.zeros(2), 10, "made", "0" * 32)._repr_html_()
+    assert "<b>" not in html
+    assert "&lt;b&gt;&amp;" in html
+    assert html.count("<tr>") == html.count("</tr>") == 3
+
+
+def test_a_method_without_intervals_shows_none() -> None:
+    found = estimate(MECHANISM, TALLY, method="norm-sub")
+    assert "lower" not in repr(found)
+    assert (found["low"].lower, found["low"].upper) == (None, None)
+
+
+def test_an_estimate_is_a_sequence_of_its_values() -> None:
+    table = LINEAR.to_pandas()
+    assert len(LINEAR) == 4
+    assert [tuple(share) for share in LINEAR] == [tuple(row) for row in table.itertuples(index=False)]
+    assert tuple(LINEAR["high"]) == tuple(table.iloc[2])
+    assert [share.value for share in LINEAR.top(2)] == table.nlargest(2, "frequency")["value"].tolist()
+    assert LINEAR.counts().tolist() == (1000 * table["frequency"]).tolist()
+    with pytest.raises(KeyError, match="not in the domain") as raised:
+        LINEAR["secret"]
+    assert "secret" not in str(raised.value)
+
+
+def test_values_of_products_are_found_by_their_attributes() -> None:
+    domain = Domain.product({"sex": ["f", "m"], "age": [1, 2, 3]})
+    found = Estimate(domain, np.arange(6) / 15, np.zeros(6), 10, "made", "0" * 32)
+    assert found["m", 2].frequency == 4 / 15
+    assert found["m", 2].value == domain.names(np.array([4]))[0]
+
+
+def test_other_tables_read_an_estimate_as_it_is() -> None:
+    expected = LINEAR.to_arrow()
+    assert pa.table(LINEAR).equals(expected)
+    assert pl.DataFrame(LINEAR).equals(LINEAR.to_polars())
+    assert pa.RecordBatchReader.from_stream(LINEAR).read_all().equals(expected)
 
 
 def test_the_largest_come_first() -> None:

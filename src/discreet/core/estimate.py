@@ -1,9 +1,10 @@
 """Estimates of a distribution, with the errors of their estimator."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,11 +12,36 @@ from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.charts.frequencies import Panel, frequency_chart
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.domain import Domain
-from discreet.errors import ParameterError
+from discreet.core.estimate_table import Cells, as_html, as_text, table_cells
+from discreet.errors import DiscreetError, ParameterError
 from discreet.extras import optional
 
 DEFAULT_LEVEL = 0.95
 """Confidence of intervals where none is asked for."""
+
+
+# Rows that are shown of an estimate: all of so many, or the most frequent.
+_SHOWN = 12
+
+
+class ValueEstimate(NamedTuple):
+    """The estimate of one value.
+
+    Attributes:
+        value: its name.
+        sensitive: whether it is.
+        frequency: its estimated share.
+        standard_error: of that.
+        lower: end of the interval at 95%; None if the method states none.
+        upper: the other end.
+    """
+
+    value: str
+    sensitive: bool
+    frequency: float
+    standard_error: float
+    lower: float | None
+    upper: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -46,6 +72,17 @@ class Estimate:
         >>> low, high = estimate.interval(0.95)
         >>> [f"{a:.2f} to {b:.2f}" for a, b in zip(low, high, strict=True)]
         ['0.55 to 0.64', '0.36 to 0.45', '0.00 to 0.03']
+
+        It is a table: printed, by value, and for whatever reads Arrow.
+
+        >>> estimate
+        Estimate(linear, n=1000, 3 values, simulated)
+          value             frequency  standard error   lower   upper
+          bus    sensitive     0.5944          0.0232  0.5489  0.6398
+          car    sensitive     0.4019          0.0226  0.3585  0.4467
+          walk   sensitive     0.0037          0.0145  0.0000  0.0343
+        >>> round(estimate["bus"].frequency, 2), [one.value for one in estimate.top(2)]
+        (0.59, ['bus', 'car'])
     """
 
     domain: Domain
@@ -65,10 +102,67 @@ class Estimate:
         object.__setattr__(self, "frequencies", frozen(self.frequencies))
         object.__setattr__(self, "standard_errors", frozen(self.standard_errors))
 
-    def __repr__(self) -> str:
+    @property
+    def heading(self) -> str:
+        """Method, number of reports and number of values, in a line."""
         gap = "" if self.gap is None else f", gap={self.gap:.1e}"
         marks = ", simulated" if self.simulated else ""
         return f"Estimate({self.method}, n={self.n}, {self.domain.size} values{gap}{marks})"
+
+    def __repr__(self) -> str:
+        return f"{self.heading}\n{as_text(*self._shown())}"
+
+    def _repr_html_(self) -> str:
+        return as_html(self.heading, *self._shown())
+
+    def _shown(self) -> tuple[Cells, str]:
+        """Return the rows that are shown, all or the most frequent, and a sentence on the others."""
+        left = self.domain.size - _SHOWN
+        codes = self.largest(_SHOWN) if left > 0 else np.arange(self.domain.size)
+        columns = {name: column[codes] for name, column in self._numbers(None, simultaneous=False).items()}
+        below = f"and {left:,} less frequent values; to_arrow, to_pandas and to_polars return all" if left > 0 else ""
+        return table_cells(self.domain.names(codes), columns), below
+
+    def __len__(self) -> int:
+        return self.domain.size
+
+    def __iter__(self) -> Iterator["ValueEstimate"]:
+        return iter(self._shares(np.arange(self.domain.size)))
+
+    def __getitem__(self, value: Any) -> "ValueEstimate":
+        """Return the estimate of one value.
+
+        Args:
+            value: as the domain has it; for products a tuple, for grids a (lat, lon) pair.
+
+        Raises:
+            KeyError: if it is not in the domain; it is not quoted.
+        """
+        try:
+            codes = self.domain.encode([value])
+        except DiscreetError:
+            raise KeyError("this value is not in the domain") from None
+        return self._shares(codes)[0]
+
+    def top(self, count: int = 10) -> list["ValueEstimate"]:
+        """Return the estimates of the most frequent values, in falling order."""
+        return self._shares(self.largest(count))
+
+    def counts(self) -> FloatArray:
+        """Return the ``(|X|,)`` estimated numbers of people, among those who reported: n times the frequencies."""
+        return self.n * self.frequencies
+
+    def _shares(self, codes: IntArray) -> list["ValueEstimate"]:
+        columns = self._numbers(None, simultaneous=False)
+        ends = [
+            columns[name][codes].tolist() if name in columns else [None] * len(codes) for name in ("lower", "upper")
+        ]
+        numbers = [columns[name][codes].tolist() for name in ("sensitive", "frequency", "standard_error")]
+        return [ValueEstimate(*row) for row in zip(self.domain.names(codes), *numbers, *ends, strict=True)]
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return the columns as a stream of Arrow, which polars, pandas, DuckDB and Arrow read as a table."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def interval(self, level: float = DEFAULT_LEVEL, simultaneous: bool = False) -> tuple[FloatArray, FloatArray]:
         """Return confidence intervals for the true frequencies.
@@ -122,6 +216,12 @@ class Estimate:
         Raises:
             ParameterError: if intervals are asked for that the method does not state; or as for `interval`.
         """
+        columns = self._numbers(level, simultaneous=simultaneous)
+        taken = {*columns, "lower", "upper"}
+        labels = {f"label_{name}" if name in taken else name: column for name, column in self.domain.table().items()}
+        return labels | columns
+
+    def _numbers(self, level: float | None, *, simultaneous: bool) -> dict[str, AnyArray]:
         columns = {
             "sensitive": self.domain.sensitive,
             "frequency": self.frequencies,
@@ -130,9 +230,7 @@ class Estimate:
         if self.no_intervals is None or level is not None or simultaneous:
             ends = self.interval(DEFAULT_LEVEL if level is None else level, simultaneous=simultaneous)
             columns |= dict(zip(("lower", "upper"), ends, strict=True))
-        taken = {*columns, "lower", "upper"}
-        labels = {f"label_{name}" if name in taken else name: column for name, column in self.domain.table().items()}
-        return labels | columns
+        return columns
 
     def to_arrow(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
         """Return a `pyarrow.Table` of `columns`."""

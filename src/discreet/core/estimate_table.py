@@ -1,0 +1,48 @@
+"""The rows of an estimate as text and as HTML, for terminals and notebooks."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from discreet.arrays import AnyArray
+
+Cells = list[list[str]]
+
+
+def table_cells(names: Sequence[str], columns: Mapping[str, AnyArray]) -> Cells:
+    """Return a heading and a row per value: its name, whether it is sensitive, and numbers to four places.
+
+    Args:
+        names: of the values.
+        columns: of numbers, and ``sensitive``.
+    """
+    numbers = {name: column for name, column in columns.items() if name != "sensitive"}
+    heading = ["value", "", *(name.replace("_", " ") for name in numbers)]
+    marks = ["sensitive" if one else "" for one in columns["sensitive"]]
+    rows = zip(names, marks, *([f"{number:.4f}" for number in column] for column in numbers.values()), strict=True)
+    return [heading, *(list(row) for row in rows)]
+
+
+def as_text(cells: Cells, below: str) -> str:
+    """Return cells in aligned columns, texts to the left and numbers to the right, and a line below them."""
+    widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
+    sides = [str.ljust, str.ljust, *[str.rjust] * (len(widths) - 2)]
+    lines = ["  ".join(side(cell, wide) for side, cell, wide in zip(sides, row, widths, strict=True)) for row in cells]
+    return "\n".join(f"  {line}".rstrip() for line in [*lines, *([below] if below else [])])
+
+
+def as_html(title: str, cells: Cells, below: str) -> str:
+    """Return cells as a table of HTML under a title; every text in it is escaped."""
+    head, *rows = [[escape(cell) for cell in row] for row in cells]
+
+    def line(row: Sequence[str], tag: str) -> str:
+        sides = ["left" if at < 2 else "right" for at in range(len(row))]
+        inner = "".join(
+            f'<{tag} style="text-align:{side}">{cell}</{tag}>' for cell, side in zip(row, sides, strict=True)
+        )
+        return f"<tr>{inner}</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    foot = f"<p>{escape(below)}</p>" if below else ""
+    return (
+        f"<table><caption>{escape(title)}</caption><thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>{foot}"
+    )
