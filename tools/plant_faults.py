@@ -354,8 +354,8 @@ FAULTS = [
     Fault(
         "pi is used for rho in decoding",
         "accuracy/linear_decoder.py",
-        "return (support - self.conditional_inclusion * blocks - self.offset * n)",
-        "return (support - self.inclusion * blocks - self.offset * n)",
+        "support - self.conditional_inclusion * blocks",
+        "support - self.inclusion * blocks",
         ("tests/contract/test_errors.py",),
     ),
     Fault(
@@ -643,8 +643,8 @@ FAULTS = [
     Fault(
         "a value that nobody told is known without error",
         "estimators/linear_start.py",
-        "variance = np.where(self.unseen, np.maximum(plausible, variance), variance)",
-        "variance = np.maximum(variance, 0)",
+        "variance[rows] = np.maximum(plausible, variance[rows])",
+        "variance[rows] = variance[rows]",
         ("tests/estimators/test_uncertainty.py",),
     ),
     Fault(
@@ -833,8 +833,8 @@ FAULTS = [
     Fault(
         "files that a log has removed are counted",
         "io/folders.py",
-        "        if os.path.lexists(folder / name):",
-        "        if os.path.lexists(folder / name / name):",
+        "[name for name in _LOGS if os.path.lexists(folder / name)]",
+        "[name for name in _LOGS if os.path.lexists(folder / name / name)]",
         ("tests/io/test_folders.py",),
     ),
     Fault(

@@ -11,6 +11,7 @@ _EXTRAS = {
     "pandas": "pandas",
     "polars": "polars",
     "pyspark": "spark",
+    "fsspec": "url",
 }
 
 

@@ -35,7 +35,7 @@ def test_projection_agrees_with_bisection(seed, size, spread):
 @given(seed=st.integers(0, 10**6), size=st.integers(1, 3000))
 def test_norm_sub_meets_its_optimality_conditions(seed, size):
     values = np.random.default_rng(seed).normal(0, 1, size)
-    found = norm_sub(values, total=2.0)
+    found, taken = norm_sub(values, total=2.0)
     taken = values - found
     multiplier = taken[found > 0]
     assert np.ptp(multiplier) <= 1e-14 * max(1, np.abs(values).max()) * 8

@@ -115,7 +115,10 @@ class LinearDecoder:
             ``(v,)`` frequencies; may be negative.
         """
         blocks = self.block_count(n, clear_total)
-        return (support - self.conditional_inclusion * blocks - self.offset * n) / (n * self.scale)
+        found: FloatArray = support - self.conditional_inclusion * blocks
+        found -= self.offset * n
+        found /= n * self.scale
+        return found
 
     def estimate(self, support: FloatArray, clear: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
         """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others."""
@@ -147,8 +150,10 @@ class LinearDecoder:
         others = self._summed(self.conditional_inclusion) - self.conditional_inclusion
         grows = 1 + others - self._summed(self.inclusion)
         share = np.where(self.inclusion < 1, grows / np.maximum(1 - self.inclusion, _TINY), 0.0)
-        noise = np.maximum(variances - frequencies * (1 - frequencies) / n, 0)
         told = self._summed(self.worth[2]) + 1 / self.truth
+        if not np.any(share):
+            return np.zeros_like(frequencies), clear * (told - 1) / n
+        noise = np.maximum(variances - frequencies * (1 - frequencies) / n, 0)
         return share * noise, clear * (told - 1) / n
 
     @cached_property

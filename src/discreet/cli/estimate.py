@@ -51,7 +51,7 @@ class _Outputs:
 
 @click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
-@click.argument("reports", nargs=-1, required=True, type=InputFile())
+@click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @click.option("--method", type=click.Choice(METHODS), default="linear", show_default=True, help="Estimator.")
 @click.option("--tolerance", type=float, help="For mle: certified gap, in nats per report.")
 @click.option("--significance", type=float, help="For threshold and em: level of all tests together.")
@@ -137,7 +137,8 @@ def estimate(
     """Estimate the distribution behind REPORTS made under PLAN.
 
     REPORTS are files of reports (.parquet, .arrow, .feather, .ipc, .jsonl, .jsonl.gz) or tallies (.tally.parquet and so
-    on), and folders of such files; - is JSON lines of reports on standard input.
+    on), and folders of such files, here or at URLs (s3://bucket/reports/); - is JSON lines of reports on standard
+    input.
     """
     from discreet.cli.backgrounds import backgrounds
     from discreet.cli.views.estimate import EstimateView
@@ -169,6 +170,7 @@ def _check_options(
 ) -> None:
     """Refuse options that would do nothing, before anything is read."""
     from discreet.estimators.methods import NO_INTERVALS
+    from discreet.io.remote import file_of
 
     why = NO_INTERVALS.get(method)
     if why is not None and (level is not None or simultaneous):
@@ -176,7 +178,7 @@ def _check_options(
         raise ParameterError(f"{name} does nothing here: {why}")
     if STANDARD in reports and engine != "local":
         raise ParameterError("- is read on this machine, and executors see files; name files, or use --engine local.")
-    if all(is_tally(source) for source in reports):
+    if all(is_tally(file_of(source)) for source in reports):
         _refuse_given(["bad_rows", "trust_plan"], "tallies have no rows of their own")
 
 

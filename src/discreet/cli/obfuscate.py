@@ -18,7 +18,7 @@ from discreet.io.suffixes import REPORTS, spelled
 
 @click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
-@click.argument("values", type=InputFile())
+@click.argument("values", type=InputFile(urls=True))
 @click.option(
     "-o",
     "--output",
@@ -57,7 +57,7 @@ def obfuscate(
 ) -> None:
     """Obfuscate a table of values under PLAN: one report per row, in order.
 
-    VALUES is a table, or - for CSV or JSON lines on standard input.
+    VALUES is a table, here or at a URL, or - for CSV or JSON lines on standard input.
 
     Under a personalized plan this is a simulation: on real devices nobody holds a table of everybody's secrets.
     """

@@ -11,10 +11,19 @@ from discreet.io.suffixes import PICTURES, checked_output
 
 
 class InputFile(click.Path):
-    """A file or a folder to read."""
+    """A file or a folder to read.
 
-    def __init__(self) -> None:
+    Args:
+        urls: whether it may be at a URL, which stays text.
+    """
+
+    def __init__(self, *, urls: bool = False) -> None:
         super().__init__(path_type=Path)
+        self.urls = urls
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a path, or the URL."""
+        return value if self.urls and "://" in str(value) else super().convert(value, param, ctx)
 
 
 class OutputFile(click.Path):
@@ -60,6 +69,7 @@ def check_outputs(parameters: Sequence[click.Parameter], given: dict[str, Any]) 
     for one, path in outputs:
         check_output(one.type, path, force=given.get("force", False))
     inputs = [(one, path) for one, value in values if isinstance(one.type, InputFile) for path in _several(value)]
+    inputs = [(one, path) for one, path in inputs if isinstance(path, Path)]
     refuse_replacing([path for _, path in outputs], [path for _, path in inputs])
     for _, path in outputs:
         _refuse_inside(path, [folder for one, folder in inputs if one.nargs == -1])

@@ -60,7 +60,7 @@ def _tagged(personalized: "Personalized", path: Path, user: str, column: str | N
         raise type(error)(f"{path}: {error}") from None
 
 
-def value_source(values: Path) -> Path | Piped:
+def value_source(values: str | Path) -> str | Path | Piped:
     """Return the source of a table of values; - is standard input, whose form is noted on the error stream."""
     if str(values) != "-":
         return values

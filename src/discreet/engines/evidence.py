@@ -22,6 +22,7 @@ from discreet.io.partitions import Partition
 from discreet.io.prefetch import prefetched
 from discreet.io.progress import Progress
 from discreet.io.read_errors import readable
+from discreet.io.remote import File
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.evidence import StoredBlocks
 
@@ -201,7 +202,7 @@ def memory_needed(mechanism: Mechanism, parts: Sequence[Partition]) -> int:
     return _COPIES * sum(_text_bytes(part.path) if part.rows is None else part.rows * each for part in parts)
 
 
-def _text_bytes(path: Path) -> int:
+def _text_bytes(path: File) -> int:
     with readable(path):
         return text_bytes(path)
 

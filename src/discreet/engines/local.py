@@ -17,6 +17,7 @@ from discreet.io.manifest import promised_rows
 from discreet.io.partitions import Batch, Partition, partitions_of, read_partition, report_files
 from discreet.io.progress import Progress
 from discreet.io.read_errors import readable
+from discreet.io.remote import File, file_of, local_files
 from discreet.io.rewritten import warn_of
 from discreet.io.suffixes import is_tally
 from discreet.io.tallies import read_tally
@@ -103,7 +104,8 @@ def surveyed(
     reports = [path for path in files if path not in tallies]
     parts = [part for path in reports for part in partitions_of(path, mechanism, trust_plan=trust_plan)]
     if manifest:
-        parts = _promised(promised_rows(named, files), tallies, parts)
+        folders = local_files(map(file_of, named), "folders with manifests")
+        parts = _promised(promised_rows(folders, [Path(str(file)) for file in files]), tallies, parts)
     if not allow_copies:
         # Files without reports are alike, and count for nothing.
         counting = [part.path for part in parts if part.rows != 0]
@@ -113,7 +115,7 @@ def surveyed(
     return [tallies[path] for path in files if path in tallies], parts
 
 
-def _promised(rows: Mapping[Path, int], tallies: Mapping[Path, Any], parts: list[Partition]) -> list[Partition]:
+def _promised(rows: Mapping[Any, int], tallies: Mapping[File, Any], parts: list[Partition]) -> list[Partition]:
     """Return parts that hold as many rows as their manifests state; lines are counted when they are read."""
     found = Counter({path: one.n for path, one in tallies.items()})
     for part in parts:

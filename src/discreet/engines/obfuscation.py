@@ -13,14 +13,15 @@ from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import ParameterError
 from discreet.io.coded_values import CodedValues, ValueColumns
-from discreet.io.piped import Piped
+from discreet.io.piped import Piped, Source
 from discreet.io.prefetch import prefetched
 from discreet.io.progress import Progress
+from discreet.io.remote import File
 from discreet.io.reports import write_reports
 from discreet.io.table_scan import table_files
 from discreet.mechanisms import BlockMechanism
 
-Values: TypeAlias = "str | Path | Piped | Sequence[str | Path]"
+Values: TypeAlias = "str | Source | Sequence[str | File]"
 Replace: TypeAlias = Callable[[IntArray, Any], IntArray]
 """Given codes and their users, the codes to be obfuscated: bots stand for secret values."""
 
@@ -116,11 +117,11 @@ def codes_of(values: Values, columns: ValueColumns, replace: Replace | None = No
     return np.concatenate([np.empty(0, np.int64), *_batches(tables, replace)])
 
 
-def sources_of(values: Values) -> list[Path | Piped]:
+def sources_of(values: Values) -> list[Source]:
     """Return the tables that are named, in order; errors as for `table_files`."""
     if isinstance(values, Piped):
         return [values]
-    return list(table_files([values] if isinstance(values, str | Path) else values))
+    return list(table_files([values] if isinstance(values, str | File) else values))
 
 
 def _batches(tables: Sequence[CodedValues], replace: Replace | None) -> Iterator[IntArray]:

@@ -14,11 +14,13 @@ from discreet.io.atomic import check_free
 from discreet.io.endings import GZIP, ending
 from discreet.io.partitions import Partition, report_files
 from discreet.io.progress import Progress
+from discreet.io.remote import file_of, local_files
 from discreet.io.reports import write_reports
 from discreet.io.suffixes import REPORTS, checked_output
 from discreet.mechanisms import Mechanism
 
 _KEPT_AS = ".parquet"
+_WANTED = "reports that are stamped"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,14 +86,15 @@ def stamp(
     """
     share = checked_share("bad_share", bad_share)
     named = [sources] if isinstance(sources, str | Path) else list(sources)
+    places = local_files(map(file_of, named), _WANTED)
     tallies, parts = surveyed(mechanism, named, trust_plan=True)
     if tallies:
         raise ParameterError(f"reports are stamped, and tallies have a stamp; leave the {len(tallies)} tallies out.")
-    wanted = _targets([Path(source) for source in named], Path(target))
+    wanted = _targets(places, Path(target))
     going: dict[Path, list[Partition]] = {path: [] for path in wanted.values()}
     for part in parts:
-        going[wanted[part.path]].append(part)
-    _refuse_inside([Path(source) for source in named], Path(target))
+        going[wanted[Path(str(part.path))]].append(part)
+    _refuse_inside(places, Path(target))
     for path in going:
         _check_target(path, Path(target), force=force)
         if path.exists() and any(path.samefile(source) for source in wanted):
@@ -110,10 +113,10 @@ def _targets(sources: Sequence[Path], target: Path) -> dict[Path, Path]:
     """Return the output file of every source."""
     if not target.is_dir() and target.suffix:
         checked_output(target, REPORTS, "reports")
-        return dict.fromkeys(report_files(sources), target)
+        return dict.fromkeys(local_files(report_files(sources), _WANTED), target)
     wanted: dict[Path, Path] = {}
     for source in sources:
-        for path in report_files([source]):
+        for path in local_files(report_files([source]), _WANTED):
             name = path.relative_to(source) if source.is_dir() else Path(path.name)
             wanted[path] = target / name.with_name(_bare(name) + _KEPT_AS)
     if len(set(wanted.values())) < len(wanted):

@@ -1,6 +1,7 @@
 """Estimators: distributions estimated from reports or tallies."""
 
 from collections.abc import Callable
+from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -21,6 +22,12 @@ METHODS: dict[str, Callable[..., Estimate]] = {
     "em": likelihood_methods.expectation_maximization,
 }
 """Every estimator by name."""
+
+
+@cache
+def _options(method: Callable[..., Estimate]) -> list[str]:
+    """Return the names of a method's options."""
+    return [name for name in signature(method).parameters if name != "start"]
 
 
 def estimate(mechanism: Mechanism, data: Data, *, method: str = "linear", **options: Any) -> Estimate:
@@ -60,7 +67,7 @@ def estimate(mechanism: Mechanism, data: Data, *, method: str = "linear", **opti
         [0.6, 0.38, 0.02]
     """
     chosen = METHODS[checked_choice("method", method, METHODS)]
-    known = [name for name in signature(chosen).parameters if name != "start"]
+    known = _options(chosen)
     idle = [name for name in options if name not in known]
     if idle:
         takes = ", ".join(known) if known else "no options"

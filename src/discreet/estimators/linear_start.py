@@ -14,6 +14,9 @@ from discreet.mechanisms.decoders import Decoder
 from discreet.mechanisms.evidence import Data, Evidence
 from discreet.mechanisms.mechanism import Mechanism
 
+# Values at a time: what is in between stays in the cache.
+_CHUNK = 1 << 14
+
 
 @dataclass(frozen=True, eq=False)
 class LinearStart:
@@ -67,8 +70,12 @@ class LinearStart:
 
     def variance(self, at: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are ``at``."""
-        constant, slope = self.second_moments
-        return np.maximum(constant + slope * at - at * at, 0) / self.n
+        return _variance(at, self.second_moments, self.n)
+
+    @cached_property
+    def _own_variance(self) -> FloatArray:
+        """``(|X|,)`` variances where the truth is the linear estimate itself."""
+        return self.variance(self.linear)
 
     @cached_property
     def linear_errors(self) -> FloatArray:
@@ -79,19 +86,22 @@ class LinearStart:
         one standard deviation: about that of one report more or less, or the noise where that is more.
         """
         # n - 1: with the data's own mean in it, this is unbiased.
-        variance = self.variance(self.linear) * (self.n / max(self.n - 1, 1))
-        if self.unseen.any():
-            ends = (np.clip(end, 0, 1) for end in score_ends(self.linear, self.second_moments, self.n, 1.0))
-            plausible = np.maximum(*(self.variance(end) for end in ends))
-            variance = np.where(self.unseen, np.maximum(plausible, variance), variance)
-        return np.sqrt(variance)
+        variance = self._own_variance * (self.n / max(self.n - 1, 1))
+        rows = np.flatnonzero(self.unseen)
+        if len(rows):
+            constant, slope = (numbers[rows] for numbers in self.second_moments)
+            ends = (np.clip(end, 0, 1) for end in score_ends(self.linear[rows], (constant, slope), self.n, 1.0))
+            plausible = np.maximum(*(_variance(end, (constant, slope), self.n) for end in ends))
+            variance[rows] = np.maximum(plausible, variance[rows])
+        np.sqrt(variance, out=variance)
+        return variance
 
     @cached_property
     def unseen(self) -> BoolArray:
         """``(|X|,)`` booleans: true for an estimate with a standard error below half a report, by its own variance."""
         if self.domain.size == 1:
             return np.zeros(1, dtype=np.bool_)
-        return self.variance(self.linear) < (0.5 / self.n) ** 2
+        return self._own_variance < (0.5 / self.n) ** 2
 
     @cached_property
     def safe_variance(self) -> FloatArray:
@@ -101,3 +111,18 @@ class LinearStart:
     def covariance_with_sum(self, frequencies: FloatArray, variance: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` covariances of estimates of these variances with their sum."""
         return self.decoder.covariance_with_sum(self.tally, frequencies, variance)
+
+
+def _variance(at: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: int) -> FloatArray:
+    """Return (A + B p - p^2) / n at p, where rounding leaves it above 0."""
+    constant, slope = second_moments
+    found: FloatArray = np.empty(len(at))
+    for start in range(0, len(at), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        p, each = at[part], found[part]
+        np.multiply(slope[part], p, out=each)
+        each += constant[part]
+        each -= p * p
+        np.maximum(each, 0, out=each)
+        each /= n
+    return found

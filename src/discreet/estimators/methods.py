@@ -9,7 +9,7 @@ from discreet.core.checks import checked_choice, real_number, shown
 from discreet.core.estimate import Estimate
 from discreet.errors import ParameterError
 from discreet.estimators.linear_start import LinearStart
-from discreet.estimators.simplex import norm_sub, project_onto_simplex
+from discreet.estimators.simplex import norm_sub, projection
 from discreet.estimators.spread import censored_deviation, projected_deviation
 
 NO_INTERVALS = {
@@ -80,7 +80,8 @@ def norm_subtracted(start: LinearStart) -> Estimate:
     The nearest distribution in the plain metric; good where all values are equally noisy (plain
     LDP), up to several times worse than ``projected`` where some are told in clear.
     """
-    return _projected(start, np.ones(start.domain.size), norm_sub(start.linear), "norm-sub")
+    frequencies, correction = norm_sub(start.linear)
+    return _projected(start, np.broadcast_to(1.0, frequencies.shape), (frequencies, correction), "norm-sub")
 
 
 def projected(start: LinearStart) -> Estimate:
@@ -89,14 +90,13 @@ def projected(start: LinearStart) -> Estimate:
     Close to maximum likelihood at none of its cost, and needs the tally only.
     """
     variance = start.safe_variance
-    return _projected(start, variance, project_onto_simplex(start.linear, 1 / variance), "projected")
+    return _projected(start, variance, projection(start.linear, 1 / variance), "projected")
 
 
-def _projected(start: LinearStart, pull: FloatArray, frequencies: FloatArray, method: str) -> Estimate:
+def _projected(start: LinearStart, pull: FloatArray, found: tuple[FloatArray, float], method: str) -> Estimate:
+    frequencies, correction = found
     positive = frequencies > 0
-    share = np.where(positive, pull, 0.0) / pull[positive].sum()
-    # The correction is pull times one number; read it off the values that were not cut.
-    correction = float(np.median((start.linear - frequencies)[positive] / pull[positive]))
+    share = np.where(positive, pull, 0.0) / float(pull[positive].sum())
     variance = start.safe_variance
     covariance = start.covariance_with_sum(frequencies, variance)
     errors = projected_deviation(start.linear - correction * pull, variance, covariance, positive, share)
@@ -120,8 +120,9 @@ def make_estimate(
     estimate.
     """
     tally = start.tally
-    bare = start.unseen | (errors < 0.5 / tally.n)
-    errors = np.where(bare, np.maximum(errors, start.linear_errors), errors)
+    if errors is not start.linear_errors:
+        bare = np.flatnonzero(start.unseen | (errors < 0.5 / tally.n))
+        errors[bare] = np.maximum(errors[bare], start.linear_errors[bare])
     return Estimate(
         start.domain,
         frequencies,

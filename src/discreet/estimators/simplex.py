@@ -40,37 +40,58 @@ def project_onto_simplex(values: ArrayLike, weights: ArrayLike, *, total: float 
     Raises:
         ParameterError: If shapes, signs or values are not as above.
     """
+    return projection(values, weights, total=total)[0]
+
+
+def projection(values: ArrayLike, weights: ArrayLike, *, total: float = 1.0) -> tuple[FloatArray, float]:
+    """Return `project_onto_simplex` and lam; arguments and errors as there, but all weights are finite for lam."""
     x = np.asarray(values, dtype=np.float64)
     w = np.asarray(weights, dtype=np.float64)
     _check(x, w, total)
     held = np.isinf(w)
     if not held.any():
-        return _rescaled(_project(x, w, total), total)
+        q, multiplier = _project(x, w, total)
+        return _rescaled(q, total), multiplier
     q = np.where(held, np.maximum(x, 0.0), 0.0)
     room = total - float(np.add.reduce(q))
     free = ~held
     if room < 0 or not free.any():
-        q[held] = _project(x[held], np.ones(int(held.sum())), total)
+        q[held] = _project(x[held], np.ones(int(held.sum())), total)[0]
     else:
-        q[free] = _project(x[free], w[free], room)
-    return _rescaled(q, total)
+        q[free] = _project(x[free], w[free], room)[0]
+    return _rescaled(q, total), np.nan
 
 
-def norm_sub(values: ArrayLike, *, total: float = 1.0) -> FloatArray:
+def norm_sub(values: ArrayLike, *, total: float = 1.0) -> tuple[FloatArray, float]:
     """Take one number off all values and drop what falls below 0.
 
     The number is the one that leaves a sum of ``total``: the unweighted projection, Norm-Sub
     [Wang et al., "Locally Differentially Private Frequency Estimation with Consistency", 2020].
+    It is the mean excess of the values above it, found by dropping those below it until none is.
 
     Args:
         values: Any finite numbers, shape ``(v,)``.
         total: The sum of the result.
 
     Returns:
-        Nonnegative values, shape ``(v,)``.
+        Nonnegative values, shape ``(v,)``; and the number.
     """
     x = np.asarray(values, dtype=np.float64)
-    return project_onto_simplex(x, np.ones_like(x), total=total)
+    _check(x, np.broadcast_to(1.0, x.shape), total)
+    above, taken = x, -np.inf
+    while True:
+        excess = (float(np.add.reduce(above)) - total) / len(above)
+        # Rounding may not lower it: what was dropped stays so.
+        if excess <= taken:
+            break
+        taken = excess
+        kept = above[above > taken]
+        if len(kept) == len(above) or not len(kept):
+            break
+        above = kept
+    q = x - taken
+    np.maximum(q, 0.0, out=q)
+    return _rescaled(q, total), taken
 
 
 def _check(x: FloatArray, w: FloatArray, total: float) -> None:
@@ -85,9 +106,10 @@ def _check(x: FloatArray, w: FloatArray, total: float) -> None:
         raise ParameterError(f"total must be finite and >= 0, got total={total}.")
 
 
-def _project(x: FloatArray, w: FloatArray, total: float) -> FloatArray:
-    """Newton's method for the multiplier, from below (all weights finite)."""
-    relative = np.maximum(w / w.max(), _LEAST_RELATIVE_WEIGHT)
+def _project(x: FloatArray, w: FloatArray, total: float) -> tuple[FloatArray, float]:
+    """Newton's method for the multiplier, from below (all weights finite); returns q and lam."""
+    largest = float(w.max())
+    relative = np.maximum(w / largest, _LEAST_RELATIVE_WEIGHT)
     inverse = 1.0 / relative
     # Here one coordinate alone reaches the total, so the excess is not negative. Newton's method
     # from the multiplier with every coordinate active would cancel between coordinates of very
@@ -99,12 +121,12 @@ def _project(x: FloatArray, w: FloatArray, total: float) -> FloatArray:
         q += x
         np.maximum(q, 0.0, out=q)
         excess = float(np.add.reduce(q)) - total
-        slope = float(np.add.reduce(inverse, where=q > 0))
+        slope = float(inverse @ (q > 0))
         step = excess / slope if slope > 0 else 0.0
         if multiplier + step == multiplier or excess <= 0:
             break
         multiplier += step
-    return q
+    return q, multiplier * largest
 
 
 def _rescaled(q: FloatArray, total: float) -> FloatArray:

@@ -9,6 +9,9 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 
+# Values at a time: what is in between stays in the cache.
+_CHUNK = 1 << 12
+
 
 def censored_deviation(mean: FloatArray, deviation: FloatArray, cut: FloatArray, below: FloatArray) -> FloatArray:
     """Return the standard deviation of Z where Z > cut and ``below`` elsewhere, Z normal.
@@ -24,7 +27,8 @@ def censored_deviation(mean: FloatArray, deviation: FloatArray, cut: FloatArray,
     """
     scale = np.where(deviation > 0, deviation, 1.0)
     place = (cut - mean) / scale
-    above, density = _upper_tail(place), np.exp(-place * place / 2) / np.sqrt(2 * np.pi)
+    density = np.exp(-place * place / 2) / np.sqrt(2 * np.pi)
+    above = _upper_tail(place, density)
     first = mean * above + scale * density + below * (1 - above)
     second = (mean**2 + scale**2) * above + scale * (mean + cut) * density + below**2 * (1 - above)
     return np.where(deviation > 0, np.sqrt(np.maximum(second - first**2, 0)), 0.0)
@@ -45,17 +49,22 @@ def projected_deviation(
         positive: ``(|X|,)`` booleans: above zero.
         share: ``(|X|,)`` h, the share of each value in a correction; they sum to 1 over the positive values.
     """
-    total = float(covariance[positive].sum())
-    inside = np.maximum(variance - 2 * share * covariance + share**2 * total, 0)
-    deviation = np.sqrt(np.where(positive, inside, variance))
-    return censored_deviation(mean, deviation, np.zeros_like(mean), np.zeros_like(mean))
+    total, found = float(covariance[positive].sum()), np.empty(len(mean))
+    for start in range(0, len(mean), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        h = share[part]
+        inside = np.maximum(variance[part] - 2 * h * covariance[part] + h**2 * total, 0)
+        deviation = np.sqrt(np.where(positive[part], inside, variance[part]))
+        nothing = np.zeros(1)
+        found[part] = censored_deviation(mean[part], deviation, nothing, nothing)
+    return found
 
 
-def _upper_tail(place: FloatArray) -> FloatArray:
-    """Return the standard normal's upper tail, to 1e-7: enough for a standard error."""
+def _upper_tail(place: FloatArray, density: FloatArray) -> FloatArray:
+    """Return the standard normal's upper tail, to 1e-7: enough for a standard error; its density is known."""
     # Abramowitz and Stegun 26.2.17.
     t = 1 / (1 + 0.2316419 * np.abs(place))
     series = t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))))
-    tail = series * np.exp(-place * place / 2) / np.sqrt(2 * np.pi)
+    tail = series * density
     upper: FloatArray = np.where(place >= 0, tail, 1 - tail)
     return upper

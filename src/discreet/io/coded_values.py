@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
 from discreet.errors import DataError
 from discreet.io.missing import Stand, absent_rows, filled, left_out, without
-from discreet.io.piped import Piped
+from discreet.io.piped import Source
 from discreet.io.values import ValueScan
 
 BATCH_ROWS = 1 << 18
@@ -39,7 +38,7 @@ class ValueColumns:
     stand: Stand | None = None
     drop: bool = False
 
-    def of(self, source: str | Path | Piped) -> "CodedValues":
+    def of(self, source: str | Source) -> "CodedValues":
         """Inspect a table.
 
         Raises:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
+from discreet.io.remote import File
+
 GZIP = ".gz"
 _PIECE, _LEVEL = 1 << 20, 6
 
@@ -17,7 +19,7 @@ BROKEN = (EOFError, zlib.error)
 """Exceptions from reading a damaged compressed file, besides OSError."""
 
 
-def ending(path: Path) -> str:
+def ending(path: File) -> str:
     """Return the ending of a file's name, in lower case: ``.parquet``, or ``.jsonl.gz`` for compressed text.
 
     Example:
@@ -28,13 +30,13 @@ def ending(path: Path) -> str:
     return Path(path.stem).suffix.lower() + last if last == GZIP else last
 
 
-def is_lines(path: Path) -> bool:
+def is_lines(path: File) -> bool:
     """Return true if a file is one of JSON lines, compressed or not."""
     return ending(path) in {".jsonl", ".jsonl" + GZIP}
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: File) -> Iterator[BinaryIO]:
     """Open a file for reading, decompressed; never more of it in memory than requested."""
     if path.suffix.lower() != GZIP:
         with path.open("rb") as source:
@@ -42,11 +44,11 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         return
     import gzip
 
-    with gzip.open(path, "rb") as packed:
+    with path.open("rb") as source, gzip.open(source, "rb") as packed:
         yield cast(BinaryIO, packed)
 
 
-def text_bytes(path: Path) -> int:
+def text_bytes(path: File) -> int:
     """Return the size of a text after decompression; a compressed one is read in pieces."""
     if path.suffix.lower() != GZIP:
         return path.stat().st_size
@@ -55,7 +57,7 @@ def text_bytes(path: Path) -> int:
 
 
 @contextmanager
-def opened_text(path: Path) -> Iterator[TextIO]:
+def opened_text(path: File) -> Iterator[TextIO]:
     """Open a text in UTF-8 as `opened` does."""
     with opened(path) as source, io.TextIOWrapper(source, encoding="utf-8") as text:
         yield text

@@ -20,6 +20,7 @@ from discreet.io.cells import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of
 from discreet.io.coded_values import Defect
 from discreet.io.piped import Source
 from discreet.io.read_errors import readable
+from discreet.io.remote import File, file_of
 from discreet.io.table_scan import TableScan, is_text, scan, table_files
 from discreet.io.tables import check_once
 
@@ -115,7 +116,7 @@ class EventTable:
         """
         named = [sources] if isinstance(sources, str | Path) else list(sources)
         paths = table_files(named)
-        found = cls(_surveyed(paths, asked), asked, paths == [Path(one) for one in named[:1]], drop)
+        found = cls(_surveyed(paths, asked), asked, paths == [file_of(one) for one in named[:1]], drop)
         for file in found.files:
             with found._naming(file.source):
                 for column in asked:
@@ -202,7 +203,7 @@ class EventTable:
                 raise
 
 
-def _surveyed(paths: Sequence[Path], asked: Sequence[Column]) -> list[TableScan]:
+def _surveyed(paths: Sequence[File], asked: Sequence[Column]) -> list[TableScan]:
     """Return the inspected files; typed ones come first, because they decide how text files are read."""
     cells = {column.name: column.cells for column in asked}
     typed = {path: _scanned(path, cells) for path in paths if not is_text(path)}
@@ -212,7 +213,7 @@ def _surveyed(paths: Sequence[Path], asked: Sequence[Column]) -> list[TableScan]
     return [typed[path] if path in typed else _scanned(path, cells) for path in paths]
 
 
-def _scanned(path: Path, cells: Mapping[str, Cells]) -> TableScan:
+def _scanned(path: File, cells: Mapping[str, Cells]) -> TableScan:
     """Return an inspected file; columns that are not there just once are refused later."""
     return scan(path, lambda names: {name: one for name, one in cells.items() if names.count(name) == 1}, list(cells))
 

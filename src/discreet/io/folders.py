@@ -10,6 +10,7 @@ from zlib import crc32
 
 from discreet.errors import DataError, ParameterError
 from discreet.io.endings import ending
+from discreet.io.remote import File, RemoteFile, file_of, files_below
 
 # What says which files of a folder hold: Delta Lake, Spark's streams and Hudi.
 _LOGS = ("_delta_log", "_spark_metadata", ".hoodie")
@@ -17,8 +18,8 @@ _SAMPLE = 1 << 16
 
 
 def files_in(
-    sources: Iterable[str | Path], suffixes: Sequence[str], wanted: str, *, allow_copies: bool = False
-) -> list[Path]:
+    sources: Iterable[str | File], suffixes: Sequence[str], wanted: str, *, allow_copies: bool = False
+) -> list[File]:
     """Return the files named, and those in the folders named, in order of their names.
 
     In a folder, names that begin with a dot or an underscore are passed over, and folders are searched too.
@@ -35,10 +36,10 @@ def files_in(
         ParameterError: if a file is named that is none, or is meant twice: by its name, by its folder's, or by a link
             to either.
     """
-    found: list[Path] = []
-    for source in map(Path, sources):
+    found: list[File] = []
+    for source in map(file_of, sources):
         if source.is_dir():
-            found += _inside(source, suffixes, wanted)
+            found += _matching(source, _files_in(source), suffixes, wanted)
         elif source.exists() and not stat.S_ISREG(source.stat().st_mode):
             raise ParameterError(f"{source} is a pipe, a socket or a device; write what it gives to a file first.")
         else:
@@ -48,8 +49,8 @@ def files_in(
     return found
 
 
-def _refuse_repeated(paths: Sequence[Path]) -> None:
-    seen: dict[tuple[int, int], Path] = {}
+def _refuse_repeated(paths: Sequence[File]) -> None:
+    seen: dict[tuple[int, int], File] = {}
     for path in paths:
         if not path.exists():
             continue
@@ -62,10 +63,25 @@ def _refuse_repeated(paths: Sequence[Path]) -> None:
             )
 
 
-def _inside(folder: Path, suffixes: Sequence[str], wanted: str) -> list[Path]:
+def _files_in(folder: File) -> list[File]:
+    if isinstance(folder, RemoteFile):
+        return list[File](_remote_files(folder))
     for place in (folder, *folder.resolve().parents):
         _refuse_log(place)
-    files = sorted(_walk(folder))
+    return list[File](sorted(_walk(folder)))
+
+
+def _remote_files(folder: RemoteFile) -> list[RemoteFile]:
+    """Return the files below a folder at a URL, by name, without those whose names begin with a dot or underscore."""
+    files = sorted(files_below(folder))
+    below = {file: file.url.removeprefix(folder.url.partition("?")[0]).split("/") for file in files}
+    for names in below.values():
+        _refuse_logs(folder, names)
+    return [file for file, names in below.items() if not any(name.startswith((".", "_")) for name in names)]
+
+
+def _matching(folder: File, files: Sequence[File], suffixes: Sequence[str], wanted: str) -> Sequence[File]:
+    """Return files of some endings; refuse a folder that holds none, or others."""
     if not files:
         raise DataError(f"{folder} holds no {wanted}.")
     others = [path for path in files if ending(path) not in suffixes]
@@ -78,8 +94,12 @@ def _inside(folder: Path, suffixes: Sequence[str], wanted: str) -> list[Path]:
 
 
 def _refuse_log(folder: Path) -> None:
+    _refuse_logs(folder, [name for name in _LOGS if os.path.lexists(folder / name)])
+
+
+def _refuse_logs(folder: File, names: Iterable[str]) -> None:
     for name in _LOGS:
-        if os.path.lexists(folder / name):
+        if name in names:
             raise DataError(
                 f"{folder} has a log, {name}, that says which of its files hold, and discreet does not read it; write "
                 "the reports that hold into a folder of their own."
@@ -113,7 +133,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def refuse_copies(paths: Iterable[Path]) -> None:
+def refuse_copies(paths: Iterable[File]) -> None:
     """Refuse files with the same bytes as others.
 
     Files of one size are compared by how they begin and end; only what is alike then is read as a whole.
@@ -133,26 +153,26 @@ def refuse_copies(paths: Iterable[Path]) -> None:
         )
 
 
-def _grouped(paths: Sequence[Path], key: Callable[[Path], object]) -> list[list[Path]]:
+def _grouped(paths: Sequence[File], key: Callable[[File], object]) -> list[list[File]]:
     """Return the files that share a key with another one, in order."""
-    found: defaultdict[object, list[Path]] = defaultdict(list)
+    found: defaultdict[object, list[File]] = defaultdict(list)
     for path in paths:
         found[key(path)].append(path)
     return [group for group in found.values() if len(group) > 1]
 
 
-def _size(path: Path) -> int:
+def _size(path: File) -> int:
     return path.stat().st_size
 
 
-def _ends(path: Path) -> tuple[int, int]:
+def _ends(path: File) -> tuple[int, int]:
     with path.open("rb") as file:
         first = crc32(file.read(_SAMPLE))
         file.seek(max(path.stat().st_size - _SAMPLE, 0))
         return first, crc32(file.read(_SAMPLE))
 
 
-def digest(path: Path) -> str:
+def digest(path: File) -> str:
     """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()

@@ -17,6 +17,7 @@ from discreet.io.endings import is_lines, lines_of, opened_text
 from discreet.io.folders import digest
 from discreet.io.partitions import report_files
 from discreet.io.read_errors import readable
+from discreet.io.remote import local_files
 from discreet.io.stored import StoredTable, look
 from discreet.io.suffixes import is_tally
 
@@ -91,7 +92,9 @@ def write_manifest(folder: str | Path, *, force: bool = False) -> Manifest:
     """
     place = _checked_folder(folder)
     with replacing(place / NAME, force=force) as beside:
-        found = Manifest(tuple(_entry(place, path) for path in report_files([place], allow_copies=True)))
+        found = Manifest(
+            tuple(_entry(place, path) for path in local_files(report_files([place], allow_copies=True), NAME))
+        )
         text = msgspec.json.format(msgspec.json.encode(found), indent=1)
         beside.write_bytes(text + b"\n")
     return found

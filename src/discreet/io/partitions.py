@@ -6,7 +6,6 @@ columns are checked before any part is read; of JSON lines, each with a plan of 
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from discreet.io import json_reports
 from discreet.io.endings import lines_of, opened_text
 from discreet.io.folders import files_in
 from discreet.io.read_errors import readable
+from discreet.io.remote import File
 from discreet.io.reports import checked_suffix
 from discreet.io.rewritten import Form, Rewritten, form_of
 from discreet.io.stored import FileState, StoredTable, look, no_rows, read_groups
@@ -43,7 +43,7 @@ class Partition:
         form: the form of a file that another tool rewrote; None for discreet's own format.
     """
 
-    path: Path
+    path: File
     groups: Sequence[int]
     rows: int | None
     state: FileState
@@ -56,12 +56,12 @@ class Partition:
         return self.state.size, 0 if self.table is None else self.table.footer
 
 
-def report_files(sources: Iterable[str | Path], *, allow_copies: bool = False) -> list[Path]:
+def report_files(sources: Iterable[str | File], *, allow_copies: bool = False) -> list[File]:
     """Return the files of reports and tallies that are named; arguments and errors as for `files_in`."""
     return files_in(sources, REPORTS, "reports", allow_copies=allow_copies)
 
 
-def partitions_of(path: Path, mechanism: Mechanism, *, trust_plan: bool = False) -> list[Partition]:
+def partitions_of(path: File, mechanism: Mechanism, *, trust_plan: bool = False) -> list[Partition]:
     """Return the parts of a file of reports, after checks of its metadata.
 
     Args:
@@ -90,7 +90,7 @@ def partitions_of(path: Path, mechanism: Mechanism, *, trust_plan: bool = False)
 
 
 def partition_elsewhere(
-    path: Path,
+    path: File,
     groups: Sequence[int],
     rows: int | None,
     content: tuple[int, int],

@@ -2,12 +2,12 @@
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from discreet.errors import ParameterError
+from discreet.io.remote import File, arrow_source
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -33,7 +33,7 @@ class Piped:
         return str(self)
 
 
-Source: TypeAlias = Path | Piped
+Source: TypeAlias = File | Piped
 """A source of a table: a file, or standard input."""
 
 
@@ -51,7 +51,7 @@ def piped_table() -> Piped:
 
 def opened(source: Source) -> Any:
     """Return a source in the form that Arrow's readers of whole files accept."""
-    return pa.BufferReader(source.content) if isinstance(source, Piped) else str(source)
+    return pa.BufferReader(source.content) if isinstance(source, Piped) else arrow_source(source)
 
 
 def beginning(source: Source, size: int) -> bytes:

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pyarrow as pa
 
 from discreet.errors import DataError, DiscreetError
 from discreet.io.endings import BROKEN
-from discreet.io.piped import Piped
+from discreet.io.piped import Source
 
 
 @contextmanager
-def readable(path: Path | Piped) -> Iterator[None]:
+def readable(path: Source) -> Iterator[None]:
     """Turn errors of libraries about a damaged file, or about standard input, into one sentence."""
     try:
         yield

@@ -14,6 +14,7 @@ from discreet.io import arrow, json_reports, suffixes
 from discreet.io.atomic import replacing
 from discreet.io.endings import lines_of, opened_text, written_text
 from discreet.io.read_errors import readable
+from discreet.io.remote import File, file_of
 from discreet.io.rewritten import Form, Rewritten, form_of, rewritten_reports, warn_of
 from discreet.io.sealed_table import SealedTable
 from discreet.io.stored import FileState, look, no_rows, read_groups
@@ -80,7 +81,7 @@ def write_reports(
     return written
 
 
-def checked_suffix(path: Path) -> str:
+def checked_suffix(path: File) -> str:
     """Return the ending of a file of reports, in lower case.
 
     Raises:
@@ -153,7 +154,7 @@ def iterate_reports(
         ...     [reports.n for reports in iterate_reports(f"{folder}/reports.arrow", mechanism, batch=2)]
         [2, 2, 1]
     """
-    source = Path(path)
+    source = file_of(path)
     with readable(source):
         if checked_suffix(source) in suffixes.LINES:
             yield from _from_lines(source, mechanism, trust_plan=trust_plan)
@@ -169,7 +170,7 @@ def iterate_reports(
             yield _checked(mechanism, no_rows(stored.schema, names), form)
 
 
-def _from_lines(path: Path, mechanism: Mechanism, *, trust_plan: bool) -> Iterator[Reports]:
+def _from_lines(path: File, mechanism: Mechanism, *, trust_plan: bool) -> Iterator[Reports]:
     state, longest, form = FileState.of(path), json_reports.longest_line(mechanism), None
     with opened_text(path) as text:
         if trust_plan:
@@ -180,7 +181,7 @@ def _from_lines(path: Path, mechanism: Mechanism, *, trust_plan: bool) -> Iterat
     state.check(path)
 
 
-def _warn_of(path: Path, mechanism: Mechanism, form: Form | None) -> None:
+def _warn_of(path: File, mechanism: Mechanism, form: Form | None) -> None:
     warn_of({} if form is None else {path: form}, 1, mechanism.fingerprint)
 
 

@@ -11,7 +11,6 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ import pyarrow as pa
 from discreet.core.reports import CLEAR, Reports
 from discreet.errors import DataError, MismatchError, RewrittenFileWarning
 from discreet.io.arrow import check_schema, is_stamped, read_stamp, schema
+from discreet.io.remote import File
 from discreet.io.untyped_arrow import check_untyped_schema, sift_untyped, untyped_reports
 from discreet.mechanisms import Mechanism
 
@@ -160,7 +160,7 @@ def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
         )
 
 
-def warn_of(forms: Mapping[Path, Form], files: int, fingerprint: str) -> None:
+def warn_of(forms: Mapping[File, Form], files: int, fingerprint: str) -> None:
     """Warn once of what the caller vouches for, and of columns that are not read.
 
     Args:

@@ -18,6 +18,7 @@ from typing import IO, Any
 import msgspec
 
 from discreet.errors import DataError
+from discreet.io.remote import File
 
 _MAGIC = b"DSCRSEAL"
 _END = struct.Struct("<II8s")
@@ -44,7 +45,7 @@ class Seal:
     sums: tuple[int, ...]
     footer: int
 
-    def check(self, path: Path, place: int) -> None:
+    def check(self, path: File, place: int) -> None:
         """Compare a stretch with its checksum.
 
         Raises:

@@ -11,7 +11,6 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ import pyarrow.parquet as pq
 
 from discreet.errors import DataError
 from discreet.io.endings import ending
+from discreet.io.remote import File, RemoteFile, arrow_source
 from discreet.io.seals import Seal, footer_of, read_seal
 from discreet.io.suffixes import ARROW
 
@@ -46,7 +46,7 @@ class FileState:
     modified: int
 
     @classmethod
-    def of(cls, path: Path) -> "FileState":
+    def of(cls, path: File) -> "FileState":
         """Return the current state of a file, without opening it.
 
         Raises:
@@ -57,7 +57,7 @@ class FileState:
             raise DataError("this must be a file, got a pipe, a socket, a device or a folder; write a file first.")
         return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
-    def check(self, path: Path) -> None:
+    def check(self, path: File) -> None:
         """Refuse a file whose state has changed.
 
         Raises:
@@ -81,7 +81,7 @@ class StoredTable:
         metadata: of a Parquet file.
     """
 
-    path: Path
+    path: File
     state: FileState
     schema: pa.Schema
     rows: tuple[int, ...]
@@ -103,7 +103,7 @@ class StoredTable:
         return 0 if self.metadata is None else int(self.metadata.row_group(group).total_byte_size)
 
 
-def look(path: Path) -> StoredTable:
+def look(path: File) -> StoredTable:
     """Return an inspected Parquet or Arrow file; errors of libraries pass through.
 
     Raises:
@@ -122,8 +122,8 @@ def look(path: Path) -> StoredTable:
     return StoredTable(path, state, schema, rows, footer, seal, metadata)
 
 
-def _look_at_parquet(path: Path, _: Seal | None) -> tuple[pa.Schema, tuple[int, ...], Any]:
-    with pq.ParquetFile(path, pre_buffer=False) as source:
+def _look_at_parquet(path: File, _: Seal | None) -> tuple[pa.Schema, tuple[int, ...], Any]:
+    with pq.ParquetFile(arrow_source(path), pre_buffer=False) as source:
         facts = source.metadata
         rows = tuple(facts.row_group(place).num_rows for place in range(facts.num_row_groups))
         if facts.num_rows != sum(rows) or min(rows, default=0) < 0:
@@ -131,8 +131,8 @@ def _look_at_parquet(path: Path, _: Seal | None) -> tuple[pa.Schema, tuple[int, 
         return source.schema_arrow, rows, facts
 
 
-def _look_at_arrow(path: Path, seal: Seal | None) -> tuple[pa.Schema, tuple[int, ...], None]:
-    with pa.OSFile(str(path)) as file:
+def _look_at_arrow(path: File, seal: Seal | None) -> tuple[pa.Schema, tuple[int, ...], None]:
+    with _opened(path) as file:
         with pa.ipc.open_file(file) as source:
             schema, count = source.schema, source.num_record_batches
         if seal is not None and len(seal.rows) == count:
@@ -141,6 +141,11 @@ def _look_at_arrow(path: Path, seal: Seal | None) -> tuple[pa.Schema, tuple[int,
         # Without a seal only the batches themselves say how long they are, and one column of theirs is enough.
         with pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=[0])) as source:
             return schema, tuple(source.get_batch(place).num_rows for place in range(count)), None
+
+
+def _opened(path: File) -> Any:
+    """Return an open file, not mapped into memory."""
+    return path.opened() if isinstance(path, RemoteFile) else pa.OSFile(str(path))
 
 
 def read_groups(
@@ -181,7 +186,7 @@ def no_rows(schema: pa.Schema, columns: Sequence[str] | None) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([], schema=pa.schema(fields, metadata=schema.metadata))
 
 
-def _check_sizes(path: Path) -> None:
+def _check_sizes(path: File) -> None:
     """Refuse batches that are too large by the footer: they can only be read as a whole.
 
     The footer is a table of FlatBuffers; its fourth field is a vector of batches, 24 bytes each: where one begins, and
@@ -215,7 +220,7 @@ def _parquet_batches(table: StoredTable, largest: int, size: int, columns: Seque
     given: dict[str, Any] = {"buffer_size": _BUFFER_BYTES if largest > _LARGE_GROUP else 0, "pre_buffer": False}
     # A seal covers more than the pages' own checksums do.
     given["page_checksum_verification"] = table.seal is None
-    with pq.ParquetFile(table.path, metadata=table.metadata, **given) as source:
+    with pq.ParquetFile(arrow_source(table.path), metadata=table.metadata, **given) as source:
 
         def batches(group: int) -> Iterator[pa.RecordBatch]:
             # Groups are read in parallel; threads within them would only get in each other's way.
@@ -229,7 +234,7 @@ def _parquet_batches(table: StoredTable, largest: int, size: int, columns: Seque
 def _arrow_batches(table: StoredTable, _: int, size: int, columns: Sequence[str] | None) -> Iterator[_Batches]:
     places = [] if columns is None else [table.schema.get_field_index(name) for name in columns]
     options = pa.ipc.IpcReadOptions(included_fields=places)
-    with pa.OSFile(str(table.path)) as file, pa.ipc.open_file(file, options=options) as source:
+    with _opened(table.path) as file, pa.ipc.open_file(file, options=options) as source:
 
         def batches(group: int) -> Iterator[pa.RecordBatch]:
             batch = source.get_batch(group)

@@ -1,9 +1,9 @@
 """Endings of file names by content: reports, tallies, tables."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from discreet.errors import ParameterError
+from discreet.io.remote import File
 
 ARROW = (".arrow", ".feather", ".ipc")
 COLUMNS = (".parquet", *ARROW)
@@ -23,7 +23,7 @@ def spelled(endings: Sequence[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def checked(path: Path, endings: Sequence[str], what: str) -> str:
+def checked(path: File, endings: Sequence[str], what: str) -> str:
     """Return the ending of a file, in lower case.
 
     Args:
@@ -40,13 +40,13 @@ def checked(path: Path, endings: Sequence[str], what: str) -> str:
     raise ParameterError(f"{what} are kept as {spelled(endings)}, got {path.name!r}.")
 
 
-def checked_output(path: Path, endings: Sequence[str], what: str) -> str:
+def checked_output(path: File, endings: Sequence[str], what: str) -> str:
     """Return the ending of an output, as `checked`; names of tallies are for tallies only."""
     if is_tally(path) and endings != TALLIES:
         raise ParameterError(f"{what} must not be named as tallies are, got {path.name!r}; leave out .tally.")
     return checked(path, endings, what)
 
 
-def is_tally(path: Path) -> bool:
+def is_tally(path: File) -> bool:
     """Return true if a file's name is that of a tally."""
     return path.name.lower().endswith(TALLIES)

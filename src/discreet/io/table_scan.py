@@ -7,7 +7,6 @@ types; if it is small, its columns are kept from then on. JSON lines are read wh
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from discreet.io.cells import Cells, Kind
 from discreet.io.folders import files_in
 from discreet.io.piped import Piped, Source, opened
 from discreet.io.read_errors import readable
+from discreet.io.remote import File
 from discreet.io.separated import Separated, layout_of
 from discreet.io.stored import FileState, StoredTable, look, read_groups
 from discreet.io.suffixes import COLUMNS, TABLES, checked
@@ -76,7 +76,7 @@ class TableScan:
         return replace(self.form, asked={name: self.asked[name] for name in names}).batches()
 
     def _check(self) -> None:
-        if self.state is not None and isinstance(self.source, Path):
+        if self.state is not None and not isinstance(self.source, Piped):
             self.state.check(self.source)
 
     def whole(self) -> pa.Table:
@@ -93,7 +93,7 @@ def _bare(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
-def table_files(sources: Iterable[str | Path]) -> list[Path]:
+def table_files(sources: Iterable[str | File]) -> list[File]:
     """Return the files of tables named, and those in the folders named, in order of their names.
 
     In a folder, names that begin with a dot or an underscore are passed over, and folders are searched too.
@@ -108,7 +108,7 @@ def table_files(sources: Iterable[str | Path]) -> list[Path]:
     return found
 
 
-def checked_table(path: Path) -> str:
+def checked_table(path: File) -> str:
     """Return the ending of a file of a table.
 
     Raises:
@@ -142,12 +142,12 @@ def scan(source: Source, chosen: Chosen, wanted: Sequence[str] = ()) -> TableSca
     """
     kind = kind_of(source)
     with readable(source):
-        if isinstance(source, Path) and kind in COLUMNS:
+        if not isinstance(source, Piped) and kind in COLUMNS:
             found = look(source)
             asked = chosen(found.schema.names)
             types = {name: found.schema.field(name).type for name in asked}
             return TableScan(source, asked, types, sum(found.rows), found.schema.names, found.state, found)
-        state = FileState.of(source) if isinstance(source, Path) else None
+        state = None if isinstance(source, Piped) else FileState.of(source)
         if kind == _CSV:
             layout = layout_of(source, wanted)
             return _scan_text(Separated(source, layout, chosen(layout.columns)), state)
@@ -164,7 +164,7 @@ def whole_table(source: Source) -> pa.Table:
     with readable(source):
         if kind == _CSV:
             return separated.whole(source)
-        if not isinstance(source, Path) or kind not in COLUMNS:
+        if isinstance(source, Piped) or kind not in COLUMNS:
             return _lines(source)
         found = look(source)
         batches = read_groups(found, range(len(found.rows)), _BATCH_ROWS)

@@ -17,12 +17,13 @@ from discreet.errors import DataError, ParameterError
 from discreet.io.cells import ANYTHING, LISTED, NUMBERS, Cells, cells_of, columns_of, from_typed
 from discreet.io.piped import Piped, Source
 from discreet.io.read_errors import readable
+from discreet.io.remote import file_of
 from discreet.io.table_scan import Chosen, is_text, scan, whole_table
 
 _MOST_NAMES = 30
 
 
-def read_table(path: str | Path | Piped) -> Any:
+def read_table(path: str | Source) -> Any:
     """Return a table; the cells of a CSV file decide their types.
 
     Raises:
@@ -37,7 +38,7 @@ def read_table(path: str | Path | Piped) -> Any:
     return whole_table(as_source(path))
 
 
-def read_columns(path: str | Path | Piped, chosen: Chosen, wanted: Sequence[str] = ()) -> Any:
+def read_columns(path: str | Source, chosen: Chosen, wanted: Sequence[str] = ()) -> Any:
     """Return some columns of a table, in the types of their cells.
 
     Args:
@@ -58,9 +59,9 @@ def read_columns(path: str | Path | Piped, chosen: Chosen, wanted: Sequence[str]
         return pa.table({name: from_typed(table[name], cells) for name, cells in found.asked.items()})
 
 
-def as_source(path: str | Path | Piped) -> Source:
+def as_source(path: str | Source) -> Source:
     """Return a source of a table."""
-    return path if isinstance(path, Piped) else Path(path)
+    return path if isinstance(path, Piped) else file_of(path)
 
 
 def checked_columns(chosen: Chosen) -> Chosen:

@@ -14,6 +14,7 @@ from discreet.errors import DataError
 from discreet.io import arrow, suffixes
 from discreet.io.atomic import replacing
 from discreet.io.read_errors import readable
+from discreet.io.remote import File, file_of
 from discreet.io.sealed_table import SealedTable
 from discreet.io.stored import look, read_groups
 from discreet.mechanisms import Mechanism
@@ -60,7 +61,7 @@ def put_tally(path: Path, tally: Tally, *, facts: Mapping[str, Any] = _NO_FACTS)
         raise
 
 
-def read_tally(path: str | Path, mechanism: Mechanism) -> Tally:
+def read_tally(path: str | File, mechanism: Mechanism) -> Tally:
     """Return the tally of a file that `write_tally` wrote, checked.
 
     Raises:
@@ -76,7 +77,7 @@ def read_tally(path: str | Path, mechanism: Mechanism) -> Tally:
         ...     read_tally(f"{folder}/monday.tally.parquet", mechanism).n
         0
     """
-    source = Path(path)
+    source = file_of(path)
     with readable(source):
         suffixes.checked(source, suffixes.COLUMNS, "tallies")
         stored = look(source)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,13 +12,13 @@ from discreet.core.labels import LabelSpace
 from discreet.core.products import Product
 from discreet.errors import DataError, ParameterError
 from discreet.io.cells import NAMES, Cells, Kind, cells_of, columns_of, from_typed
-from discreet.io.piped import Piped, Source
+from discreet.io.piped import Source
 from discreet.io.read_errors import readable
 from discreet.io.table_scan import TableScan, is_text, scan
 from discreet.io.tables import as_source, checked_columns, is_number, shown
 
 
-def read_values(path: str | Path | Piped, domain: Domain, column: str | None = None) -> Any:
+def read_values(path: str | Source, domain: Domain, column: str | None = None) -> Any:
     """Return a column of values of a domain, or the columns of its attributes.
 
     Args:
@@ -45,7 +44,7 @@ def read_values(path: str | Path | Piped, domain: Domain, column: str | None = N
 
 
 def read_owned(
-    path: str | Path | Piped, domain: Domain, user: str | None, column: str | None = None, tag: str | None = None
+    path: str | Source, domain: Domain, user: str | None, column: str | None = None, tag: str | None = None
 ) -> tuple[Any, Any, Any]:
     """Return values with their users and their tags.
 
@@ -89,7 +88,7 @@ class ValueScan:
     @classmethod
     def of(
         cls,
-        path: str | Path | Piped,
+        path: str | Source,
         domain: Domain,
         *,
         user: str | None = None,

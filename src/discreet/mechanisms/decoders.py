@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from discreet.accuracy.decoder import PerValue
 from discreet.accuracy.design import Design
 from discreet.accuracy.linear_decoder import LinearDecoder
 from discreet.accuracy.worst import worst_distribution
@@ -122,10 +123,15 @@ class BlockDecoder(Decoder):
         The variance of a pool bias is not included.
         """
         sensitive, clear = self.numbers.variances(sensitive_mass)
-        ones, rest = np.ones(self.domain.sensitive_count), np.ones(self.domain.clear_count)
-        constant, slope = zip(sensitive, clear, strict=True)
-        arrange = self.domain.arrange
-        return arrange(constant[0] * ones, constant[1] * rest), arrange(slope[0] * ones, slope[1] * rest)
+        sizes, pairs = (self.domain.sensitive_count, self.domain.clear_count), zip(sensitive, clear, strict=True)
+
+        def arranged(pair: tuple[PerValue, PerValue]) -> FloatArray:
+            # One number for all values is not spelled out.
+            each = (np.broadcast_to(np.asarray(one, float), size) for one, size in zip(pair, sizes, strict=True))
+            return self.domain.arrange(*each)
+
+        constant, slope = map(arranged, pairs)
+        return constant, slope
 
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ``(A, B)`` as `variance_of`, with the estimate of the sensitive mass from the reports in clear.
@@ -133,6 +139,8 @@ class BlockDecoder(Decoder):
         A includes n times `pool_bias_variance`, so it holds for this n only.
         """
         constant, slope = self.variance_of(self._mass_seen(tally))
+        if not self.numbers.pool_bias:
+            return constant, slope
         return constant + tally.n * self.pool_bias_variance(tally, linear), slope
 
     def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:

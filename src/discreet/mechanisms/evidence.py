@@ -130,11 +130,16 @@ def evidence_of_blocks(mechanism: _Blocks, data: Data) -> Evidence:
         mechanism.domain.sensitive,
         own / largest if isinstance(own, np.ndarray) else None,
         numbers.truth,
-        numbers.noisy * numbers.inclusion * np.ones(mechanism.domain.sensitive_count) if one_per_value else None,
+        _each(numbers.noisy * numbers.inclusion, mechanism.domain.sensitive_count) if one_per_value else None,
         numbers.pool_bias.left(mechanism.domain.sensitive_count),
         blocks,
         data.rows_of if isinstance(data, StoredBlocks) and not mechanism.tally_suffices else None,
     )
+
+
+def _each(numbers: PerValue, size: int) -> FloatArray:
+    """Return one number for each value; one number for all is not spelled out."""
+    return np.broadcast_to(np.asarray(numbers, np.float64), size)
 
 
 def evidence_of_outputs(channel: _Outputs, data: Data) -> Evidence:

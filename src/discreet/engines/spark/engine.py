@@ -23,6 +23,7 @@ from discreet.io.coded_values import ValueColumns
 from discreet.io.missing import REASONS
 from discreet.io.piped import Piped
 from discreet.io.progress import Progress
+from discreet.io.remote import File
 from discreet.io.stored import look
 from discreet.mechanisms import BlockMechanism, Mechanism
 
@@ -135,7 +136,7 @@ def _is_frame(sources: Any, read: Mapping[str, bool]) -> bool:
     return True
 
 
-def _places(values: Values, folder: Path, *, force: bool) -> list[tuple[Path, Path]]:
+def _places(values: Values, folder: Path, *, force: bool) -> list[tuple[File, Path]]:
     """Return the tables and the file of reports of each."""
     if force:
         raise ParameterError("force must not be set: a cluster replaces no files; choose another folder.")
@@ -158,7 +159,7 @@ def _seed_of(seed: int, name: str) -> int:
 
 def _written(
     mechanism: BlockMechanism,
-    source: Path,
+    source: File,
     path: Path,
     columns: ValueColumns,
     drawing: tuple[Replace | None, int | None],
