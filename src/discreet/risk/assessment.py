@@ -144,8 +144,8 @@ class Assessment:
         above, same = self.scores.greater, self.scores.ties
         assert above is not None
         assert same is not None
-        found = [_best_among(users, self.users, int(g), int(t)) for g, t in zip(above, same, strict=True)]
-        return rate(float(np.sum(found)), len(found), level=self.success.level)
+        chances = [_best_among(users, self.users, int(g), int(t)) for g, t in zip(above, same, strict=True)]
+        return rate(float(np.sum(chances)), len(chances), level=self.success.level)
 
     @property
     def yardstick(self) -> str:
@@ -158,10 +158,10 @@ class Assessment:
         here = self.success_among(YARDSTICK_USERS)
         names = [name for name, success in YARDSTICKS if here.low >= success]
         conclusion = f"at least as identifiable as {names[-1]}" if names else "better attacks may name more"
-        told = ", ".join(f"{name.removeprefix('a matcher of ')} {success:.0%}" for name, success in YARDSTICKS)
+        compared = ", ".join(f"{name.removeprefix('a matcher of ')} {success:.0%}" for name, success in YARDSTICKS)
         return (
             f"Among {YARDSTICK_USERS} users this attack would name the right one with probability {here.value:.3g} "
-            f"(at least {here.low:.3g}): {conclusion} (NIST Biometric Scores Set 1, as many users: {told})."
+            f"(at least {here.low:.3g}): {conclusion} (NIST Biometric Scores Set 1, as many users: {compared})."
         )
 
     @property
@@ -291,12 +291,12 @@ def sweep(split: Split, mechanism: BlockMechanism) -> list[tuple[float, float, f
         >>> [round(figure, 2) for figure in first], [round(figure, 2) for figure in last]
         ([0.5, 0.03, 0.03], [16.0, 1.0, 1.0])
     """
-    truth, found = one_report(split), []
+    truth, figures = one_report(split), []
     for epsilon in SWEPT:
         other = RandomizedResponse(mechanism.domain, epsilon)
         bound = identification_bounds(other, split.training.users).identification.value
-        found.append((epsilon, truth.success(other.numbers.truth), bound))
-    return found
+        figures.append((epsilon, truth.success(other.numbers.truth), bound))
+    return figures
 
 
 def _reports(reports: int, epsilon: float | None) -> str:

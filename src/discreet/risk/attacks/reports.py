@@ -155,19 +155,19 @@ def report_matcher(
     weights, whole = _contrasting(known, mechanism)
     users, rows = _grouped(owners, reports.n, training.users)
     floor = np.int64(np.rint(np.log(checked_between("zero", zero)) / UNIT))
-    told = np.zeros(reports.n, dtype=np.int64) if reports.in_clear is None else reports.in_clear.astype(np.int64)
+    in_clear = np.zeros(reports.n, dtype=np.int64) if reports.in_clear is None else reports.in_clear.astype(np.int64)
     offsets, features = _listed(mechanism, reports)
     return Matcher(
         Problem(
             users=users,
             candidates=training.users,
-            constants=np.add.reduceat(told, rows[:-1]) * floor,
+            constants=np.add.reduceat(in_clear, rows[:-1]) * floor,
             index=invert(
                 training.event_count, [(known.offsets, known.keys.astype(np.int32), weights)], weights.dtype.type
             ),
             queries=(offsets, features, np.ones(len(features), dtype=np.int32)),
             reports=rows,
-            contrasts=np.where(told > 0, 0.0, mechanism.contrast),
+            contrasts=np.where(in_clear > 0, 0.0, mechanism.contrast),
             totals=training.lengths * whole,
             floor=zero,
             scale=1 / UNIT,
@@ -215,9 +215,9 @@ def _grouped(owners: Any, reports: int, candidates: int) -> tuple[IntArray, IntA
 def _listed(mechanism: BlockMechanism, reports: Reports) -> tuple[IntArray, AnyArray]:
     """Return, for every report, the values that it may stand for: ``(r + 1,)`` offsets and int32 codes."""
     codes, n = mechanism.domain.sensitive_codes, reports.n
-    told = np.zeros(n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
+    clear = np.zeros(n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
     lengths, parts, total = np.ones(n, dtype=np.int64), [np.empty(0, dtype=np.int32)], len(reports.clear)
-    places, done = np.flatnonzero(~told), 0
+    places, done = np.flatnonzero(~clear), 0
     for sizes, ranks in mechanism.law.members(mechanism.blocks_of_unknown(reports)):
         lengths[places[done : done + len(sizes)]] = sizes
         parts.append(codes[ranks].astype(np.int32))
@@ -226,7 +226,7 @@ def _listed(mechanism: BlockMechanism, reports: Reports) -> tuple[IntArray, AnyA
             raise DataError(f"the reports list more than {_MOST_MEMBERS} values; attack fewer of them at a time.")
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     features = np.empty(total, dtype=np.int32)
-    in_clear = np.repeat(told, lengths)
+    in_clear = np.repeat(clear, lengths)
     features[in_clear], features[~in_clear] = reports.clear.astype(np.int32), np.concatenate(parts)
     return offsets, features
 

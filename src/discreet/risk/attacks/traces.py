@@ -100,10 +100,12 @@ def _step_totals(rows: KeyCounts, size: int) -> IntArray:
     if not len(rows.keys):
         return np.empty(0, dtype=np.int64)
     # Keys ascend within a user, and steps from one event have neighbouring keys.
-    changes = np.append(True, np.diff(rows.keys // size) != 0)
-    changes[rows.offsets[:-1][rows.offsets[:-1] < len(changes)]] = True
-    starts = np.flatnonzero(changes)
-    return np.repeat(np.add.reduceat(rows.counts, starts, dtype=np.int64), np.diff(starts, append=len(changes)))
+    events, first = rows.keys // size, np.ones(len(rows.keys), dtype=np.bool_)
+    np.not_equal(events[1:], events[:-1], out=first[1:])
+    first[rows.offsets[:-1][np.diff(rows.offsets) > 0]] = True
+    edges = np.append(np.flatnonzero(first), len(first))
+    running = np.append(0, np.cumsum(rows.counts, dtype=np.int64))
+    return np.repeat(np.diff(running[edges]), np.diff(edges))
 
 
 @dataclass(frozen=True, slots=True)

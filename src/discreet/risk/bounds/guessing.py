@@ -46,7 +46,7 @@ def _by_information(leakage: ReportLeakage, prior: Prior, reports: int, listed: 
         erokhin = distortion_rate(pie.value / BITS, prior.probabilities)
         figures.append(_chance(erokhin, "Erokhin's distortion-rate function", pie.condition))
     if leakage.orders:
-        orders = [(of_order(reports * told, guessed, order), order) for order, told in leakage.orders]
+        orders = [(of_order(reports * leaked, guessed, order), order) for order, leaked in leakage.orders]
         value, order = min(orders)
         condition = NOT_ADAPTIVE if reports > 1 else ""
         figures.append(_chance(value, f"Sibson's information of order {order:g}", condition))

@@ -75,8 +75,8 @@ class ReportLeakage:
     @property
     def local(self) -> float | None:
         """Return epsilon, in nats, if the mechanism is epsilon-LDP; None if it is not."""
-        kept = self.guarantee.notion == "LDP" and self.guarantee.realised < inf
-        return self.guarantee.realised if kept else None
+        promised = self.guarantee.notion == "LDP" and self.guarantee.realised < inf
+        return self.guarantee.realised if promised else None
 
 
 def report_leakage(mechanism: Mechanism | Personalized, prior: Prior, listed: int) -> ReportLeakage:
@@ -152,9 +152,9 @@ def _information(mechanism: BlockMechanism, inputs: Inputs, members: HitDistribu
         general = min(general, ldp_capacity(inputs.epsilon, used))
     if inputs.sensitive and members is None:
         return UpperBound(general)
-    found = capacity(inputs, members)
+    attained = capacity(inputs, members)
     exact = members is None or members.exact
-    return UpperBound(found, True, found) if exact else UpperBound(min(found, general))
+    return UpperBound(attained, True, attained) if exact else UpperBound(min(attained, general))
 
 
 def _success(mechanism: BlockMechanism, inputs: Inputs, prior: Prior, listed: int) -> UpperBound | None:
@@ -193,9 +193,9 @@ def _ideal(
 
 def _of_matrix(channel: Channel, prior: Prior, listed: int) -> ReportLeakage:
     matrix, n = channel.matrix, prior.users
-    found = contraction(matrix)
-    told = 1 - found.common
-    information = capacity_of_users(matrix, min(n, len(matrix)), found.information.high)
+    contracted = contraction(matrix)
+    informative = 1 - contracted.common
+    information = capacity_of_users(matrix, min(n, len(matrix)), contracted.information.high)
     most = matrix_leakage(matrix, min(n, len(matrix)))
     clear = ~channel.domain.sensitive
     alone = (channel.matrix > 0).sum(axis=0) == 1
@@ -203,9 +203,9 @@ def _of_matrix(channel: Channel, prior: Prior, listed: int) -> ReportLeakage:
         channel.guarantee,
         channel.domain.size,
         _certain(information),
-        UpperBound(found.total_variation, True, found.total_variation),
-        _certain(found.information),
-        max(told, 0.0),
+        UpperBound(contracted.total_variation, True, contracted.total_variation),
+        _certain(contracted.information),
+        max(informative, 0.0),
         None,
         most.high,
         _matrix_success(channel, prior, most, listed),

@@ -90,8 +90,8 @@ def biometric(
     """
     source = checked_source(random)
     figures = {}
-    for name, given in matchers.items():
-        matrix, dropped = _kept(given, failed)
+    for name, raw in matchers.items():
+        matrix, dropped = _kept(raw, failed)
         matrix = -matrix if distances else matrix
         bse, scores = pse_of_matrix(matrix, halves=halves, level=level, random=source), Scores.from_matrix(matrix)
         ranks = rank_curve(scores.greater, scores.ties, users=len(matrix), level=level)

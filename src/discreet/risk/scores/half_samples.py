@@ -60,8 +60,8 @@ def half_users_spread(
     return _spread([statistic(np.flatnonzero(half(users, random))) for _ in range(halves)])
 
 
-def _spread(found: list[float]) -> float:
-    return float(np.std(found, ddof=1))
+def _spread(replicates: list[float]) -> float:
+    return float(np.std(replicates, ddof=1))
 
 
 def around(value: float, error: float | None, level: float) -> tuple[float, float] | None:

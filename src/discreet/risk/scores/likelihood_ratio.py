@@ -47,8 +47,8 @@ class StepFunction:
 
     def __call__(self, scores: Any) -> FloatArray:
         """Return L of scores of any shape."""
-        found: FloatArray = self.levels[np.searchsorted(self.edges, scores, "right")]
-        return found
+        likelihoods: FloatArray = self.levels[np.searchsorted(self.edges, scores, "right")]
+        return likelihoods
 
 
 def fitted_steps(scores: Scores, users: int) -> StepFunction:
