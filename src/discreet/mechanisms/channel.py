@@ -204,6 +204,11 @@ class Channel:
         """Return the zero of addition."""
         return Tally(self.fingerprint, 0, np.zeros(self.outputs, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
+    @property
+    def tally_sizes(self) -> tuple[int, int]:
+        """The numbers of counts of outputs and of values in clear in a tally."""
+        return self.outputs, 0
+
     @cached_property
     def decoder(self) -> MatrixDecoder:
         """The linear decoder of its tallies, which needs linearly independent rows."""

@@ -42,8 +42,9 @@ class Maker(Protocol):
         """Return ``(m,)`` booleans: true for a block that no device can have sent."""
         ...
 
-    def empty_tally(self) -> Tally:
-        """Return the tally of no reports."""
+    @property
+    def tally_sizes(self) -> tuple[int, int]:
+        """Return the numbers of counts of blocks and of values in clear in a tally."""
         ...
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
@@ -146,8 +147,7 @@ def refuse_unfit_tally(mechanism: Maker, tally: object) -> Tally:
     check_same_plan({mechanism.fingerprint, tally.fingerprint})
     if tally.n == 0:
         raise DataError("at least one report is needed to estimate anything, got none.")
-    empty = mechanism.empty_tally()
-    sizes = len(empty.support), len(empty.clear)
+    sizes = mechanism.tally_sizes
     if (len(tally.support), len(tally.clear)) != sizes:
         raise DataError(
             f"a tally of this mechanism has {sizes[0]} counts of blocks and {sizes[1]} of values in clear, got "

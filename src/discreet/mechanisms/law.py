@@ -271,8 +271,13 @@ class BlockMechanism(_Usual):
 
     def empty_tally(self) -> Tally:
         """Return the tally of no reports."""
-        blocks = self.counts.size if self.domain.sensitive_count else 0
-        return Tally(self.fingerprint, 0, np.zeros(blocks, np.int64), np.zeros(self.domain.clear_count, np.int64))
+        blocks, clear = self.tally_sizes
+        return Tally(self.fingerprint, 0, np.zeros(blocks, np.int64), np.zeros(clear, np.int64))
+
+    @property
+    def tally_sizes(self) -> tuple[int, int]:
+        """The numbers of counts of blocks and of values in clear in a tally."""
+        return self.counts.size if self.domain.sensitive_count else 0, self.domain.clear_count
 
     def tally(self, reports: Reports) -> Tally:
         """Return the tally of reports.
