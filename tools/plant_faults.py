@@ -70,6 +70,8 @@ FAULTS = [
         "_generator([_FORMAT, self.data, self.seed, run])",
         "_generator([_FORMAT, self.data, self.mechanism, self.seed, run])",
         ("tests/papers/test_cells.py",),
+    ),
+    Fault(
         "a plan is written of a mechanism over another domain",
         "io/written_plan.py",
         "        if plan.fingerprint != mechanism.fingerprint:\n",
