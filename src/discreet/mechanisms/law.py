@@ -5,8 +5,7 @@ Otherwise it sends a block of noise, which does not depend on the value. With s/
 (X_S, eps)-ULDP with equality (LDP if every value is sensitive). A `BlockLaw` defines the blocks; the rest is here.
 
 Where the law has groups, pi_x differs, and so does the promise to x: with s/(1 - s) <= pi_x (e^eps_x - 1) for
-every sensitive x, no report makes x more than e^eps_x times likelier than any other value [spec of the optimum, section
-5].
+every sensitive x, no report makes x more than e^eps_x times likelier than any other value.
 """
 
 import hashlib
@@ -262,8 +261,6 @@ class BlockMechanism(_Usual):
                 its batch is reached.
         """
         return obfuscated_batches(self, codes, size, checked_source(random))
-
-    # The collector
 
     def block_count(self, n: int, in_clear: int) -> int:
         """Return the number of blocks of n reports of which some are in clear."""
