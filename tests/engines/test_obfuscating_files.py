@@ -25,7 +25,7 @@ NUMBERS = dc.RandomizedResponse(dc.Domain(range(10, 60)), 1.0)
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coded_values, "BATCH_ROWS", 37)
-    monkeypatch.setattr(obfuscation, "_BATCH", 64)
+    monkeypatch.setattr(obfuscation, "_MOST_ROWS", 64)
 
 
 def write(path: Path, table: pa.Table, groups: int = 50) -> Path:
@@ -60,6 +60,23 @@ def test_reports_are_those_of_the_column_at_once(
         reports = read_reports(tmp_path / "r.parquet", TEXT)
         assert TEXT.tally(reports) == sum(map(TEXT.tally, expected))
         assert reports.simulated
+
+
+def test_large_reports_are_drawn_in_small_batches_and_are_those_of_the_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is drawn at once is in memory, and waited for where the work is interrupted."""
+    monkeypatch.setattr(obfuscation, "_MOST_ROWS", 1 << 18)
+    monkeypatch.setattr(obfuscation, "_MOST_BYTES", 1 << 16)
+    mechanism = dc.SubsetSelection(dc.Domain(range(10, 60)), 1.0)
+    column = np.arange(40_000) % 50
+    source = write(tmp_path / "values.parquet", pa.table({"x": column + 10}))
+    done: list[int] = []
+    obfuscate(mechanism, source, tmp_path / "r.parquet", seed=3, progress=lambda now, _: done.append(now))
+    assert done == [1 << 14, 1 << 15, 40_000]
+    expected = mechanism.obfuscate_codes(column, random=dc.SeededRandom(3))
+    found = read_reports(tmp_path / "r.parquet", mechanism)
+    assert all(np.array_equal(found.blocks[name], expected.blocks[name]) for name in expected.blocks)
 
 
 def test_several_tables_follow_each_other(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Obfuscation of tables of values in files, streamed: a few hundred thousand values are in memory at a time."""
+"""Obfuscation of tables of values in files, streamed: some hundred thousand reports, or 64 MB, at a time."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,13 +20,15 @@ from discreet.io.remote import File
 from discreet.io.reports import write_reports
 from discreet.io.table_scan import table_files
 from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.obfuscation import CHUNK
 
 Values: TypeAlias = "str | Source | Sequence[str | File]"
 Replace: TypeAlias = Callable[[IntArray, Any], IntArray]
 """Given codes and their users, the codes to be obfuscated: bots stand for secret values."""
 
-# Reports that are drawn and written together; seeded reports depend on it.
-_BATCH = 1 << 18
+# Reports that are drawn and written together: so many, or so many bytes if that is less. A batch is also what is waited
+# for where the work is interrupted.
+_MOST_ROWS, _MOST_BYTES = 1 << 18, 1 << 26
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +97,7 @@ def obfuscate(
         raise ParameterError("secret values are replaced by user, so columns must name the column of users.")
     tables = [columns.of(source) for source in sources_of(values)]
     random = SecureRandom() if seed is None else SeededRandom(seed)
-    drawn = _drawn(mechanism, _batches(tables, replace), random)
+    drawn = _drawn(mechanism, _batches(tables, replace, _rows_of(mechanism)), random)
     done, total = 0, sum(table.rows for table in tables)
 
     def reports() -> Iterator[Reports]:
@@ -114,7 +116,7 @@ def obfuscate(
 def codes_of(values: Values, columns: ValueColumns, replace: Replace | None = None) -> IntArray:
     """Return the ``(n,)`` codes of the values of tables, in memory; arguments and errors as for `obfuscate`."""
     tables = [columns.of(source) for source in sources_of(values)]
-    return np.concatenate([np.empty(0, np.int64), *_batches(tables, replace)])
+    return np.concatenate([np.empty(0, np.int64), *_batches(tables, replace, _MOST_ROWS)])
 
 
 def sources_of(values: Values) -> list[Source]:
@@ -124,19 +126,25 @@ def sources_of(values: Values) -> list[Source]:
     return list(table_files([values] if isinstance(values, str | File) else values))
 
 
-def _batches(tables: Sequence[CodedValues], replace: Replace | None) -> Iterator[IntArray]:
-    """Yield the codes of all tables, `_BATCH` at a time, however they are stored."""
+def _rows_of(mechanism: BlockMechanism) -> int:
+    """Return the number of reports of a batch: whole chunks, so that a seed gives those of the whole column."""
+    width = sum(column.bytes for column in mechanism.columns)
+    return min(max(_MOST_BYTES // width // CHUNK, 1) * CHUNK, _MOST_ROWS)
+
+
+def _batches(tables: Sequence[CodedValues], replace: Replace | None, rows: int) -> Iterator[IntArray]:
+    """Yield the codes of all tables, so many rows at a time, however they are stored."""
     waiting: list[AnyArray] = []
     count = 0
     for table in tables:
         for codes, users in table.batches():
             waiting.append(codes if replace is None else replace(codes, users))
             count += len(codes)
-            while count >= _BATCH:
+            while count >= rows:
                 whole = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
-                yield whole[:_BATCH]
-                count -= _BATCH
-                waiting = [whole[_BATCH:]] if count else []
+                yield whole[:rows]
+                count -= rows
+                waiting = [whole[rows:]] if count else []
     if count:
         yield np.concatenate(waiting)
 

@@ -268,8 +268,8 @@ class BlockMechanism(_Usual):
 
     def empty_tally(self) -> Tally:
         """Return the tally of no reports."""
-        blocks, clear = self.tally_sizes
-        return Tally(self.fingerprint, 0, np.zeros(blocks, np.int64), np.zeros(clear, np.int64))
+        blocks, clear = (np.zeros(size, np.int64) for size in self.tally_sizes)
+        return Tally(self.fingerprint, 0, blocks, clear)
 
     @property
     def tally_sizes(self) -> tuple[int, int]:
@@ -307,17 +307,14 @@ class BlockMechanism(_Usual):
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return true if nonnegative counts could be those of n reports."""
         told = total(clear)
-        if told > n or not len(support):
-            return told == n
-        return self.counts.is_consistent(support, self.block_count(n, told))
+        fits = told <= n and len(support) > 0
+        return self.counts.is_consistent(support, self.block_count(n, told)) if fits else told == n
 
     def blocks_of_unknown(self, reports: Reports) -> Blocks:
         """Return the blocks of the reports that are not in clear, which the likelihood reads."""
         if not self.clear_blocks or reports.in_clear is None:
             return reports.blocks
         return {name: column[~reports.in_clear] for name, column in reports.blocks.items()}
-
-    # The analyst
 
     def evidence(self, data: Data) -> Evidence:
         """Return the evidence of reports, or of a tally of them; errors as for `evidence_of_blocks`."""

@@ -12,7 +12,9 @@ from discreet.core.random import RandomSource, toss
 from discreet.core.reports import Column, Reports, is_plain, smallest_unsigned
 from discreet.mechanisms.block_law import BlockLaw
 
-_CHUNK = 1 << 14
+CHUNK = 1 << 14
+"""Reports that are drawn together, one kind of word after the other: whole chunks are drawn alike wherever they are."""
+
 _BATCH_BYTES = 1 << 26
 _MOST_PER_BATCH = 1 << 20
 
@@ -88,8 +90,8 @@ def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Re
     blocks = {c.name: np.empty(c.shape(len(codes)), dtype=c.dtype) for c in mechanism.block_columns}
     in_clear = np.zeros(len(codes), dtype=np.bool_) if mechanism.domain.clear_count else None
     clear, filled = [np.empty(0, dtype=np.int64)], 0
-    for start in range(0, len(codes), _CHUNK):
-        chunk = codes[start : start + _CHUNK]
+    for start in range(0, len(codes), CHUNK):
+        chunk = codes[start : start + CHUNK]
         members, told = _truth_or_noise(mechanism, chunk, random)
         if told is not None and in_clear is not None:
             in_clear[start : start + len(chunk)] = told
