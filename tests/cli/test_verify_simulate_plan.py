@@ -119,7 +119,7 @@ def test_plan_compares(files: Files, options: list[str]) -> None:
     assert facts["sensitive_mass_assumed"] == (not options)
     assert facts["best_worst_case"] == wanted.best_worst.name
     assert facts["best_at_sensitive_mass"] == wanted.best_assumed.name
-    for one, record in zip(wanted.prospects, facts["mechanisms"], strict=True):
+    for one, record in zip(wanted.candidates, facts["mechanisms"], strict=True):
         assert record["name"] == one.name
         assert record["worst_case_mse"] == one.worst_mse
         assert record["mse_at_sensitive_mass"] == one.assumed_mse
@@ -136,7 +136,7 @@ def test_plan_compares(files: Files, options: list[str]) -> None:
     text = done("plan", files.plan, "--epsilon", 2, "--users", 5000, *options)
     assert " ".join(text.split()).count(wanted.recommendation) == 1
     assert ("is assumed; say --sensitive-mass" in text) == (not options)
-    for one in wanted.prospects:
+    for one in wanted.candidates:
         assert f"{one.worst_mse:.3e}" in text
         assert f"{one.assumed_mse:.3e}" in text
 
@@ -191,7 +191,7 @@ def test_plan_for_a_distribution(files: Files) -> None:
     facts = told("plan", files.plan, *ONE, "--distribution", known)
     wanted = compare(files.mechanism.domain, 1.0, 3000, target="distribution", p=[0.5, 0, 0.125, 0, 0.375])
     assert (facts["target"], facts["sensitive_mass"], facts["distribution_given"]) == ("distribution", 0.5, True)
-    assert facts["mechanisms"][1]["assumed"] == asdict(wanted.prospects[1].assumed)
+    assert facts["mechanisms"][1]["assumed"] == asdict(wanted.candidates[1].assumed)
     assert facts["lower_bound"]["assumed"] is None
     assert facts["recommendation"] == wanted.recommendation
     text = done("plan", files.plan, *ONE, "--distribution", known)
@@ -243,7 +243,7 @@ def test_plan_weighs_reports(files: Files) -> None:
     assert (heavy["within"], heavy["best"], heavy["least_error"]) == (0, "subset", "subset")
     wanted = compare(Domain(range(20_000)), 0.5, 10**8)
     assert light["recommendation"] == wanted.recommendation
-    assert light["mechanisms"][0]["mse_uniform"] == wanted.prospects[0].uniform_mse
+    assert light["mechanisms"][0]["mse_uniform"] == wanted.candidates[0].uniform_mse
     text = done(*run)
     assert "hashing *" in text
     assert "*: smallest report within 5% of the least error there." in text

@@ -32,9 +32,7 @@ VERBS = {
 """The first sentence of each verb's help, by its name, which is that of its module too."""
 
 
-@click.group(
-    cls=Verbs, commands=LazyVerbs("discreet.cli", VERBS), context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.group(cls=Verbs, commands=LazyVerbs("discreet.cli", VERBS))
 @click.version_option(__version__, prog_name="discreet")
 def main() -> None:
     """Local privacy: obfuscate values, estimate their distribution, and know how well each person is protected."""

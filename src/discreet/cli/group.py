@@ -15,6 +15,9 @@ from discreet.kernels.announcing import listening
 _DEFECT = 70
 _LONGEST_SENTENCE = 500
 
+HELP = ["-h", "--help"]
+"""The options of every verb that ask for help, whoever calls it."""
+
 
 def given_options() -> dict[str, str]:
     """Return the options that the running verb was given, as they are written, by the names of their values.
@@ -58,6 +61,7 @@ class Verb(click.Command):
         from discreet.cli.defects import debug_option
 
         super().__init__(*given, **named)
+        self.context_settings.setdefault("help_option_names", HELP)
         self.params.append(debug_option())
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -73,6 +77,10 @@ class VerbGroup(click.Group):
 
     command_class = Verb
     group_class: Any = type
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.context_settings.setdefault("help_option_names", HELP)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Return the verb of a name, or refuse the name and list the verbs."""
