@@ -228,7 +228,7 @@ def test_who_installed_from_an_index_can_run_the_readme(installed: Path, tmp_pat
     (block,) = (one for one in blocks(text, "") if "discreet verify" in one)
     commands = [line.split("#")[0].split() for line in block.splitlines()]
     assert commands[0] == ["discreet", "examples", "examples"]
-    assert len(commands) >= 9
+    assert len(commands) >= 8
     hand_over_kernels(installed)
     # Kernels that no test before has compiled run once, and need no better code than the quickest.
     place = {"PYTHONPATH": str(installed), "HOME": str(tmp_path / "home"), "COLUMNS": "100", "NUMBA_OPT": "1"}
@@ -243,6 +243,7 @@ def test_who_installed_from_an_index_can_run_the_readme(installed: Path, tmp_pat
         "estimate.png",
         "examples",
         "out",
+        "plan.toml",
         "reports.parquet",
     ]
     (example,) = blocks(text, "python")
