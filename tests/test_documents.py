@@ -23,7 +23,7 @@ from discreet.cli import main
 from discreet.core.domain import Domain
 from discreet.estimators import METHODS
 from discreet.estimators.methods import NO_INTERVALS
-from discreet.io.collection import Epochs
+from discreet.io.collection_fields import Epochs
 from discreet.io.plan import PlanDocument, read_document
 from discreet.io.sampler import Sampler
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, UnaryEncoding

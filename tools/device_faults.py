@@ -31,8 +31,8 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     (
         "an unknown field is passed over",
         "io/collection.py",
-        'if wrong := sorted(set(said) ^ {"format", *_FIELDS}):',
-        'if wrong := sorted({"format", *_FIELDS} - set(said)):',
+        'if wrong := sorted(set(said) ^ {"format", *CHECKS}):',
+        'if wrong := sorted({"format", *CHECKS} - set(said)):',
         _COLLECTIONS,
     ),
     (
@@ -72,7 +72,7 @@ FAULTS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ),
     (
         "devices may send in clear",
-        "io/collection.py",
+        "io/collection_fields.py",
         'parts.scheme == "https" or (parts.scheme == "http" and host in LOOPBACK)',
         'parts.scheme in {"https", "http"}',
         _COLLECTIONS,

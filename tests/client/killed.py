@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from discreet.client import Device, Limits
 from discreet.client.sending import Answer
-from discreet.io.collection import Epochs
+from discreet.io.collection_fields import Epochs
 from discreet.io.frames import head
 from signed import PUBLIC, START, collection
 

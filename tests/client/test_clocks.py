@@ -8,7 +8,7 @@ import pytest
 from discreet.client import Device, Limits, Outcome, Sent
 from discreet.client.sending import Answer
 from discreet.errors import ParameterError
-from discreet.io.collection import Epochs
+from discreet.io.collection_fields import Epochs
 from discreet.io.frames import head
 from refusals import refused
 from signed import EPOCH, START, TRUST, envelope

@@ -210,7 +210,7 @@ import json, resource, sys
 from pathlib import Path
 from discreet.client import Device, Limits, StoreError
 from discreet.client.sending import Answer
-from discreet.io.collection import Epochs
+from discreet.io.collection_fields import Epochs
 from signed import START, TRUST, collection
 found = collection(answers="fresh", lifetime=1e6, epochs=Epochs(START, 60, 100_000), late=10**6)
 folder, now, frames = Path(sys.argv[1]), [float(START)], []

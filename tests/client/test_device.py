@@ -23,8 +23,8 @@ from discreet.client.randomness import Keys
 from discreet.client.sending import Answer
 from discreet.core.random import KeyedRandom, SeededRandom
 from discreet.errors import DataError, ParameterError
-from discreet.io.collection import Epochs
 from discreet.io.collection_errors import RebuiltError
+from discreet.io.collection_fields import Epochs
 from discreet.io.envelope import public_key
 from discreet.io.frames import Frame
 from discreet.io.signing import withdraw

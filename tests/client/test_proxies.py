@@ -21,7 +21,7 @@ from discreet.client import Device, Limits, Sent, connections
 from discreet.client.proxies import Proxy, ProxyError, proxy_for
 from discreet.client.sending import Answer, FetchError, fetch, post
 from discreet.errors import ParameterError
-from discreet.io.collection import Epochs
+from discreet.io.collection_fields import Epochs
 from refusals import refused
 from signed import PUBLIC, TRUST, envelope
 

@@ -24,7 +24,7 @@ from discreet.collector.sqlite import SqliteStore
 from discreet.collector.store import FrameRow
 from discreet.core.random import SeededRandom
 from discreet.errors import DataError
-from discreet.io.collection import Epochs
+from discreet.io.collection_fields import Epochs
 from discreet.io.frames import MEDIA_TYPE, Frame, head
 from signed import PLAIN, PUBLIC, envelope
 

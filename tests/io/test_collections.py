@@ -10,7 +10,7 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
-from discreet.io.collection import FIELDS, Collection, is_origin, open_envelope, rebuild
+from discreet.io.collection import Collection, open_envelope, rebuild
 from discreet.io.collection_errors import (
     REFUSALS,
     CollectionError,
@@ -24,6 +24,7 @@ from discreet.io.collection_errors import (
     SizeError,
     UntrustedError,
 )
+from discreet.io.collection_fields import FIELDS, is_origin
 from discreet.io.envelope import MOST_BYTES, document_bytes, opened, public_key
 from discreet.io.notice import notice
 from discreet.io.sampler import Sampler

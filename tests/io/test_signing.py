@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from discreet.errors import DiscreetError, OutputExistsError, ParameterError
-from discreet.io.collection import Epochs, open_envelope, rebuild
+from discreet.io.collection import open_envelope, rebuild
 from discreet.io.collection_errors import SignatureError, UntrustedError
+from discreet.io.collection_fields import Epochs
 from discreet.io.envelope import public_key
 from discreet.io.notice import notice
 from discreet.io.plan import Plan

@@ -12,7 +12,8 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.collector.pages import survey
-from discreet.io.collection import Collection, Epochs, open_envelope
+from discreet.io.collection import Collection, open_envelope
+from discreet.io.collection_fields import Epochs
 from discreet.io.envelope import public_key
 from discreet.io.plan import Plan, PlanDocument
 from discreet.io.signing import Terms, sign

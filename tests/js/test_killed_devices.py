@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from discreet.io.collection import Epochs
+from discreet.io.collection_fields import Epochs
 from discreet.io.envelope import public_key
 from discreet.io.frames import head
 from discreet.io.plan import Plan, PlanDocument

@@ -24,7 +24,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.core.domain import Domain
 from discreet.core.random import KeyedRandom
-from discreet.io.collection import Collection, Epochs, open_envelope
+from discreet.io.collection import Collection, open_envelope
+from discreet.io.collection_fields import Epochs
 from discreet.io.envelope import public_key
 from discreet.io.sampler import Sampler
 from discreet.io.signing import sign, withdraw

@@ -147,7 +147,7 @@ def sign(
 
 
 def _first_terms(title: str, name: str, simulated: bool, terms: Said) -> "Terms":
-    from discreet.io.collection import Epochs
+    from discreet.io.collection_fields import Epochs
     from discreet.io.signing import Terms
 
     said: dict[str, Any] = {**terms, "title": terms["title"] or title}

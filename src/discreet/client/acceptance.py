@@ -4,8 +4,9 @@ import sqlite3
 
 from discreet.client.ledger import Limits, within
 from discreet.client.memory import erase_name, one_row, written_origins
-from discreet.io.collection import OPEN, Collection
+from discreet.io.collection import Collection
 from discreet.io.collection_errors import CapError, EquivocationError, LifetimeError, RollbackError, SimulatedError
+from discreet.io.collection_fields import OPEN
 
 
 def refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes) -> None:

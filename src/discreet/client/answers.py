@@ -18,7 +18,8 @@ from discreet.client.places import replaced
 from discreet.client.randomness import Keys
 from discreet.core.random import KEY_SIZE, KeyedRandom, RandomSource, fresh_words
 from discreet.errors import ParameterError
-from discreet.io.collection import ONCE, OPEN, PERMANENT, Collection
+from discreet.io.collection import Collection
+from discreet.io.collection_fields import ONCE, OPEN, PERMANENT
 
 
 class Outcome(StrEnum):

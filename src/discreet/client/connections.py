@@ -12,7 +12,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from urllib.parse import urlsplit
 
 from discreet.client.proxies import Proxy, ProxyError, proxy_for
-from discreet.io.collection import USUAL_PORTS
+from discreet.io.collection_fields import USUAL_PORTS
 
 _TIMEOUT, _DEADLINE = 10.0, 60.0
 

@@ -23,8 +23,9 @@ from discreet.client.randomness import Keys
 from discreet.core.checks import checked_flag
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import ParameterError
-from discreet.io.collection import OPEN, Collection, open_envelope, promised, read_document
+from discreet.io.collection import Collection, open_envelope, promised, read_document
 from discreet.io.collection import rebuild as rebuilt
+from discreet.io.collection_fields import OPEN
 from discreet.io.envelope import checked_trust
 
 if TYPE_CHECKING:

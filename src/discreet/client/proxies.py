@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
 
 from discreet.errors import DiscreetError, ParameterError
-from discreet.io.collection import LOOPBACK
+from discreet.io.collection_fields import LOOPBACK
 
 _PORT = 80
 _UNFIT = "a proxy must be given as http://HOST:PORT or http://NAME:PASSWORD@HOST:PORT, and this is none of these."

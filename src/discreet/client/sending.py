@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from discreet.client.connections import connected
 from discreet.client.proxies import ProxyError
 from discreet.errors import DiscreetError, ParameterError
-from discreet.io.collection import is_origin
+from discreet.io.collection_fields import is_origin
 from discreet.io.envelope import MEDIA_TYPE as COLLECTION_TYPE
 from discreet.io.envelope import MOST_ENVELOPE_BYTES
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.collector.store import CollectionRow, Store
-from discreet.io.collection import OPEN, Collection, open_envelope, rebuild
+from discreet.io.collection import Collection, open_envelope, rebuild
+from discreet.io.collection_fields import OPEN
 from discreet.io.frames import ID_BYTES
 from discreet.io.records import RecordCodec
 from discreet.mechanisms import Mechanism

@@ -9,7 +9,8 @@ import msgspec
 from discreet.collector.adding import add
 from discreet.collector.folder import DataFolder
 from discreet.collector.sqlite import SqliteStore
-from discreet.io.collection import OPEN, SHORTEST_EPOCH, Collection, Epochs, open_envelope
+from discreet.io.collection import Collection, open_envelope
+from discreet.io.collection_fields import OPEN, SHORTEST_EPOCH, Epochs
 from discreet.io.envelope import public_key
 from discreet.io.plan import Plan, PlanDocument
 from discreet.io.signing import Terms, new_key, read_key, sign

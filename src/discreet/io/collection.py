@@ -7,65 +7,28 @@ and the fifth need a memory, so they are the caller's: `open_envelope` does the 
 """
 
 import hashlib
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from discreet.arrays import BoolArray
 from discreet.core.domain import Domain
 from discreet.io.collection_errors import FieldError, FormatError, PlanError, PromiseError, RebuiltError
+from discreet.io.collection_fields import CHECKS, FORMAT, Epochs
 from discreet.io.envelope import opened, parsed
 from discreet.io.sampler import Sampler, SamplerError
 from discreet.io.spelled_plan import Bots, bots_of, check_fields, code_of, domain_of, mechanism_of
 from discreet.mechanisms import BlockMechanism
 
-FORMAT = "discreet collection 1"
-OPEN, WITHDRAWN = "open", "withdrawn"
-ONCE, FRESH, PERMANENT = "once", "fresh", "permanent"
-ANSWERS = (ONCE, FRESH, PERMANENT)
-SHORTEST_EPOCH = 60
-"""In seconds."""
-
 # What doubles and their printing may add to epsilon.
 _MARGIN = 1 + 1e-9
-_LARGEST = (1 << 53) - 1
-_MOST_EPOCHS = (1 << 32) - 1
 _MOST_NAMES = 6
 # Values under a plan with bots: a device looks at each of them, to see which bots there are.
 _MOST_WITH_BOTS = 1 << 18
-_NAME = re.compile(r"[a-z0-9-]{1,64}")
-_FINGERPRINT = re.compile(r"[0-9a-f]{32}")
-_HOST = re.compile(r"[a-z0-9.-]+|[0-9a-f:.]+")
-USUAL_PORTS = {"https": 443, "http": 80}
-"""Ports that an origin does not name."""
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Hosts of origins that are this machine."""
-
-
-@dataclass(frozen=True, slots=True)
-class Epochs:
-    """When a collection takes answers.
-
-    Attributes:
-        start: of epoch 0, in seconds since 1970.
-        seconds: length of an epoch.
-        count: number of epochs.
-    """
-
-    start: int
-    seconds: int
-    count: int
-
-    @property
-    def end(self) -> int:
-        """End of the last epoch, in seconds since 1970."""
-        return self.start + self.seconds * self.count
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -229,9 +192,9 @@ def read_document(envelope: bytes, trust: Sequence[bytes]) -> tuple[bytes, dict[
         raise FormatError(
             f"a collection must be a document of the format {FORMAT!r}, and this one is of another; update discreet."
         )
-    if wrong := sorted(set(said) ^ {"format", *_FIELDS}):
-        raise FieldError(f"a collection must have {len(_FIELDS) + 1} fields, and {len(wrong)} are missing or unknown.")
-    checked = {name: check(name, said[name]) for name, check in _FIELDS.items()}
+    if wrong := sorted(set(said) ^ {"format", *CHECKS}):
+        raise FieldError(f"a collection must have {len(CHECKS) + 1} fields, and {len(wrong)} are missing or unknown.")
+    checked = {name: check(name, said[name]) for name, check in CHECKS.items()}
     if checked["lifetime"] < checked["epsilon"]:
         raise FieldError("lifetime must be at least epsilon: otherwise nobody could answer.")
     return hashlib.sha256(document).digest(), checked
@@ -275,118 +238,3 @@ def rebuild(collection: Collection) -> BlockMechanism:
     if sampler != collection.sampler or mechanism.fingerprint != collection.fingerprint:
         raise RebuiltError("the plan must describe the mechanism of the sampler and the fingerprint, and it does not.")
     return mechanism
-
-
-# Fields, one check each
-
-
-def _refuse(name: str, wanted: str) -> FieldError:
-    return FieldError(f"the field {name} of a collection must be {wanted}, and it is not.")
-
-
-def _text(name: str, said: Any) -> str:
-    if type(said) is not str or not said.strip():
-        raise _refuse(name, "a text that is not empty")
-    return said
-
-
-def _fitting(pattern: re.Pattern[str]) -> Callable[[str, Any], str]:
-    def check(name: str, said: Any) -> str:
-        if type(said) is not str or not pattern.fullmatch(said):
-            raise _refuse(name, f"a text of the form {pattern.pattern}")
-        return said
-
-    return check
-
-
-def _either(*known: str) -> Callable[[str, Any], str]:
-    def check(name: str, said: Any) -> str:
-        if said not in known or type(said) is not str:
-            raise _refuse(name, f"one of {', '.join(known)}")
-        return said
-
-    return check
-
-
-def _whole(least: int, most: int = _LARGEST) -> Callable[[str, Any], int]:
-    def check(name: str, said: Any) -> int:
-        if type(said) is not int or not least <= said <= most:
-            raise _refuse(name, f"an integer in {least}..{most}")
-        return said
-
-    return check
-
-
-def _nats(name: str, said: Any) -> float:
-    if type(said) not in {int, float} or not 0 < said <= _LARGEST:
-        raise _refuse(name, "a finite number of nats above 0")
-    return float(said)
-
-
-def _flag(name: str, said: Any) -> bool:
-    if type(said) is not bool:
-        raise _refuse(name, "true or false")
-    return said
-
-
-def _table(name: str, said: Any) -> dict[str, Any]:
-    if type(said) is not dict:
-        raise _refuse(name, "an object")
-    return said
-
-
-def _epochs(name: str, said: Any) -> Epochs:
-    if type(said) is not dict or set(said) != set(Epochs.__slots__):
-        raise _refuse(name, "an object of start, seconds and count")
-    start = _whole(0)("epochs.start", said["start"])
-    seconds = _whole(SHORTEST_EPOCH)("epochs.seconds", said["seconds"])
-    made = Epochs(start, seconds, _whole(1, _MOST_EPOCHS)("epochs.count", said["count"]))
-    if made.end > _LARGEST:
-        raise _refuse(name, "over before the year 285,000,000")
-    return made
-
-
-def _origins(name: str, said: Any) -> tuple[str, ...]:
-    if type(said) is not list or not said or not all(type(one) is str and is_origin(one) for one in said):
-        raise _refuse(name, "a list of origins such as https://collect.example.org (http only on this machine)")
-    return tuple(said)
-
-
-def is_origin(text: str) -> bool:
-    """Return true if a text is an origin that devices may send to: https, or http on this machine."""
-    try:
-        parts = urlsplit(text)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        return False
-    if not host or not _HOST.fullmatch(host) or port == USUAL_PORTS.get(parts.scheme):
-        return False
-    written = f"[{host}]" if ":" in host else host
-    safe = parts.scheme == "https" or (parts.scheme == "http" and host in LOOPBACK)
-    return safe and text == f"{parts.scheme}://{written}" + ("" if port is None else f":{port}")
-
-
-_FIELDS: dict[str, Callable[[str, Any], Any]] = {
-    "name": _fitting(_NAME),
-    "version": _whole(1),
-    "state": _either(OPEN, WITHDRAWN),
-    "title": _text,
-    "purpose": _text,
-    "contact": _text,
-    "plan": _table,
-    "simulated": _flag,
-    "linkable": _flag,
-    "fingerprint": _fitting(_FINGERPRINT),
-    "sampler": _table,
-    "answers": _either(*ANSWERS),
-    "epsilon": _nats,
-    "lifetime": _nats,
-    "epochs": _epochs,
-    "late": _whole(0),
-    "spread": _whole(0),
-    "least": _whole(1),
-    "retention": _whole(1),
-    "collectors": _origins,
-}
-FIELDS = ("format", *_FIELDS)
-"""The fields of a document, in the order in which they are checked."""

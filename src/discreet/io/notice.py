@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 from discreet.core.guarantee import in_odds
-from discreet.io.collection import FRESH, ONCE, WITHDRAWN, Collection
+from discreet.io.collection import Collection
+from discreet.io.collection_fields import FRESH, ONCE, WITHDRAWN
 
 _DAY = 86400
 _UNITS = ((_DAY, "day"), (3600, "hour"), (60, "minute"), (1, "second"))

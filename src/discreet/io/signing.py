@@ -19,18 +19,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from discreet.errors import OutputExistsError, ParameterError
-from discreet.io.collection import (
-    FORMAT,
-    ONCE,
-    OPEN,
-    PERMANENT,
-    SHORTEST_EPOCH,
-    WITHDRAWN,
-    Collection,
-    Epochs,
-    open_envelope,
-    rebuild,
-)
+from discreet.io.collection import Collection, open_envelope, rebuild
+from discreet.io.collection_fields import FORMAT, ONCE, OPEN, PERMANENT, SHORTEST_EPOCH, WITHDRAWN, Epochs
 from discreet.io.envelope import document_bytes, public_key, signed
 from discreet.io.plan import Plan, PlanDocument
 from discreet.io.sampler import Sampler, SamplerError
