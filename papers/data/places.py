@@ -188,18 +188,22 @@ def _population(
         Domain.grid(**grid, sensitive=sensitive),  # type: ignore[arg-type]
         _counted(codes),
         credit,
-        (
-            f"{SIDE} x {SIDE} regions between latitudes {LATITUDES[0]} and {LATITUDES[1]} and longitudes "
-            f"{LONGITUDES[0]} and {LONGITUDES[1]}; {lost} check-ins of Manhattan outside were left out.",
-            f"sensitive: the {int(sensitive.sum())} regions whose places of category {', '.join(words.hospital)} at "
-            f"least {LEAST_VISITORS} different users visited.",
-            "secret to whoever is there: "
-            + ", ".join(f"{tag} ({', '.join(w)})" for tag, w in words.tags.items())
-            + ".",
-        ),
+        _notes(words, lost, int(sensitive.sum())),
         differs,
         {tag: np.where(sensitive, 0, _counted(codes[mark])) for tag, mark in secret.items()},
         {tag: _points(codes[mark], rows.place[mark]) for tag, mark in secret.items()},
+    )
+
+
+def _notes(words: Words, lost: int, regions: int) -> tuple[str, ...]:
+    """Return the sentences on the regions, on those that are sensitive, and on what is secret to some."""
+    tags = ", ".join(f"{tag} ({', '.join(listed)})" for tag, listed in words.tags.items())
+    return (
+        f"{SIDE} x {SIDE} regions between latitudes {LATITUDES[0]} and {LATITUDES[1]} and longitudes "
+        f"{LONGITUDES[0]} and {LONGITUDES[1]}; {lost} check-ins of Manhattan outside were left out.",
+        f"sensitive: the {regions} regions whose places of category {', '.join(words.hospital)} at least "
+        f"{LEAST_VISITORS} different users visited.",
+        f"secret to whoever is there: {tags}.",
     )
 
 

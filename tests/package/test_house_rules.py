@@ -58,13 +58,6 @@ def test_files_that_are_too_large(house: ModuleType, lines: int, fits: bool) -> 
     assert bool(list(house.of_sizes(HERE, ast.parse(""), [""] * lines))) != fits
 
 
-def test_exceptions_end_with_their_reason(house: ModuleType) -> None:
-    """A large file may not grow, and once it is small it has to leave the list."""
-    path, most = next(iter(house.LARGE.items()))
-    sizes = {lines: list(house.of_sizes(Path(path), ast.parse(""), [""] * lines)) for lines in (300, most, most + 1)}
-    assert [bool(sentences) for sentences in sizes.values()] == [True, False, True]
-
-
 def test_public_classes_of_one_name(house: ModuleType) -> None:
     tree = ast.parse("class Rows: pass\nclass _Own: pass")
     trees = {Path("src/a.py"): tree, Path("src/b.py"): tree}

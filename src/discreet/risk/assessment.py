@@ -233,16 +233,7 @@ def assess(
     """
     source = checked_source(random)
     reports, listed = checked_whole("reports", reports, 1), checked_whole("largest_list", largest_list, 1)
-    if mechanism is None and reports > 1:
-        raise ParameterError(f"reports={reports} needs a mechanism; traces without one are published as they are.")
-    if mechanism is not None and attack != ALL:
-        raise ParameterError(f"reports are attacked by their likelihood, so attack={attack!r} goes without mechanism.")
-    tried: tuple[Attempt, ...] = ()
-    if mechanism is None:
-        matcher, tried = strongest(split, tuple(ATTACKS) if attack == ALL else [attack], level=level)
-        scores = match(matcher)
-    else:
-        scores = match_reports(split, mechanism, events=reports, random=source)
+    scores, tried = _attacked(split, attack, mechanism, reports, level=level, random=source)
     each = level_of_each(level, max(len(tried), 1))
     users = split.training.users
     lists = sorted({1, min(listed, users)})
@@ -265,6 +256,26 @@ def assess(
         level,
         tried,
     )
+
+
+def _attacked(
+    split: Split,
+    attack: str,
+    mechanism: BlockMechanism | Channel | None,
+    reports: int,
+    *,
+    level: float,
+    random: RandomSource,
+) -> tuple[Scores, tuple[Attempt, ...]]:
+    """Return the scores of the attack on reports, or of the strongest one on traces, and the attacks tried."""
+    if mechanism is None:
+        if reports > 1:
+            raise ParameterError(f"reports={reports} needs a mechanism; traces without one are published as they are.")
+        matcher, tried = strongest(split, tuple(ATTACKS) if attack == ALL else [attack], level=level)
+        return match(matcher), tried
+    if attack != ALL:
+        raise ParameterError(f"reports are attacked by their likelihood, so attack={attack!r} goes without mechanism.")
+    return match_reports(split, mechanism, events=reports, random=random), ()
 
 
 SWEPT = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0)
