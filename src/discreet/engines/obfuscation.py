@@ -85,12 +85,12 @@ def obfuscate(
         >>> import discreet as dc
         >>> from importlib.resources import files
         >>> from tempfile import TemporaryDirectory
-        >>> mechanism = dc.RandomizedResponse(dc.Domain(["under 30", "30s", "40s", "50+"]), epsilon=1.0)
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["18-29", "30s", "40s", "50+"]), epsilon=1.0)
         >>> answers = files("discreet") / "examples" / "answers.csv"
         >>> with TemporaryDirectory() as folder:
         ...     columns = ValueColumns(mechanism.domain, "age")
         ...     obfuscate(mechanism, answers, f"{folder}/reports.parquet", columns).reports
-        10000
+        2000
     """
     columns = ValueColumns(mechanism.domain) if columns is None else columns
     if replace is not None and columns.user is None:

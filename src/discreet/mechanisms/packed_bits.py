@@ -6,6 +6,7 @@ the laws of independent bits differ in their thresholds only.
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from math import log2
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,11 @@ PRECISION_BITS = 11
 _FEW_BITS, _OFTEN = 12, 4
 # Bits of more entropy than this are longer in a file when they are compressed, and five times slower to read.
 _RANDOM = 0.8
+
+
+def _entropy(pi: float) -> float:
+    """Return the entropy of a bit that is set with a probability, in bits."""
+    return 0.0 if pi in {0.0, 1.0} else -pi * log2(pi) - (1 - pi) * log2(1 - pi)
 
 
 class PackedBitCodec(CommonLaw):
@@ -54,13 +60,12 @@ class PackedBitCodec(CommonLaw):
     @property
     def columns(self) -> tuple[Column, ...]:
         """Return one column: v bits in bytes, the bit of value j at 2^(j % 8) of byte j // 8."""
-        return (Column("bits", np.uint8, width=self._row_bytes, random=self._entropy > _RANDOM),)
+        return (Column("bits", np.uint8, width=self._row_bytes, random=self._is_random),)
 
     @property
-    def _entropy(self) -> float:
-        """Return the mean entropy of a noise bit, in bits."""
-        set_ = by_group(self.inclusions, self.groups) * np.ones(1)
-        return float(np.mean(-set_ * np.log2(set_) - (1 - set_) * np.log2(1 - set_)))
+    def _is_random(self) -> bool:
+        """True if noise bits of every group have so much entropy that they cannot be compressed."""
+        return all(_entropy(float(pi)) > _RANDOM for pi in self.inclusions)
 
     @property
     def alphabet_size(self) -> int:
