@@ -24,7 +24,7 @@ from programs import program
 
 
 def test_kills_under_load_lose_nothing_and_keep_nothing_twice(tmp_path: Path) -> None:
-    left = killed(tmp_path, 8, clients=32)
+    left = killed(tmp_path, 50, clients=32)
     assert (left.lost, left.twice, left.integrity) == (0, 0, "ok")
     assert left.acknowledged > 10
 
