@@ -32,7 +32,7 @@ $(VENV)/python:
 
 # pip is not quiet: it shows how far each download is.
 $(VENV)/run: $(VENV)/python requirements/run.txt pyproject.toml papers/pyproject.toml
-	@echo "Installing discreet and what it needs into $(VENV): 180 MB to download, 620 MB on disk, a minute or two."
+	@echo "Installing discreet and what it needs into $(VENV): 215 MB to download, 760 MB on disk, a minute or two."
 	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements/build.txt -r requirements/run.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e papers
 	@touch $@
