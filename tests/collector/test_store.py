@@ -13,6 +13,7 @@ from collectors import added, stored
 from discreet.collector.folder import DataFolder
 from discreet.collector.migrations import MIGRATIONS
 from discreet.collector.sqlite import SqliteStore
+from discreet.collector.sqlite_files import copy_database
 from discreet.collector.store import DamagedStoreError, FrameRow, StoreError
 from discreet.errors import ParameterError
 
@@ -73,7 +74,7 @@ def test_a_copy_ends_however_busily_others_write(tmp_path: Path) -> None:
     """Of a database that takes a while to copy, beside commits that never pause."""
     added(tmp_path)
     with stored(tmp_path) as store, store.transaction():
-        store.insert([FrameRow(os.urandom(16), 1, 0, 1, bytes(1 << 20)) for _ in range(100)])
+        store.insert([FrameRow(os.urandom(16), 1, 0, 1, bytes(1 << 20)) for _ in range(40)])
     ended, committed = threading.Event(), 0
 
     def write() -> None:
@@ -100,7 +101,19 @@ def test_a_copy_ends_however_busily_others_write(tmp_path: Path) -> None:
     assert committed
     with closing(sqlite3.connect(tmp_path / "copy.db")) as found:
         assert found.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert found.execute("SELECT count(*) FROM inbox_1_0").fetchone()[0] >= 100
+        assert found.execute("SELECT count(*) FROM inbox_1_0").fetchone()[0] >= 40
+
+
+def test_a_copy_is_made_in_one_step(tmp_path: Path) -> None:
+    """In steps it would begin anew after each commit of others; whether that ends is a matter of luck."""
+    steps: list[int] = []
+
+    class Source:
+        def backup(self, target: sqlite3.Connection, *, pages: int = -1, **_: float) -> None:
+            steps.append(pages)
+
+    copy_database(Source(), tmp_path / "copy.db")  # type: ignore[arg-type]
+    assert steps == [-1]
 
 
 def test_reading_alone_changes_nothing(tmp_path: Path) -> None:
