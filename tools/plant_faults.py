@@ -114,6 +114,13 @@ FAULTS = [
         ("tests/collector/test_intake.py",),
     ),
     Fault(
+        "a frame that the collector cannot read for a defect of its own is refused for good",
+        "collector/intake.py",
+        "        raise Refused(refusals.DEFECT) from None\n",
+        '        raise Refused(refusals.no_frame("it cannot be read.")) from None\n',
+        ("tests/collector/test_intake.py",),
+    ),
+    Fault(
         "a frame sent again is stored again",
         "collector/sqlite.py",
         'digest BLOB NOT NULL UNIQUE "',

@@ -613,6 +613,44 @@ def test_a_check_that_breaks_down_keeps_nothing(tmp_path: Path, monkeypatch: pyt
     assert len(kept(tmp_path)) == 1
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+def test_reading_that_breaks_down_is_a_defect_of_the_collector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    """A device keeps what is answered by 500 and sends it again; 400 would drop it."""
+    entry = added(tmp_path)
+    with serving(tmp_path) as served:
+
+        def broken(*_: Any) -> Any:
+            raise RuntimeError("secret of somebody")
+
+        sent = frame(entry)
+        body, kind = (json.dumps(json_frame(entry, sent)).encode(), JSON_MEDIA_TYPE) if as_json else (sent, MEDIA_TYPE)
+        with monkeypatch.context() as patched:
+            patched.setattr(served.app.intake, "_entry", broken)
+            answer = served.client.post(body, kind)
+        assert (answer.status, answer.json["error"]) == (500, "defect")
+        assert b"secret" not in answer.body
+        assert served.client.post(frame(entry)).status == 202
+    assert len(kept(tmp_path)) == 1
+
+
+def test_an_answer_that_breaks_down_leaves_the_others_theirs(tmp_path: Path) -> None:
+    from discreet.collector.intake import _settle
+
+    entry, answers = added(tmp_path), list[Any]()
+    frames = [_submission(entry) for _ in range(3)]
+    for each in frames:
+        each.answer = answers.append
+
+    def broken(_: Any) -> None:
+        raise RuntimeError("secret of somebody")
+
+    frames[1].answer = broken
+    _settle([(each, None) for each in frames])
+    assert answers == [None, None]
+
+
 def test_the_database_holds_neither_times_nor_addresses(served: Served, tmp_path: Path) -> None:
     entry = entry_of(served)
     served.client.post(sent := frame(entry, 2))

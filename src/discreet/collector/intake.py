@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from discreet.collector import refusals
 from discreet.collector.catalogue import Catalogue, Entry
 from discreet.collector.frame_checks import Submission
+from discreet.collector.logs import log, place_of
 from discreet.collector.measures import Measures
 from discreet.collector.rates import Rates
 from discreet.collector.refusals import Refusal
@@ -143,7 +144,7 @@ class Intake:
                 outcome.set_result(refusal)
 
         if as_json:
-            self._submit(await asyncio.to_thread(self._of_json, body), answer)
+            self._submit(await asyncio.to_thread(_read, self._of_json, body), answer)
         else:
             self.take(body, answer)
         return await outcome
@@ -158,7 +159,7 @@ class Intake:
         Raises:
             Refused: if it is refused at once; then the answer is not called.
         """
-        self._submit(self._of_bytes(data), answer)
+        self._submit(_read(self._of_bytes, data), answer)
 
     def _submit(self, frame: Submission, answer: Answer) -> None:
         if self._loop is None:
@@ -212,9 +213,24 @@ class Intake:
             self._loop.call_soon_threadsafe(_settle, outcomes)
 
 
+def _read(reading: Callable[[bytes], Submission], data: bytes) -> Submission:
+    """Read a frame; what the collector itself cannot do is told as its defect, so that a device sends again."""
+    try:
+        return reading(data)
+    except Refused:
+        raise
+    except Exception as error:
+        log("defect", level="error", place=place_of(error))
+        raise Refused(refusals.DEFECT) from None
+
+
 def _settle(outcomes: Sequence[tuple[Submission, Refusal | None]]) -> None:
     for frame, outcome in outcomes:
-        frame.answer(outcome)
+        try:
+            frame.answer(outcome)
+        except Exception as error:
+            # The others of the group wait for theirs.
+            log("defect", level="error", place=place_of(error))
 
 
 def checked_headers(headers: Sequence[tuple[bytes, bytes]]) -> tuple[bool, int]:

@@ -36,7 +36,7 @@ def read_values(path: str | Source, domain: Domain, column: str | None = None) -
     Example:
         >>> from importlib.resources import files
         >>> answers = files("discreet") / "examples" / "answers.csv"
-        >>> values = read_values(answers, Domain(["under 30", "30s", "40s", "50+"]), column="age")
+        >>> values = read_values(answers, Domain(["18-29", "30s", "40s", "50+"]), column="age")
         >>> values[0].as_py()
         '50+'
     """
