@@ -1,6 +1,6 @@
 """A pool of hash functions: its law over all functions by enumeration, and the error that it leaves, over pools."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from hashlib import sha256
@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import binom, chi2, norm
 
 from discreet.core.domain import Domain
+from discreet.core.confidence_intervals import ScoreIntervals
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
@@ -238,7 +239,8 @@ def test_standard_errors_and_intervals_hold_over_pools() -> None:
     assert binom.ppf(LEVEL, runs, 0.88) <= covered.min() <= covered.max() <= binom.isf(LEVEL, runs, 0.92)
     # Rival: intervals of the reports' own noise.
     blind = [
-        replace(one, second_moments=many.mechanism.decoder.variance_of(0.7)).interval(0.9) for one in many.estimates
+        ScoreIntervals(one.frequencies, many.mechanism.decoder.variance_of(0.7), one.n).limits(0.9)
+        for one in many.estimates
     ]
     assert np.sum([(low <= p) & (p <= high) for low, high in blind], axis=0)[1:18].max() < binom.ppf(LEVEL, runs, 0.88)
 

@@ -1,6 +1,7 @@
 """An estimate as numbers, intervals, columns and pictures."""
 
 import itertools
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def made(frequencies: list[float], errors: list[float]) -> Estimate:
 def test_values_in_clear_get_wilsons_interval(level: float, simultaneous: bool) -> None:
     """A value in clear is a coin with probability s p, and Wilson's interval for it is divided by s."""
     s, n = MECHANISM.threshold / 2**64, TALLY.n
-    z = norm.isf((1 - level) / 2 / (4 if simultaneous else 1))
+    z = norm.isf((1 - level ** (1 / 4 if simultaneous else 1)) / 2)
     low, high = LINEAR.interval(level, simultaneous=simultaneous)
     for code, count in zip(DOMAIN.clear_codes, TALLY.clear, strict=True):
         share = count / n
@@ -61,7 +62,7 @@ def test_ends_are_where_the_estimate_is_just_plausible(build: Any, level: float)
     codes = np.repeat(np.arange(4), [1500, 1300, 1000, 1200])
     tally = mechanism.tally(mechanism.obfuscate_codes(codes, random=SeededRandom(1)))
     found, z = estimate(mechanism, tally), norm.isf((1 - level) / 2)
-    constant, slope = found.second_moments
+    constant, slope = found.intervals.second_moments
     low, high = found.interval(level)
     for code in range(4):
 
@@ -84,7 +85,7 @@ def test_a_value_that_nobody_gave_in_clear_may_still_be_there() -> None:
 def test_others_get_z_standard_errors(simultaneous: bool) -> None:
     found = made([0.2, 0.5, 0.3], [0.01, 0.02, 0.0])
     low, high = found.interval(0.9, simultaneous=simultaneous)
-    z = norm.isf(0.05 / (3 if simultaneous else 1))
+    z = norm.isf((1 - 0.9 ** (1 / 3 if simultaneous else 1)) / 2)
     np.testing.assert_allclose(low, [0.2 - z * 0.01, 0.5 - z * 0.02, 0.3], rtol=1e-9)
     np.testing.assert_allclose(high, [0.2 + z * 0.01, 0.5 + z * 0.02, 0.3], rtol=1e-9)
 
@@ -128,8 +129,8 @@ def test_no_interval_is_nothing(build: Any, level: float, simultaneous: bool) ->
     """However far below 0 the estimate is, a value may be there: z(1 - alpha/2) - z(1 - alpha) sigmas at least."""
     found, code = far_below(build)
     low, high = found.interval(level, simultaneous=simultaneous)
-    constant = found.second_moments[0][code]
-    alpha = (1 - level) / (40 if simultaneous else 1)
+    constant = found.intervals.second_moments[0][code]
+    alpha = -math.expm1(math.log(level) / 40) if simultaneous else 1 - level
     least = (norm.isf(alpha / 2) - max(norm.isf(alpha), 0)) * np.sqrt(constant / found.n)
     assert found.frequencies[code] < -5 * np.sqrt(constant / found.n)
     assert low[code] == 0
@@ -145,7 +146,7 @@ def test_nor_is_it_everything() -> None:
     found = estimate(mechanism, Tally(mechanism.fingerprint, 2000, np.array([2000, 900, 800]), np.zeros(0, int)))
     assert found.frequencies[0] > 1.5
     low, high = found.interval()
-    constant, slope = (numbers[0] for numbers in found.second_moments)
+    constant, slope = (numbers[0] for numbers in found.intervals.second_moments)
     assert high[0] == 1
     assert 1 - low[0] == pytest.approx(0.3151 * np.sqrt((constant + slope - 1) / 2000), rel=1e-3)
 

@@ -199,7 +199,6 @@ class Releases:
             said["gap"],
             said["passes"],
             said["simulated"],
-            None,
             said["no_intervals"],
         )
 
@@ -253,8 +252,8 @@ def estimate_files(plan: str, files: Sequence[str], method: str) -> dict[str, An
     mechanism = Plan.load(plan).mechanism()
     data, _ = gather(mechanism, files)
     found = estimate(mechanism, data, method=method)
-    if found.second_moments is not None:
-        raise DataError("estimates with second moments come from tallies.")
+    if found.intervals is not None:
+        raise DataError("estimates with intervals of their tally come from tallies.")
     return {
         "frequencies": found.frequencies.tolist(),
         "standard_errors": found.standard_errors.tolist(),

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from discreet.charts.frequencies import Panel, frequency_chart
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.domain import Domain
 from discreet.core.estimate_table import Cells, as_html, as_text, table_cells
+from discreet.core.confidence_intervals import Intervals, Limits, NormalIntervals, miss_probability, within_borders
 from discreet.errors import DiscreetError, ParameterError
 from discreet.extras import optional
 
@@ -58,9 +58,8 @@ class Estimate:
         gap: how far the log-likelihood may be from its maximum, in nats per report; None if that was not the aim.
         passes: how many times the reports were gone through; None if only the tally was used.
         simulated: whether any report was simulated.
-        second_moments: ``(A, B)``, each ``(|X|,)``, such that n times the variance is A + B p - p^2 where the truth
-            is p; None if the estimate is not linear.
         no_intervals: why there are none, as the sentence that refuses them; None where there are.
+        intervals: the confidence intervals that the data give; None for those of the standard errors.
 
     Example:
         >>> import discreet as dc
@@ -94,8 +93,8 @@ class Estimate:
     gap: float | None = None
     passes: float | None = None
     simulated: bool = False
-    second_moments: tuple[FloatArray, FloatArray] | None = field(default=None)
     no_intervals: str | None = None
+    intervals: Intervals | None = field(default=None)
 
     def __post_init__(self) -> None:
         """Make the numbers read-only."""
@@ -174,34 +173,37 @@ class Estimate:
 
         Args:
             level: confidence, in (0, 1).
-            simultaneous: whether all |X| intervals hold at once with this confidence (Bonferroni; less often where many
+            simultaneous: whether all |X| intervals hold at once with this confidence (Sidak; less often where many
                 values expect only a few reports each, see docs/coverage.md).
 
         Returns:
-            Lower and upper ends, each ``(|X|,)``, within [0, 1].
+            Lower and upper ends, each ``(|X|,)``, within [0, 1]; never equal where anything is unknown.
 
         Raises:
             ParameterError: if the level is not in (0, 1), or the method states no intervals.
         """
+        limits = self.limits(level, simultaneous)
+        alpha = miss_probability(level, self.domain.size, simultaneous=simultaneous)
+        return within_borders(limits, self._intervals.border_deviations, alpha)
+
+    def limits(self, level: float = DEFAULT_LEVEL, simultaneous: bool = False) -> Limits:
+        """Return the ends of `interval` before they are clipped to [0, 1]; differences of estimates need these.
+
+        Args:
+            level: confidence, in (0, 1).
+            simultaneous: as for `interval`.
+
+        Raises:
+            ParameterError: as for `interval`.
+        """
         level = checked_level(level)
         if self.no_intervals is not None:
             raise ParameterError(self.no_intervals)
-        tail = (1 - level) / 2 / (self.domain.size if simultaneous else 1)
-        low, high = self._wald(tail) if self.second_moments is None else self._score(tail, *self.second_moments)
-        return np.clip(low, 0, 1), np.clip(high, 0, 1)
+        return self._intervals.limits(level, simultaneous=simultaneous)
 
-    def _wald(self, tail: float) -> tuple[FloatArray, FloatArray]:
-        away = _sigmas(tail) * self.standard_errors
-        return self.frequencies - away, self.frequencies + away
-
-    def _score(self, tail: float, constant: FloatArray, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
-        z = _sigmas(tail)
-        low, high = score_ends(self.frequencies, (constant, slope), self.n, z)
-        # An estimate far below 0 (above 1) leaves no plausible p; a one-sided interval of this level would still reach
-        # this far from the border.
-        room = z - _sigmas(min(2 * tail, 0.5))
-        at_zero, at_one = (np.sqrt(np.maximum(end, 0) / self.n) for end in (constant, constant + slope - 1))
-        return np.minimum(low, 1 - room * at_one), np.maximum(high, room * at_zero)
+    @property
+    def _intervals(self) -> Intervals:
+        return self.intervals or NormalIntervals(self.frequencies, self.standard_errors)
 
     def columns(self, level: float | None = None, *, simultaneous: bool = False) -> dict[str, AnyArray]:
         """Return the estimate as named columns: labels, sensitive, frequency, standard_error, lower, upper.
@@ -284,33 +286,6 @@ class Estimate:
         known = None if truth is None else np.asarray(truth, dtype=np.float64)[codes]
         confidence = DEFAULT_LEVEL if level is None else level
         return Panel(title, self.domain.names(codes), columns, known, confidence, simultaneous)
-
-
-def score_ends(
-    frequencies: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: int, z: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of score intervals: p with (p_hat - p)^2 = z^2 (A + B p - p^2) / n.
-
-    Args:
-        frequencies: ``(|X|,)`` p_hat.
-        second_moments: A and B, each ``(|X|,)``; see `Estimate`.
-        n: number of reports.
-        z: in standard deviations.
-
-    Returns:
-        The lower and the upper solution, each ``(|X|,)``; they may lie outside [0, 1].
-    """
-    constant, slope = second_moments
-    share = z * z / n
-    centre = (2 * frequencies + share * slope) / (2 * (1 + share))
-    product = (frequencies**2 - share * constant) / (1 + share)
-    half = np.sqrt(np.maximum(centre**2 - product, 0))
-    return centre - half, centre + half
-
-
-def _sigmas(tail: float) -> float:
-    """Return the standard score that a normal number exceeds with probability ``tail``."""
-    return -NormalDist().inv_cdf(tail)
 
 
 def _plain(column: AnyArray) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.core.domain import Domain
-from discreet.core.estimate import score_ends
+from discreet.core.confidence_intervals import Intervals, ScoreIntervals, score_ends
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms.decoders import Decoder
@@ -67,6 +67,11 @@ class LinearStart:
     def second_moments(self) -> tuple[FloatArray, FloatArray]:
         """``(A, B)`` such that n Var(p_hat_x) = A + B p - p^2."""
         return self.decoder.second_moments(self.tally, self.linear)
+
+    @property
+    def intervals(self) -> Intervals:
+        """The intervals that the tally gives, whatever the point estimate is."""
+        return ScoreIntervals(self.linear, self.second_moments, self.n)
 
     def variance(self, at: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are ``at``."""

@@ -7,6 +7,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.core.checks import checked_choice, real_number, shown
 from discreet.core.estimate import Estimate
+from discreet.core.confidence_intervals import Intervals
 from discreet.errors import ParameterError
 from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.simplex import norm_sub, projection
@@ -25,8 +26,7 @@ def linear(start: LinearStart) -> Estimate:
 
     Wins where estimates are averaged or compared later, and where honest intervals are wanted.
     """
-    moments = start.second_moments
-    return make_estimate(start, start.linear, start.linear_errors, "linear", second_moments=moments)
+    return make_estimate(start, start.linear, start.linear_errors, "linear", intervals=start.intervals)
 
 
 def threshold(start: LinearStart, *, significance: float = 0.05, remainder: str = "uniform") -> Estimate:
@@ -111,8 +111,8 @@ def make_estimate(
     *,
     gap: float | None = None,
     passes: float | None = None,
-    second_moments: tuple[FloatArray, FloatArray] | None = None,
     no_intervals: str | None = None,
+    intervals: Intervals | None = None,
 ) -> Estimate:
     """Return an estimate of these frequencies and errors.
 
@@ -133,6 +133,6 @@ def make_estimate(
         gap,
         passes,
         tally.simulated,
-        second_moments,
         no_intervals,
+        intervals,
     )
