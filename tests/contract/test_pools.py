@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, norm
 
-from discreet.core.domain import Domain
 from discreet.core.confidence_intervals import ScoreIntervals
+from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError

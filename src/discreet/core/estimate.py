@@ -10,9 +10,9 @@ import numpy as np
 from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.charts.frequencies import Panel, frequency_chart
 from discreet.core.checks import checked_level, checked_whole
+from discreet.core.confidence_intervals import Intervals, Limits, NormalIntervals, miss_probability, within_borders
 from discreet.core.domain import Domain
 from discreet.core.estimate_table import Cells, as_html, as_text, table_cells
-from discreet.core.confidence_intervals import Intervals, Limits, NormalIntervals, miss_probability, within_borders
 from discreet.errors import DiscreetError, ParameterError
 from discreet.extras import optional
 

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.core.domain import Domain
 from discreet.core.confidence_intervals import Intervals, ScoreIntervals, score_ends
+from discreet.core.domain import Domain
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms.decoders import Decoder

@@ -6,8 +6,8 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.core.checks import checked_choice, real_number, shown
-from discreet.core.estimate import Estimate
 from discreet.core.confidence_intervals import Intervals
+from discreet.core.estimate import Estimate
 from discreet.errors import ParameterError
 from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.simplex import norm_sub, projection
