@@ -92,7 +92,7 @@ def test_nothing_is_counted_of_mixed_plans(
     write_reports(folder / "a.parquet", ours, made_up(ours, 50))
     write_reports(folder / f"b.{suffix}", other, made_up(other, 50))
     counted = []
-    monkeypatch.setattr(TallyFold, "add_reports", lambda *_: counted.append(1))
+    monkeypatch.setattr(TallyFold, "add", lambda *_: counted.append(1))
     for share in (0.0, 1.0):
         with pytest.raises(MismatchError, match=rf"b\.{suffix}: .* plan"):
             read(ours, folder, bad_share=share)

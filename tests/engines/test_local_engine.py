@@ -70,7 +70,7 @@ def test_states_merge_in_any_order_and_in_pieces(case: Case) -> None:
     states = []
     for part in batches(reports, 70):
         state = fold.zero()
-        fold.add(state, arrow.to_arrow(mechanism, part).to_batches()[0])
+        fold.add(state, part, {})
         states.append(state)
     expected = mechanism.tally(reports)
     for order in (states, states[::-1], states[2:] + states[:2]):
@@ -89,7 +89,7 @@ def test_an_explicit_channel_folds_too() -> None:
     reports = channel.obfuscate_codes([0, 1] * 50, random=SeededRandom(3))
     fold = TallyFold(channel)
     state = fold.zero()
-    fold.add(state, arrow.to_arrow(channel, reports).to_batches()[0])
+    fold.add(state, reports, {})
     assert fold.finish(state).tally == channel.tally(reports)
 
 

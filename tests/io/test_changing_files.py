@@ -12,10 +12,11 @@ import pytest
 from damage import EACH, MECHANISM, written
 
 from discreet.engines.fold import TallyFold
-from discreet.engines.local import fold_parts, surveyed
+from discreet.engines.local import fold_parts
 from discreet.errors import DataError, DiscreetError
 from discreet.io.cells import Cells, Kind
 from discreet.io.partitions import partition_elsewhere
+from discreet.io.report_sources import surveyed
 from discreet.io.reports import iterate_reports, read_reports, write_reports
 from discreet.io.table_scan import scan
 from refusals import refused
@@ -52,7 +53,7 @@ def test_a_file_that_changes_after_the_check_is_refused(
     written(path)
     _, parts = surveyed(MECHANISM, path)
     change(path)
-    message = refused(DataError, lambda: fold_parts(TallyFold(MECHANISM), parts, MECHANISM, threads=1))
+    message = refused(DataError, lambda: fold_parts(TallyFold(MECHANISM), parts, threads=1))
     assert message == f"{path}: the file was replaced or changed while it was read; leave it alone and start again."
 
 
@@ -73,7 +74,7 @@ def test_a_file_that_goes_is_refused(suffix: str, tmp_path: Path) -> None:
     written(path)
     _, parts = surveyed(MECHANISM, path)
     path.unlink()
-    refused(DataError, lambda: fold_parts(TallyFold(MECHANISM), parts, MECHANISM, threads=1))
+    refused(DataError, lambda: fold_parts(TallyFold(MECHANISM), parts, threads=1))
 
 
 @formats

@@ -13,16 +13,16 @@ from discreet.core.checks import checked_share
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.engines.fold import Counted, TallyFold
-from discreet.engines.local import batches_of, rows_in, surveyed
 from discreet.engines.spill import BlockWriter, rows_on_disk
 from discreet.errors import ParameterError
 from discreet.estimators.likelihood import LocalRows
 from discreet.io.endings import text_bytes
-from discreet.io.partitions import Partition
+from discreet.io.partitions import Checked, Partition
 from discreet.io.prefetch import prefetched
 from discreet.io.progress import Progress
 from discreet.io.read_errors import readable
 from discreet.io.remote import File
+from discreet.io.report_sources import rows_in, surveyed
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.evidence import StoredBlocks
 
@@ -155,7 +155,6 @@ class _Through:
         self._threads = threads
         self._mechanism, self._parts, self._progress = mechanism, parts, progress
         self._share = checked_share("bad_share", bad_share)
-        self._fold = TallyFold(mechanism, sift=self._share > 0)
         self._left_out: Counter[str] = Counter()
 
     def _batches(self) -> Iterator[Reports]:
@@ -167,17 +166,18 @@ class _Through:
             if self._progress is not None:
                 self._progress(done, total)
 
-    def _checked(self) -> Iterator[tuple[Reports, Counter[str]]]:
+    def _checked(self) -> Iterator[Checked]:
         for part in self._parts:
-            yield from batches_of(part, self._mechanism, self._fold.checked)
+            yield from part.reports(sift=self._share > 0)
 
     def onto_disk(self, folder: str | Path | None) -> tuple[StoredBlocks, Mapping[str, int]]:
-        state = self._fold.zero()
+        fold = TallyFold(self._mechanism)
+        state = fold.zero()
         with BlockWriter(self._mechanism, folder) as stored:
             for reports in self._batches():
-                self._fold.add_reports(state, reports, {})
+                fold.add(state, reports, {})
                 stored.add(reports)
-            found = self._counted(self._fold.finish(state).tally)
+            found = self._counted(fold.finish(state).tally)
             # What reading took would otherwise stay with Arrow while the likelihood is worked out.
             pa.default_memory_pool().release_unused()
             rows_of = partial(LocalRows, new_rows=rows_on_disk(folder))

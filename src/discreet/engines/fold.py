@@ -1,25 +1,20 @@
-"""Folds: computations over batches of reports whose states add up.
+"""Folds: computations over batches of checked reports whose states add up.
 
 The state of a fold is one array of integers, and states of different reports add up entry by entry. So batches may be
 added to any state and states merged in any order; and a state may be cut anywhere, sent as int64, and summed piece by
 piece.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.arrays import IntArray
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError
-from discreet.io import arrow, json_reports
-from discreet.io.partitions import Batch, Lines
-from discreet.io.rewritten import Rewritten, rewritten_reports
 from discreet.io.wire import reasons
 from discreet.mechanisms import Mechanism
 
@@ -44,13 +39,8 @@ class Fold(Protocol[Answer_co]):
         """Return the ``(length,)`` state of no reports."""
         ...
 
-    def add(self, state: IntArray, batch: Batch) -> None:
-        """Add a batch to a state, in place.
-
-        Raises:
-            DataError: if the batch is not what it should be.
-            MismatchError: if it belongs to another plan.
-        """
+    def add(self, state: IntArray, reports: Reports, left_out: Mapping[str, int]) -> None:
+        """Add checked reports, and the number of rows left out beside them by reason, to a state, in place."""
         ...
 
     def merge(self, state: IntArray, other: IntArray) -> None:
@@ -111,22 +101,20 @@ class TallyFold:
 
     Attributes:
         mechanism: what made the reports.
-        sift: whether bad rows are counted and left out; else the first batch that holds one is refused.
 
     Example:
         >>> import discreet as dc
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> fold, reports = TallyFold(mechanism), mechanism.obfuscate(["yes"] * 50)
         >>> state, other = fold.zero(), fold.zero()
-        >>> fold.add_reports(state, reports.part(0, 20), left_out={})
-        >>> fold.add_reports(other, reports.part(20, 50), left_out={})
+        >>> fold.add(state, reports.part(0, 20), left_out={})
+        >>> fold.add(other, reports.part(20, 50), left_out={})
         >>> fold.merge(state, other)
         >>> fold.finish(state).tally == mechanism.tally(reports)
         True
     """
 
     mechanism: Mechanism
-    sift: bool = False
 
     def zero(self) -> IntArray:
         """Return the ``(2 + reasons + support + clear,)`` state of no reports."""
@@ -141,35 +129,8 @@ class TallyFold:
     def _support(self) -> int:
         return len(self.mechanism.empty_tally().support)
 
-    def add(self, state: IntArray, batch: Batch) -> None:
-        """Add a batch, in place.
-
-        Args:
-            state: of this fold.
-            batch: Arrow, stamped with the plan (see `discreet.io.arrow.stamp`) or as another tool rewrote it (see
-                `discreet.io.rewritten`), or lines of JSON.
-
-        Raises:
-            DataError: if its columns are not those of the plan's reports, or a row is bad and none is to be left out.
-            MismatchError: if it belongs to another plan.
-        """
-        self.add_reports(state, *self.checked(batch))
-
-    def checked(self, batch: Batch) -> tuple[Reports, Counter[str]]:
-        """Return the reports of a batch, and how many rows are left out for each reason; errors as for `add`."""
-        if isinstance(batch, Lines):
-            if self.sift:
-                return json_reports.sift_json(self.mechanism, batch.texts, form=batch.form)
-            return json_reports.from_json(self.mechanism, batch.texts, first=batch.first, form=batch.form), Counter()
-        if isinstance(batch, Rewritten):
-            return rewritten_reports(self.mechanism, batch, sift=self.sift)
-        table = pa.Table.from_batches([batch])
-        if self.sift:
-            return arrow.sift_arrow(self.mechanism, table)
-        return arrow.from_arrow(self.mechanism, table), Counter()
-
-    def add_reports(self, state: IntArray, reports: Reports, left_out: Mapping[str, int]) -> None:
-        """Add reports that `checked` returned, in place."""
+    def add(self, state: IntArray, reports: Reports, left_out: Mapping[str, int]) -> None:
+        """Add checked reports, and the number of rows left out beside them by reason, in place."""
         start, support = self._head, self._support
         self.mechanism.add_tally(reports, state[start : start + support], state[start + support :])
         state[_REPORTS] += reports.n

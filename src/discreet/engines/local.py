@@ -1,26 +1,18 @@
 """Tallies of files on one machine: all cores, a few megabytes of reports at a time, the same result in any order."""
 
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from discreet.arrays import IntArray
 from discreet.core.checks import checked_share
 from discreet.engines.fold import Counted, Fold, TallyFold
-from discreet.errors import DataError
-from discreet.io.folders import refuse_copies
-from discreet.io.manifest import promised_rows
-from discreet.io.partitions import Batch, Partition, partitions_of, read_partition, report_files
+from discreet.io.partitions import Partition
 from discreet.io.progress import Progress
-from discreet.io.read_errors import readable
-from discreet.io.remote import File, file_of, local_files
-from discreet.io.rewritten import warn_of
-from discreet.io.suffixes import is_tally
-from discreet.io.tallies import read_tally
+from discreet.io.report_sources import rows_in, surveyed
 from discreet.kernels.parallel import thread_count
 from discreet.mechanisms import Mechanism
 
@@ -78,82 +70,29 @@ def tally(
         ...     tally(mechanism, folder).tally.n
         100
     """
-    fold = TallyFold(mechanism, sift=checked_share("bad_share", bad_share) > 0)
+    sift = checked_share("bad_share", bad_share) > 0
     tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
-    found = fold_parts(fold, parts, mechanism, threads=threads, progress=progress)
+    found = fold_parts(TallyFold(mechanism), parts, sift=sift, threads=threads, progress=progress)
     whole = Counted(sum(tallies, start=found.tally), found.left_out)
     whole.refuse_above(bad_share)
     return whole
 
 
-def surveyed(
-    mechanism: Mechanism,
-    sources: str | Path | Sequence[str | Path],
-    *,
-    trust_plan: bool = False,
-    allow_copies: bool = False,
-    manifest: bool = False,
-) -> tuple[list[Any], list[Partition]]:
-    """Return the tallies among the sources, and the parts of all reports, in order; errors as for `tally`.
-
-    Warns of what is taken on the caller's word, and of columns that are not read.
-    """
-    named = [sources] if isinstance(sources, str | Path) else sources
-    files = report_files(named, allow_copies=allow_copies)
-    tallies = {path: read_tally(path, mechanism) for path in files if is_tally(path)}
-    reports = [path for path in files if path not in tallies]
-    parts = [part for path in reports for part in partitions_of(path, mechanism, trust_plan=trust_plan)]
-    if manifest:
-        folders = local_files(map(file_of, named), "folders with manifests")
-        parts = _promised(promised_rows(folders, [Path(str(file)) for file in files]), tallies, parts)
-    if not allow_copies:
-        # Files without reports are alike, and count for nothing.
-        counting = [part.path for part in parts if part.rows != 0]
-        refuse_copies(dict.fromkeys([*(path for path, one in tallies.items() if one.n), *counting]))
-    forms = {part.path: part.form for part in parts if part.form is not None}
-    warn_of(forms, len(reports), mechanism.fingerprint)
-    return [tallies[path] for path in files if path in tallies], parts
-
-
-def _promised(rows: Mapping[Any, int], tallies: Mapping[File, Any], parts: list[Partition]) -> list[Partition]:
-    """Return parts that hold as many rows as their manifests state; lines are counted when they are read."""
-    found = Counter({path: one.n for path, one in tallies.items()})
-    for part in parts:
-        found[part.path] += rows[part.path] if part.rows is None else part.rows
-    for path, count in found.items():
-        if count != rows[path]:
-            raise DataError(f"{path} holds {count} reports where its manifest says {rows[path]}.")
-    return [replace(part, rows=rows[part.path]) if part.rows is None else part for part in parts]
-
-
-def rows_in(parts: Sequence[Partition]) -> int | None:
-    """Return the number of rows in parts; None if some are not counted yet."""
-    counts = [part.rows for part in parts]
-    return None if None in counts else sum(count for count in counts if count)
-
-
-def batches_of(part: Partition, mechanism: Mechanism, check: Callable[[Batch], Answer]) -> Iterator[Answer]:
-    """Yield the checked batches of a part; errors name the file."""
-    with readable(part.path):
-        for batch in read_partition(part, mechanism):
-            yield check(batch)
-
-
 def fold_parts(
     fold: Fold[Answer],
     parts: Sequence[Partition],
-    mechanism: Mechanism,
     *,
+    sift: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Answer:
-    """Return the result of a fold over all parts, several at a time; arguments and errors as for `tally`.
+    """Return the result of a fold over all parts, several at a time; errors as for `tally`.
 
     Of several errors the one of the first part is raised, whichever thread was faster.
     """
     state = fold.zero()
     most = max(_STATES_BYTES // max(state.nbytes, 1), 1)
-    work = _Work(fold, mechanism, list(parts))
+    work = _Work(fold, list(parts), sift)
     workers = min(thread_count(threads), most, len(parts))
     if workers <= 1:
         work.run_into(state)
@@ -172,8 +111,8 @@ class _Work:
     """Parts that threads take in turn."""
 
     fold: Fold[Any]
-    mechanism: Mechanism
     parts: list[Partition]
+    sift: bool
 
     def __post_init__(self) -> None:
         self.errors: dict[int, Exception] = {}
@@ -197,10 +136,8 @@ class _Work:
                 self.errors[place] = error
 
     def _add(self, state: IntArray, part: Partition) -> None:
-        def add(batch: Batch) -> None:
-            self.fold.add(state, batch)
-
-        for _ in batches_of(part, self.mechanism, add):
+        for reports, left_out in part.reports(sift=self.sift):
+            self.fold.add(state, reports, left_out)
             if self._interrupted:
                 return
         with self._lock:

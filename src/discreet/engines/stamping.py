@@ -8,13 +8,14 @@ from pathlib import Path
 from discreet.core.checks import checked_share
 from discreet.core.reports import Reports
 from discreet.engines.fold import Counted, TallyFold
-from discreet.engines.local import batches_of, fold_parts, surveyed
+from discreet.engines.local import fold_parts
 from discreet.errors import DataError, ParameterError
 from discreet.io.atomic import check_free
 from discreet.io.endings import GZIP, ending
 from discreet.io.partitions import Partition, report_files
 from discreet.io.progress import Progress
 from discreet.io.remote import file_of, local_files
+from discreet.io.report_sources import surveyed
 from discreet.io.reports import write_reports
 from discreet.io.suffixes import REPORTS, checked_output
 from discreet.mechanisms import Mechanism
@@ -99,12 +100,12 @@ def stamp(
         _check_target(path, Path(target), force=force)
         if path.exists() and any(path.samefile(source) for source in wanted):
             raise ParameterError(f"{path} is read and would be replaced; choose another name for the output.")
-    fold = TallyFold(mechanism, sift=share > 0)
-    found = {path: fold_parts(fold, each, mechanism, progress=progress) for path, each in going.items()}
+    fold, sift = TallyFold(mechanism), share > 0
+    found = {path: fold_parts(fold, each, sift=sift, progress=progress) for path, each in going.items()}
     left_out = sum((Counter(one.left_out) for one in found.values()), start=Counter[str]())
     Counted(sum((one.tally for one in found.values()), start=mechanism.empty_tally()), left_out).refuse_above(share)
     for path, each in going.items():
-        _write(path, each, fold, found[path], force=force)
+        _write(path, each, found[path], sift=sift, force=force)
     marked = tuple(path for path, one in found.items() if one.tally.simulated)
     return Stamped({path: one.tally.n for path, one in found.items()}, marked, dict(left_out))
 
@@ -144,12 +145,10 @@ def _check_target(path: Path, target: Path, *, force: bool) -> None:
         check_free(path, force=force)
 
 
-def _write(path: Path, parts: Sequence[Partition], fold: TallyFold, found: Counted, *, force: bool) -> None:
-    mechanism: Mechanism = fold.mechanism
-
+def _write(path: Path, parts: Sequence[Partition], found: Counted, *, sift: bool, force: bool) -> None:
     def batches() -> Iterator[Reports]:
         for part in parts:
-            for reports, _ in batches_of(part, mechanism, fold.checked):
+            for reports, _ in part.reports(sift=sift):
                 # A file says once whether its reports are simulated; one that is makes it say so.
                 yield replace(reports, simulated=found.tally.simulated)
 
@@ -157,6 +156,6 @@ def _write(path: Path, parts: Sequence[Partition], fold: TallyFold, found: Count
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ParameterError(f"{path.parent} cannot be made ({type(error).__name__}); choose another place.") from None
-    if write_reports(path, mechanism, batches(), force=force) != found.tally.n:
+    if write_reports(path, parts[0].mechanism, batches(), force=force) != found.tally.n:
         path.unlink()
         raise DataError("the rows changed while they were read; leave the files alone and start again.")

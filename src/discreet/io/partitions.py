@@ -1,25 +1,26 @@
-"""Parts of files of reports, which can be read separately, several at a time.
+"""Parts of files of reports, which can be read separately, several at a time: the one way from files to `Reports`.
 
 A part is a run of row groups (Parquet), a run of batches (Arrow) or a whole file (JSON lines). Every file's plan and
 columns are checked before any part is read; of JSON lines, each with a plan of its own, that of the first.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import pyarrow as pa
 
+from discreet.core.reports import Reports
 from discreet.errors import DataError
-from discreet.io import json_reports
+from discreet.io import arrow, json_reports
 from discreet.io.endings import lines_of, opened_text
 from discreet.io.folders import files_in
 from discreet.io.read_errors import readable
 from discreet.io.remote import File
-from discreet.io.reports import checked_suffix
-from discreet.io.rewritten import Form, Rewritten, form_of
+from discreet.io.rewritten import Form, form_of, rewritten_reports
 from discreet.io.stored import FileState, StoredTable, look, no_rows, read_groups
-from discreet.io.suffixes import LINES, REPORTS
+from discreet.io.suffixes import LINES, REPORTS, checked
 from discreet.mechanisms import Mechanism
 
 # Rows per part: enough work to be worth handing out. Rows and bytes per batch: what stays in the cache while it is
@@ -29,6 +30,9 @@ _BATCH_ROWS = 1 << 20
 _BATCH_BYTES = 1 << 22
 _LINES, _LETTERS = 1 << 16, 1 << 25
 
+Checked: TypeAlias = tuple[Reports, Counter[str]]
+"""Reports, each of which a device can have sent, and the number of rows left out beside them by reason."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
@@ -36,6 +40,7 @@ class Partition:
 
     Attributes:
         path: the file.
+        mechanism: what made the reports.
         groups: row groups or batches of the part; empty for a file of lines.
         rows: number of reports; None if they are not counted yet.
         state: identity and time of the file when it was inspected.
@@ -44,6 +49,7 @@ class Partition:
     """
 
     path: File
+    mechanism: Mechanism
     groups: Sequence[int]
     rows: int | None
     state: FileState
@@ -54,6 +60,65 @@ class Partition:
     def content(self) -> tuple[int, int]:
         """The file's size and the CRC-32 of its footer (0 for lines): the same wherever the file is seen from."""
         return self.state.size, 0 if self.table is None else self.table.footer
+
+    def reports(self, *, sift: bool = False, most: int | None = None) -> Iterator[Checked]:
+        """Yield the reports of the part, checked, in batches of 4 MB at most; at least one batch, perhaps empty.
+
+        Args:
+            sift: whether rows that no device can have sent are left out and counted; else the first is refused.
+            most: rows of a batch; None for what is fast.
+
+        Raises:
+            DataError: if the file is damaged or not what it was, its columns are not those of the plan's reports, or a
+                row is bad and none is to be left out; it names the file.
+            MismatchError: if a row belongs to another plan.
+        """
+        with readable(self.path):
+            if self.table is None:
+                yield from self._of_lines(sift, most or _LINES)
+                return
+            width = sum(column.bytes for column in self.mechanism.columns)
+            size = most or min(max(_BATCH_BYTES // width, 1), _BATCH_ROWS)
+            names = None if self.form is None else self.form.names(self.mechanism)
+            none = True
+            for batch in read_groups(self.table, self.groups, size, names):
+                none = False
+                yield self._checked(batch, sift)
+            if none:
+                yield self._checked(no_rows(self.table.schema, names), sift)
+
+    def _checked(self, batch: pa.RecordBatch, sift: bool) -> Checked:
+        if self.form is not None:
+            return rewritten_reports(self.mechanism, batch, self.form, sift=sift)
+        table = pa.Table.from_batches([batch])
+        return arrow.sift_arrow(self.mechanism, table) if sift else (arrow.from_arrow(self.mechanism, table), Counter())
+
+    def _of_lines(self, sift: bool, most: int) -> Iterator[Checked]:
+        found = 0
+        self.state.check(self.path)
+        with opened_text(self.path) as text:
+            for texts in _some_lines(lines_of(text, json_reports.longest_line(self.mechanism)), most):
+                if sift:
+                    yield json_reports.sift_json(self.mechanism, texts, form=self.form)
+                else:
+                    yield json_reports.from_json(self.mechanism, texts, first=found, form=self.form), Counter()
+                found += len(texts)
+        if self.rows is not None and found != self.rows:
+            raise DataError(f"the file holds {found} lines where its manifest says {self.rows}.")
+        self.state.check(self.path)
+
+
+def _some_lines(lines: Iterable[str], most: int) -> Iterator[list[str]]:
+    """Yield lines, some at a time; at least one list, perhaps empty."""
+    letters, texts, none = 0, list[str](), True
+    for line in lines:
+        texts.append(line)
+        letters += len(line)
+        if len(texts) == most or letters > _LETTERS:
+            yield texts
+            letters, texts, none = 0, [], False
+    if texts or none:
+        yield texts
 
 
 def report_files(sources: Iterable[str | File], *, allow_copies: bool = False) -> list[File]:
@@ -75,18 +140,20 @@ def partitions_of(path: File, mechanism: Mechanism, *, trust_plan: bool = False)
             names the file.
         MismatchError: if it belongs to another plan.
     """
+    kind = checked(path, REPORTS, "reports")
     with readable(path):
         if not path.exists():
             raise FileNotFoundError
-        if checked_suffix(path) in LINES:
+        if kind in LINES:
             state = FileState.of(path)
             with opened_text(path) as text:
                 lines = lines_of(text, json_reports.longest_line(mechanism))
                 form = json_reports.form_of_lines(mechanism, lines, trust_plan=trust_plan)
             with opened_text(path) as text:
-                return [Partition(path, (), None if text.read(1) else 0, state, None, form)]
+                return [Partition(path, mechanism, (), None if text.read(1) else 0, state, None, form)]
         table = look(path)
-        return _runs(table, form_of(mechanism, table.schema, trust_plan=trust_plan))
+        form = form_of(mechanism, table.schema, trust_plan=trust_plan)
+        return _runs(Partition(path, mechanism, (), 0, table.state, table, form))
 
 
 def partition_elsewhere(
@@ -110,11 +177,10 @@ def partition_elsewhere(
     return replace(whole, groups=groups, rows=rows)
 
 
-def _runs(table: StoredTable, form: Form | None) -> list[Partition]:
+def _runs(whole: Partition) -> list[Partition]:
     """Return parts of neighbouring row groups; at least one part, which also carries the mark of simulation."""
-    whole = Partition(table.path, (), 0, table.state, table, form)
-    runs, groups, rows = [], [], 0
-    for place, size in enumerate(table.rows):
+    runs, groups, rows = list[Partition](), list[int](), 0
+    for place, size in enumerate(() if whole.table is None else whole.table.rows):
         groups.append(place)
         rows += size
         if rows >= _PART_ROWS:
@@ -123,56 +189,3 @@ def _runs(table: StoredTable, form: Form | None) -> list[Partition]:
     if groups or not runs:
         runs.append(replace(whole, groups=tuple(groups), rows=rows))
     return runs
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """Lines of JSON, one report each.
-
-    Attributes:
-        first: the number of the first one in its file.
-        texts: the lines.
-        form: how they are to be read if another tool may have rewritten them.
-    """
-
-    first: int
-    texts: list[str]
-    form: Form | None = None
-
-
-Batch: TypeAlias = pa.RecordBatch | Rewritten | Lines
-"""Reports as they are read, not checked yet: stamped with their plan, as another tool rewrote them, or lines."""
-
-
-def read_partition(part: Partition, mechanism: Mechanism) -> Iterator[Batch]:
-    """Yield the batches of a part, at most 4 MB each and at least one; Arrow batches carry the stamp or form.
-
-    What a library says of a truncated file is raised as it is; see `readable`.
-    """
-    size = min(max(_BATCH_BYTES // sum(column.bytes for column in mechanism.columns), 1), _BATCH_ROWS)
-    if part.table is None:
-        yield from _from_lines(part, json_reports.longest_line(mechanism))
-        return
-    form = part.form
-    names = None if form is None else form.names(mechanism)
-    batches = read_groups(part.table, part.groups, size, names) if part.groups else [no_rows(part.table.schema, names)]
-    for batch in batches:
-        yield batch if form is None else Rewritten(batch, form)
-
-
-def _from_lines(part: Partition, longest: int) -> Iterator[Lines]:
-    first, letters, texts = 0, 0, list[str]()
-    part.state.check(part.path)
-    with opened_text(part.path) as text:
-        for line in lines_of(text, longest):
-            texts.append(line)
-            letters += len(line)
-            if len(texts) == _LINES or letters > _LETTERS:
-                yield Lines(first, texts, part.form)
-                first, letters, texts = first + len(texts), 0, []
-    if texts or not first:
-        yield Lines(first, texts, part.form)
-    found = first + len(texts)
-    if part.rows is not None and found != part.rows:
-        raise DataError(f"the file holds {found} lines where its manifest says {part.rows}.")
-    part.state.check(part.path)

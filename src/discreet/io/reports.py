@@ -12,17 +12,14 @@ from discreet.core.reports import Reports
 from discreet.errors import DataError
 from discreet.io import arrow, json_reports, suffixes
 from discreet.io.atomic import replacing
-from discreet.io.endings import lines_of, opened_text, written_text
-from discreet.io.read_errors import readable
-from discreet.io.remote import File, file_of
-from discreet.io.rewritten import Form, Rewritten, form_of, rewritten_reports, warn_of
+from discreet.io.endings import written_text
+from discreet.io.partitions import partitions_of
+from discreet.io.remote import file_of
+from discreet.io.rewritten import warn_of
 from discreet.io.sealed_table import SealedTable
-from discreet.io.stored import FileState, look, no_rows, read_groups
 from discreet.mechanisms import Mechanism
 
 _BATCH = 1 << 18
-# What a row group or a batch holds at most: readers check and keep it as a whole.
-_GROUP_ROWS, _GROUP_BYTES = 1 << 20, 1 << 28
 _NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -79,15 +76,6 @@ def write_reports(
                 sink.drop()
             raise
     return written
-
-
-def checked_suffix(path: File) -> str:
-    """Return the ending of a file of reports, in lower case.
-
-    Raises:
-        ParameterError: if reports are not kept so.
-    """
-    return suffixes.checked(path, suffixes.REPORTS, "reports")
 
 
 class _LineSink:
@@ -155,37 +143,8 @@ def iterate_reports(
         [2, 2, 1]
     """
     source = file_of(path)
-    with readable(source):
-        if checked_suffix(source) in suffixes.LINES:
-            yield from _from_lines(source, mechanism, trust_plan=trust_plan)
-            return
-        stored, empty = look(source), True
-        form = form_of(mechanism, stored.schema, trust_plan=trust_plan)
-        _warn_of(source, mechanism, form)
-        names = None if form is None else form.names(mechanism)
-        for part in read_groups(stored, range(len(stored.rows)), batch, names):
-            empty = False
-            yield _checked(mechanism, part, form)
-        if empty:
-            yield _checked(mechanism, no_rows(stored.schema, names), form)
-
-
-def _from_lines(path: File, mechanism: Mechanism, *, trust_plan: bool) -> Iterator[Reports]:
-    state, longest, form = FileState.of(path), json_reports.longest_line(mechanism), None
-    with opened_text(path) as text:
-        if trust_plan:
-            form = json_reports.form_of_lines(mechanism, lines_of(text, longest), trust_plan=True)
-            text.seek(0)
-        _warn_of(path, mechanism, form)
-        yield json_reports.from_json(mechanism, lines_of(text, longest), form=form)
-    state.check(path)
-
-
-def _warn_of(path: File, mechanism: Mechanism, form: Form | None) -> None:
-    warn_of({} if form is None else {path: form}, 1, mechanism.fingerprint)
-
-
-def _checked(mechanism: Mechanism, rows: pa.RecordBatch, form: Form | None) -> Reports:
-    if form is None:
-        return arrow.from_arrow(mechanism, pa.Table.from_batches([rows]))
-    return rewritten_reports(mechanism, Rewritten(rows, form), sift=False)[0]
+    parts = partitions_of(source, mechanism, trust_plan=trust_plan)
+    warn_of({part.path: part.form for part in parts if part.form is not None}, 1, mechanism.fingerprint)
+    for part in parts:
+        for reports, _ in part.reports(most=batch):
+            yield reports

@@ -55,14 +55,6 @@ class Form:
         return [*(column.name for column in mechanism.columns), *(name for name, there in said if there)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rewritten:
-    """A batch of a file that another tool rewrote, with the form of the file."""
-
-    batch: pa.RecordBatch
-    form: Form
-
-
 def form_of(mechanism: Mechanism, found: pa.Schema, *, trust_plan: bool = False) -> Form | None:
     """Return the form of a rewritten table; None for discreet's own format.
 
@@ -111,12 +103,15 @@ def _says_yes_or_no(kind: pa.DataType) -> bool:
     return bool(pa.types.is_boolean(kind) or pa.types.is_null(kind))
 
 
-def rewritten_reports(mechanism: Mechanism, rows: Rewritten, *, sift: bool) -> tuple[Reports, Counter[str]]:
+def rewritten_reports(
+    mechanism: Mechanism, batch: pa.RecordBatch, form: Form, *, sift: bool
+) -> tuple[Reports, Counter[str]]:
     """Return the reports of a batch, and the number of rows left out by reason.
 
     Args:
         mechanism: what they claim to come from.
-        rows: the batch.
+        batch: the rows.
+        form: of their file.
         sift: whether rows that no device can have sent are left out; else they are refused.
 
     Raises:
@@ -125,7 +120,6 @@ def rewritten_reports(mechanism: Mechanism, rows: Rewritten, *, sift: bool) -> t
     """
     import pyarrow.compute as pc
 
-    batch, form = rows.batch, rows.form
     # A damaged file may have lengths that lead out of it, and say that nothing is missing where something is.
     batch.validate(full=True)
     if form.named:

@@ -5,6 +5,7 @@ column ``plan`` that holds the plan's fingerprint in every row, and perhaps ``si
 belongs to a whole file, so every row says what it belongs to.
 """
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def prepared(frame: Any, mechanism: Mechanism) -> Any:
     return frame.select(*names, sql.coalesce(ours, sql.lit(False)).alias(_OURS), marked.alias(SIMULATED))
 
 
-def reports_in(batch: pa.RecordBatch, mechanism: Mechanism) -> tuple[Reports, dict[str, int]]:
+def reports_in(batch: pa.RecordBatch, mechanism: Mechanism) -> tuple[Reports, Counter[str]]:
     """Return the reports of a batch of a `prepared` frame, and the number of rows left out by reason.
 
     Raises:

@@ -21,7 +21,6 @@ from discreet.core.checks import checked_share
 from discreet.core.reports import Blocks, block_count
 from discreet.core.tally import Tally
 from discreet.engines.fold import Counted, TallyFold
-from discreet.engines.local import surveyed
 from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import Source, Task, from_files, from_frame, one_thread
 from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
@@ -29,6 +28,7 @@ from discreet.engines.spill import with_blocks
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators.likelihood import RowLikelihood, RowSums
 from discreet.io.progress import Progress
+from discreet.io.report_sources import surveyed
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
@@ -60,8 +60,8 @@ def gather(
         DataError, MismatchError, EngineError: as `tally`.
     """
     checked_share("bad_share", bad_share)
-    fold = TallyFold(with_blocks(mechanism), sift=True)
-    found, observed = _kept(frame.sparkSession, from_frame(fold, frame), fold, progress)
+    fold = TallyFold(with_blocks(mechanism))
+    found, observed = _kept(frame.sparkSession, from_frame(mechanism, frame), fold, progress)
     found.refuse_above(bad_share)
     return observed, found.left_out
 
@@ -92,8 +92,8 @@ def gather_files(
         return sum(tallies, start=mechanism.empty_tally()), {}
     if any(one.n for one in tallies):
         raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
-    fold = TallyFold(with_blocks(mechanism), sift=True)
-    found, observed = _kept(spark, from_files(spark, fold, parts), fold, progress)
+    fold = TallyFold(with_blocks(mechanism))
+    found, observed = _kept(spark, from_files(spark, mechanism, parts, sift=True), fold, progress)
     found.refuse_above(bad_share)
     return observed, found.left_out
 
@@ -110,7 +110,7 @@ def _kept(spark: Any, source: Source, fold: TallyFold, progress: Progress | None
         state, layout = fold.zero(), _Layout(mechanism)
         try:
             for reports, left_out in read(batches):
-                fold.add_reports(state, reports, left_out)
+                fold.add(state, reports, left_out)
                 yield from layout.add(mechanism.blocks_of_unknown(reports))
         except DiscreetError as error:
             yield refused(error)

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from discreet.core.checks import checked_share
 from discreet.engines.fold import Counted, TallyFold
-from discreet.engines.local import surveyed
 from discreet.engines.spark.frames import frame_schema, to_spark
 from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import Source, from_files, from_frame, one_thread
 from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
 from discreet.errors import DiscreetError
 from discreet.io.progress import Progress
+from discreet.io.report_sources import surveyed
 from discreet.mechanisms import Mechanism
 
 
@@ -42,8 +42,8 @@ def tally(frame: Any, mechanism: Mechanism, *, bad_share: float = 0.0, progress:
         EngineError: if Spark gives up.
     """
     checked_share("bad_share", bad_share)
-    fold = TallyFold(mechanism, sift=True)
-    found = _counted(frame.sparkSession, from_frame(fold, frame), fold, progress)
+    fold = TallyFold(mechanism)
+    found = _counted(frame.sparkSession, from_frame(mechanism, frame), fold, progress)
     found.refuse_above(bad_share)
     return found
 
@@ -80,8 +80,8 @@ def tally_files(
     """
     checked_share("bad_share", bad_share)
     tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
-    fold = TallyFold(mechanism, sift=True)
-    found = _counted(spark, from_files(spark, fold, parts), fold, progress)
+    fold = TallyFold(mechanism)
+    found = _counted(spark, from_files(spark, mechanism, parts, sift=True), fold, progress)
     whole = Counted(sum(tallies, start=found.tally), found.left_out)
     whole.refuse_above(bad_share)
     return whole
@@ -111,7 +111,7 @@ def read_reports(
             frame is worked out.
     """
     _, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
-    source = from_files(spark, TallyFold(mechanism), parts)
+    source = from_files(spark, mechanism, parts, sift=False)
     read = source.read
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -129,7 +129,7 @@ def _counted(spark: Any, source: Source, fold: TallyFold, progress: Progress | N
         state = fold.zero()
         try:
             for found in read(batches):
-                fold.add_reports(state, *found)
+                fold.add(state, *found)
         except DiscreetError as error:
             yield refused(error)
             return
