@@ -31,7 +31,7 @@ NAMES = {
     "accuracy.optimum": "optimal_design lower_bound",
     "accuracy.theta": "optimal_theta",
     "engines": "Counted Fold Stamped TallyFold gather observe read_traces stamp tally",
-    "io.manifest": "Entry Manifest read_manifest write_manifest",
+    "io.manifest": "Manifest ManifestEntry read_manifest write_manifest",
     "io.reports": "iterate_reports read_reports write_reports",
     "io.tables": "read_distribution read_table",
     "io.tallies": "read_tally write_tally",

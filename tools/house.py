@@ -37,10 +37,6 @@ BANNED = frozenset(_NAMES.split())
 """Names of modules that say nothing, or say what is done instead of what is there."""
 
 
-TWICE = frozenset({"Bounds", "Candidate", "Column", "Decoder", "Device", "Entry", "Limits", "Outcome", "StoreError"})
-"""Public classes of one name in two rooms, each a noun of its room; the list may only become shorter."""
-
-
 def python_files() -> Iterator[Path]:
     """Yield the files of Python that the rules are about."""
     for folder in FOLDERS:
@@ -101,9 +97,9 @@ def public_classes(trees: dict[Path, ast.Module]) -> Iterator[str]:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[f"{path.parts[0]} {node.name}"].append(path)
     for home, paths in homes.items():
-        name = home.split()[-1]
-        if (len(paths) > 1) != (name in TWICE and home.startswith("src")):
-            yield f"{paths[-1]}:1: the class {name} is in {', '.join(map(str, paths))}; each has a name of its own"
+        if len(paths) > 1:
+            name, places = home.split()[-1], ", ".join(map(str, paths))
+            yield f"{paths[-1]}:1: the class {name} is in {places}; each has a name of its own"
 
 
 def broken() -> list[str]:

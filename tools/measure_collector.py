@@ -138,7 +138,7 @@ def hostile(options: argparse.Namespace) -> None:
     from hostile import answers_of_requests, judged_by_reference, mutated
 
     from discreet.collector.frame_checks import judged
-    from discreet.collector.settings import Limits
+    from discreet.collector.settings import ServiceLimits
 
     chance, done, good, different = random.Random(1), 0, 0, 0
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
@@ -153,7 +153,7 @@ def hostile(options: argparse.Namespace) -> None:
             different += sum((a is None) != b for a, b in zip(judged(entry, submitted), wanted, strict=True))
             done, good = done + len(submitted), good + sum(wanted)
         print(f"{done:,} frames, {good:,} of them good: {different} judged otherwise than by the reference")
-        with collectors.serving(folder, limits=Limits(rate=0, burst=1, seconds=0.5)) as served:
+        with collectors.serving(folder, limits=ServiceLimits(rate=0, burst=1, seconds=0.5)) as served:
             each, before = options.requests // options.clients, loads.rss_bytes(os.getpid())
             with ThreadPoolExecutor(options.clients) as pool:
                 counts = pool.map(

@@ -19,7 +19,7 @@ from discreet.collector.catalogue import Entry
 from discreet.collector.folder import DataFolder
 from discreet.collector.frame_checks import Submission
 from discreet.collector.serving import server
-from discreet.collector.settings import Limits, Settings
+from discreet.collector.settings import ServiceLimits, Settings
 from discreet.collector.sqlite import SqliteStore
 from discreet.collector.store import FrameRow
 from discreet.core.random import SeededRandom
@@ -29,7 +29,7 @@ from discreet.io.frames import MEDIA_TYPE, Frame, head
 from signed import PLAIN, PUBLIC, envelope
 
 EPOCH = 3600
-EASY = Limits(rate=0, burst=1)
+EASY = ServiceLimits(rate=0, burst=1)
 PLANS: dict[str, dict[str, Any]] = {
     "rr": PLAIN,
     "unary": {**PLAIN, "mechanism": {"name": "unary"}},

@@ -39,9 +39,9 @@ class Left:
 
 def _serve(folder: str, port: int) -> None:
     from discreet.collector.serving import bound, serve
-    from discreet.collector.settings import Limits, Settings
+    from discreet.collector.settings import ServiceLimits, Settings
 
-    settings = Settings(data=folder, listen=f"127.0.0.1:{port}", limits=Limits(rate=0, burst=1), log="error")
+    settings = Settings(data=folder, listen=f"127.0.0.1:{port}", limits=ServiceLimits(rate=0, burst=1), log="error")
     with bound(settings) as sockets:
         serve(settings, sockets)
 

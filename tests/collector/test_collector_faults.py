@@ -19,7 +19,7 @@ from kills import killed
 from loads import collector_command, environment, free_port, process
 
 from discreet.collector.frame_checks import judged
-from discreet.collector.settings import Limits
+from discreet.collector.settings import ServiceLimits
 from programs import program
 
 
@@ -130,14 +130,14 @@ def test_a_disk_that_cannot_synchronize_is_answered_with_503(tmp_path: Path) -> 
 
 def test_a_folder_that_cannot_be_written_to_is_said_to_be_so(tmp_path: Path) -> None:
     from discreet.collector.sqlite import SqliteStore
-    from discreet.collector.store import StoreError
+    from discreet.collector.store import FailedStoreError
 
     added(tmp_path)
     with stored(tmp_path) as store:
         store._connection.execute("PRAGMA query_only = ON")
-        with pytest.raises(StoreError, match="see to the disk and its rights"), store.transaction():
+        with pytest.raises(FailedStoreError, match="see to the disk and its rights"), store.transaction():
             store.note(1, "a", "b", "c")
-    with pytest.raises(StoreError, match="could not be opened"):
+    with pytest.raises(FailedStoreError, match="could not be opened"):
         SqliteStore(tmp_path / "missing" / "collector.db")
 
 
@@ -155,7 +155,7 @@ def test_mutated_frames_are_judged_as_the_reference_judges_them(tmp_path: Path, 
 
 def test_hostile_requests_get_an_answer_or_none_but_never_500(tmp_path: Path) -> None:
     entry = added(tmp_path)
-    with serving(tmp_path, limits=Limits(rate=0, burst=1, seconds=0.5)) as served:
+    with serving(tmp_path, limits=ServiceLimits(rate=0, burst=1, seconds=0.5)) as served:
         counts = answers_of_requests(served.client.port, entry, 300, seed=3)
         assert not {status for status in counts if status >= 500 and status != 503}, counts
         assert counts[202] > 15
@@ -167,7 +167,7 @@ def test_hostile_requests_get_an_answer_or_none_but_never_500(tmp_path: Path) ->
 def test_slow_sockets_are_ended_and_others_served(tmp_path: Path) -> None:
     """Idle connections, and such that send a byte now and then: all ended by the deadline, others served meanwhile."""
     entry = added(tmp_path)
-    with serving(tmp_path, limits=Limits(rate=0, burst=1, seconds=1.0)) as served:
+    with serving(tmp_path, limits=ServiceLimits(rate=0, burst=1, seconds=1.0)) as served:
         slow = [socket.create_connection(("127.0.0.1", served.client.port)) for _ in range(150)]
         began = time.monotonic()
         while time.monotonic() < began + 0.8:

@@ -18,7 +18,7 @@ from discreet.collector.estimate_query import EstimateQuery
 from discreet.collector.folder import DataFolder
 from discreet.collector.pages import assets, survey
 from discreet.collector.sealing import sealed_folder
-from discreet.collector.store import StoreError
+from discreet.collector.store import FailedStoreError
 from discreet.collector.tokens import new_token
 from discreet.core.random import SeededRandom
 from discreet.engines import gather, tally
@@ -431,7 +431,7 @@ def test_what_housekeeping_cannot_do_is_logged_and_tried_again(
 
         def failing() -> None:
             failed.append(1)
-            raise StoreError("the disk is gone.")
+            raise FailedStoreError("the disk is gone.")
 
         with monkeypatch.context() as patched:
             patched.setattr(keeper, "look", failing)

@@ -35,7 +35,7 @@ from discreet.collector.catalogue import Catalogue
 from discreet.collector.folder import DataFolder
 from discreet.collector.intake import Intake
 from discreet.collector.measures import Measures
-from discreet.collector.settings import Limits
+from discreet.collector.settings import ServiceLimits
 from discreet.collector.sqlite import SqliteStore
 from discreet.collector.writer import Writer
 from discreet.io.frames import JSON_MEDIA_TYPE, LARGEST_FRAME, MEDIA_TYPE, Frame
@@ -434,7 +434,7 @@ def _said(answer: bytes) -> list[bytes]:
 
 
 def test_requests_that_are_answered_or_lost_do_not_count_as_under_way(tmp_path: Path) -> None:
-    entry, limits = added(tmp_path), Limits(rate=0, burst=1, requests=4)
+    entry, limits = added(tmp_path), ServiceLimits(rate=0, burst=1, requests=4)
     part = whole(frame(entry))[:-1]
     with serving(tmp_path, limits=limits) as served:
         for _ in range(3):
@@ -454,7 +454,7 @@ def test_requests_that_are_answered_or_lost_do_not_count_as_under_way(tmp_path: 
 
 def test_slow_requests_are_ended_and_fast_ones_served(tmp_path: Path) -> None:
     entry = added(tmp_path)
-    limits = Limits(rate=0, burst=1, seconds=0.6)
+    limits = ServiceLimits(rate=0, burst=1, seconds=0.6)
     pieces = [b"", b"P", HEAD, HEAD + b"Content-Length: 62\r\n\r\n", whole(frame(entry))[:-1]]
     with serving(tmp_path, limits=limits) as served:
         began = time.monotonic()
@@ -479,7 +479,7 @@ def test_slow_requests_are_ended_and_fast_ones_served(tmp_path: Path) -> None:
 
 def test_connections_beyond_the_limit_are_ended(tmp_path: Path) -> None:
     added(tmp_path)
-    with serving(tmp_path, limits=Limits(rate=0, burst=1, connections=5)) as served:
+    with serving(tmp_path, limits=ServiceLimits(rate=0, burst=1, connections=5)) as served:
         held = [socket.create_connection(("127.0.0.1", served.client.port)) for _ in range(12)]
         wait_until(lambda: served.app.measures.connections_refused == 7)
         for connection in held:
@@ -489,7 +489,7 @@ def test_connections_beyond_the_limit_are_ended(tmp_path: Path) -> None:
 
 def test_one_address_may_not_send_too_often(tmp_path: Path) -> None:
     entry = added(tmp_path)
-    with serving(tmp_path, limits=Limits(rate=0.01, burst=3)) as served:
+    with serving(tmp_path, limits=ServiceLimits(rate=0.01, burst=3)) as served:
         answers = [served.client.post(frame(entry)) for _ in range(5)]
     assert [answer.status for answer in answers] == [202] * 3 + [429] * 2
     assert answers[-1].headers["retry-after"] == "5"
@@ -497,7 +497,7 @@ def test_one_address_may_not_send_too_often(tmp_path: Path) -> None:
 
 def test_behind_a_proxy_addresses_are_not_counted(tmp_path: Path) -> None:
     entry = added(tmp_path)
-    with serving(tmp_path, limits=Limits(rate=0.01, burst=1), behind_proxy=True) as served:
+    with serving(tmp_path, limits=ServiceLimits(rate=0.01, burst=1), behind_proxy=True) as served:
         assert [served.client.post(frame(entry)).status for _ in range(4)] == [202] * 4
 
 

@@ -17,7 +17,7 @@ from collectors import PLANS, added, current, frame, ids, kept, records, serving
 from discreet.collector.catalogue import Entry
 from discreet.collector.folder import DataFolder
 from discreet.collector.sealing import Sealing, forget_reports, sealed_folder
-from discreet.collector.store import FrameRow, SealRow, StoreError
+from discreet.collector.store import FailedStoreError, FrameRow, SealRow
 from discreet.engines import gather, tally
 from discreet.errors import DataError, ParameterError
 from discreet.io.plan import Plan
@@ -230,14 +230,14 @@ def test_a_failure_leaves_the_inbox(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     put(tmp_path, entry, [(ids(60), records(entry, 60))])
 
     def failing(*_: Any, **__: Any) -> Any:
-        raise StoreError("the disk is full")
+        raise FailedStoreError("the disk is full")
 
     steps = [(sealing, "write_reports"), (sealing, "write_tally")]
     steps += [(SqliteStore, name) for name in ("record_seal", "drop_frames", "note")]
     for place, name in steps:
         with monkeypatch.context() as patched:
             patched.setattr(place, name, failing)
-            with pytest.raises(StoreError):
+            with pytest.raises(FailedStoreError):
                 seal(tmp_path, entry)
         assert sum(row[2] for row in kept(tmp_path)) == 60
     row = seal(tmp_path, entry)

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.cli.parameters import spelled_key
 from discreet.collector.rates import Rates
-from discreet.collector.settings import Limits, Settings, load_settings
+from discreet.collector.settings import ServiceLimits, Settings, load_settings
 from discreet.errors import ParameterError
 
 
@@ -103,6 +103,6 @@ def test_addresses_are_kept_under_a_key_of_the_hour() -> None:
 
 
 def test_limits_have_sensible_values() -> None:
-    assert Limits().frames == 4096
-    assert Limits().bytes == 64 << 20
-    assert Limits().seconds == 10
+    assert ServiceLimits().frames == 4096
+    assert ServiceLimits().bytes == 64 << 20
+    assert ServiceLimits().seconds == 10

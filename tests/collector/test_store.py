@@ -14,7 +14,7 @@ from discreet.collector.folder import DataFolder
 from discreet.collector.migrations import MIGRATIONS
 from discreet.collector.sqlite import SqliteStore
 from discreet.collector.sqlite_files import copy_database
-from discreet.collector.store import DamagedStoreError, FrameRow, StoreError
+from discreet.collector.store import DamagedStoreError, FailedStoreError, FrameRow
 from discreet.errors import ParameterError
 
 
@@ -64,7 +64,7 @@ def test_a_migration_keeps_everything_and_a_copy_of_before(tmp_path: Path) -> No
 def test_a_copy_of_before_that_cannot_be_made_stops_a_migration(tmp_path: Path) -> None:
     added(tmp_path)
     (tmp_path / "collector.db.version1").mkdir()
-    with pytest.raises(StoreError, match="could not be copied"):
+    with pytest.raises(FailedStoreError, match="could not be copied"):
         SqliteStore(DataFolder(tmp_path).database, migrations=(*MIGRATIONS, _second))
     with stored(tmp_path) as store:
         assert store._rows("PRAGMA user_version") == [(1,)]
@@ -117,11 +117,11 @@ def test_a_copy_is_made_in_one_step(tmp_path: Path) -> None:
 
 
 def test_reading_alone_changes_nothing(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no database"):
+    with pytest.raises(FailedStoreError, match="no database"):
         SqliteStore(tmp_path / "collector.db", read_only=True)
     added(tmp_path)
     store = SqliteStore(tmp_path / "collector.db", read_only=True)
-    with pytest.raises(StoreError), store.transaction():
+    with pytest.raises(FailedStoreError), store.transaction():
         store.note(1, "a", "b", "c")
     store.close()
 
@@ -155,9 +155,9 @@ def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
         def fail() -> None:
             with store.transaction():
                 store.insert([row()])
-                raise StoreError("no")
+                raise FailedStoreError("no")
 
-        with pytest.raises(StoreError):
+        with pytest.raises(FailedStoreError):
             fail()
         assert store.waiting() == {}
         with store.transaction():
@@ -204,6 +204,6 @@ def test_messages_hold_nothing_of_what_was_to_be_written(tmp_path: Path) -> None
                 store.insert([bad])
                 store._write("INSERT INTO tokens (name) VALUES (?)", "the secret")
 
-        with pytest.raises(StoreError) as refused:
+        with pytest.raises(FailedStoreError) as refused:
             fail()
         assert "secret" not in str(refused.value)

@@ -12,6 +12,7 @@ from discreet.engines import Engine, LocalEngine
 from discreet.engines import spark as cluster
 from discreet.errors import DataError, OutputExistsError, ParameterError
 from discreet.io.coded_values import ValueColumns
+from object_store import object_store
 from refusals import refused
 
 MECHANISM = dc.SubsetSelection(dc.Domain(range(9)), 1.0)
@@ -55,3 +56,33 @@ def test_one_face(spark: Any, tmp_path: Path) -> None:
     message = refused(DataError, lambda: engine.obfuscate(MECHANISM, values, empty))
     assert message.startswith("1 of 300 values are missing (first at row 7)")
     assert not list(empty.iterdir())
+
+
+@pytest.mark.slow
+def test_executors_open_urls(spark: Any, tmp_path: Path) -> None:
+    engine, local = cluster.SparkEngine(spark), LocalEngine()
+    with object_store() as store:
+        named = [path for path in tables(tmp_path / "values").iterdir() if store.put(path, f"values/{path.name}")]
+        assert len(named) == 2
+        secret = "somebody:hunter2@"
+        (tmp_path / "reports").mkdir()
+        columns = ValueColumns(MECHANISM.domain, drop=True)
+        found = engine.obfuscate(MECHANISM, store.url("values/", secret), tmp_path / "reports", columns, seed=1)
+        assert found.reports == 598
+        for path in (tmp_path / "reports").iterdir():
+            store.put(path, f"reports/{path.name}")
+        folder = store.url("reports/", secret)
+        expected = local.tally(MECHANISM, tmp_path / "reports").tally
+        assert engine.tally(MECHANISM, folder).tally == expected
+        observed, _ = engine.evidence(MECHANISM, folder)
+        assert observed.tally == expected
+        frame = cluster.read_reports(spark, MECHANISM, folder)
+        assert engine.tally(MECHANISM, frame).tally == expected
+        gone = store.url("reports/none.parquet", secret)
+        assert "does not exist" in refused(DataError, lambda: engine.tally(MECHANISM, gone), "hunter2")
+        out = refused(ParameterError, lambda: engine.obfuscate(MECHANISM, tmp_path / "values", folder), "hunter2")
+        assert "are written on this machine" in out
+    alone = "memory://store/a.parquet"
+    system = pytest.importorskip("fsspec").filesystem("memory")
+    system.pipe("/store/a.parquet", (tmp_path / "reports" / "monday.parquet").read_bytes())
+    assert "is seen by this process alone" in refused(ParameterError, lambda: engine.tally(MECHANISM, alone))

@@ -1,10 +1,9 @@
 """Files at URLs are read like files of this machine; a URL that cannot be opened gives one sentence without secrets."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,19 +12,18 @@ from pyarrow import fs
 
 import discreet as dc
 from discreet.engines import LocalEngine, read_traces, stamp
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError, ParameterError, RewrittenFileWarning
 from discreet.io import remote
 from discreet.io.reports import read_reports, write_reports
 from discreet.io.tables import read_table
 from discreet.io.tallies import read_tally, write_tally
+from object_store import Put, object_store
 from refusals import refused
 from running import done, refusal, told
 
 MECHANISM = dc.UnaryEncoding(dc.Domain(range(9), sensitive=range(4)), 1.0)
 PLAN = 'epsilon = 1.0\n[domain]\nrange = [0, 9]\nsensitive = [0, 1, 2, 3]\n[mechanism]\nname = "unary"\n'
 SECRET = "hunter2"
-Put = Callable[[Path, str], str]
-"""Puts a file of this machine to a name, and returns its URL."""
 
 
 @pytest.fixture(params=["folder", "s3"])
@@ -53,28 +51,10 @@ def behind_urls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
 
 
 def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Put]:
-    server = pytest.importorskip("moto.server").ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    options = f"?endpoint_override={host}:{port}&scheme=http&region=us-east-1&allow_bucket_creation=true"
-    # The server keeps what it holds for the whole process.
-    bucket = f"bucket-{uuid4().hex}"
-    system, _ = fs.FileSystem.from_uri(f"s3://{bucket}{options}")
-    system.create_dir(bucket)
-
-    def copy(file: Path, name: str) -> str:
-        with system.open_output_stream(f"{bucket}/{name}", compression=None) as out:
-            out.write(file.read_bytes())
-        return f"s3://{bucket}/{name}{options}"
-
-    try:
-        yield copy
-    finally:
-        remote._system.cache_clear()
-        server.stop()
+    with object_store() as store:
+        yield store.put
 
 
 def above(url: str) -> str:
@@ -150,11 +130,64 @@ def test_a_url_that_cannot_be_opened_gives_one_sentence(put: Put, tmp_path: Path
     assert "is named twice" in twice
 
 
+def test_reports_at_a_url_are_stamped_here(put: Put, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    for name in ("monday", "tuesday"):
+        reports(here, f"{name}.parquet", len(name))
+        bare = pq.read_table(here / f"{name}.parquet").replace_schema_metadata(None)
+        pq.write_table(bare, here / f"{name}.parquet")
+    urls = [put(here / f"{name}.parquet", f"reports/{name}/r.parquet") for name in ("monday", "tuesday")]
+    folder = above(above(urls[0]).replace("monday/", "monday"))
+    with pytest.warns(RewrittenFileWarning):
+        found = stamp(MECHANISM, folder, tmp_path / "stamped")
+    assert [str(path.relative_to(tmp_path / "stamped")) for path in found.files] == [
+        "monday/r.parquet",
+        "tuesday/r.parquet",
+    ]
+    with pytest.warns(RewrittenFileWarning):
+        whole = stamp(MECHANISM, urls, tmp_path / "all.parquet")
+    engine = LocalEngine()
+    assert whole.reports == 600
+    stamped = engine.tally(MECHANISM, tmp_path / "stamped").tally
+    assert stamped == engine.tally(MECHANISM, tmp_path / "all.parquet").tally
+    with pytest.warns(RewrittenFileWarning):
+        assert stamped == engine.tally(MECHANISM, here, trust_plan=True).tally
+    (tmp_path / "plan.toml").write_text(PLAN)
+    facts = told("stamp", tmp_path / "plan.toml", *urls, "-o", tmp_path / "again.parquet")
+    assert facts["reports"] == 600
+
+
+def test_tables_of_risk_may_be_at_a_url(put: Put, tmp_path: Path) -> None:
+    rows = [(user, (user * step) % 7, step) for user in range(20) for step in range(6)]
+    cells = "user,event,time\n" + "".join(f"{user},{event},{time}\n" for user, event, time in rows)
+    (tmp_path / "t.csv").write_text(cells)
+    url = put(tmp_path / "t.csv", "tables/t.csv")
+    asked = ("--time", "time", "--attack", "visits", "--seed", 1)
+    assert told("risk", "traces", url, *asked) == told("risk", "traces", tmp_path / "t.csv", *asked)
+    pairs = [(row, column, (3 * row + column) % 5 + 4 * (row == column)) for row in range(5) for column in range(5)]
+    (tmp_path / "s.csv").write_text("row,col,face\n" + "".join(f"{row},{col},{score}\n" for row, col, score in pairs))
+    asked = ("--score", "face", "--seed", 1)
+    there = told("risk", "scores", put(tmp_path / "s.csv", "tables/s.csv"), *asked)
+    assert there == told("risk", "scores", tmp_path / "s.csv", *asked)
+
+
 def test_files_that_must_be_here(put: Put, tmp_path: Path) -> None:
     url = put(reports(tmp_path, "a.parquet", 1), "reports/a.parquet")
-    assert "copy it here first" in refused(ParameterError, lambda: stamp(MECHANISM, url, tmp_path / "s.parquet"))
     manifest = refused(ParameterError, lambda: LocalEngine().tally(MECHANISM, above(url), manifest=True))
     assert "copy it here first" in manifest
+    (tmp_path / "plan.toml").write_text(PLAN)
+    said = "are written on this machine, got " + remote.shown(url)
+    tally = MECHANISM.empty_tally()
+    for attempt in (
+        lambda: stamp(MECHANISM, tmp_path / "a.parquet", url),
+        lambda: write_reports(url, MECHANISM, []),
+        lambda: write_tally(url.replace("a.parquet", "a.tally.parquet"), tally),
+    ):
+        assert "are written on this machine, got " in refused(ParameterError, attempt, SECRET)
+    assert said in refusal("stamp", tmp_path / "plan.toml", tmp_path / "a.parquet", "-o", url)
+    assert said in refusal("obfuscate", tmp_path / "plan.toml", tmp_path / "a.parquet", "-o", url)
+    assert not [path for path in Path().iterdir() if path.name.endswith(":")]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:9", "127.0.0.1:9&no_such_option=1"])

@@ -1,6 +1,6 @@
-"""The protocol of linear decoders: from a tally to unbiased frequencies, with exact errors."""
+"""Exact errors of linear decoders: their types, one number for a class of values or one for each."""
 
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from discreet.arrays import FloatArray
 
@@ -20,40 +20,3 @@ class WorthRanges(NamedTuple):
 
     sensitive: tuple[PerValue, PerValue]
     clear: tuple[float, float]
-
-
-class Decoder(Protocol):
-    """The linear decoder of a mechanism: from its tallies to unbiased frequencies, with their exact errors."""
-
-    def estimate(self, support: FloatArray, clear: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
-        """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others.
-
-        Args:
-            support: ``(c v,)`` T, for each of c kinds of blocks in turn.
-            clear: ``(N,)`` F.
-            n: number of reports.
-        """
-        ...
-
-    @property
-    def worth_ranges(self) -> WorthRanges:
-        """Return the least and the largest contribution of any one report to the estimate of a value."""
-        ...
-
-    def variances(self, sensitive_mass: float) -> Variances:
-        """Return the coefficients of the variances, given p(X_S)."""
-        ...
-
-    def sum_covariance(
-        self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the covariance of each estimate with their sum; see `LinearDecoder.sum_covariance`."""
-        ...
-
-    def mse(self, n: int, sensitive: PerValue, squares: float) -> float:
-        """Return E ||p_hat - p||^2, exactly, given the ``(v,)`` sensitive frequencies and ||p||^2."""
-        ...
-
-    def worst_case_mse(self, n: int) -> float:
-        """Return the largest mean squared error over all distributions."""
-        ...

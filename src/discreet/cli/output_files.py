@@ -26,7 +26,27 @@ class InputFile(click.Path):
         return value if self.urls and "://" in str(value) else super().convert(value, param, ctx)
 
 
-class OutputFile(click.Path):
+class OutputPlace(click.Path):
+    """A place of this machine to write to.
+
+    Args:
+        what: its content, in the plural.
+    """
+
+    def __init__(self, what: str, **kind: bool) -> None:
+        super().__init__(path_type=Path, **kind)
+        self.what = what
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a path; a URL is refused."""
+        if "://" in str(value):
+            from discreet.io.remote import output_of
+
+            value = output_of(str(value), self.what)
+        return super().convert(value, param, ctx)
+
+
+class OutputFile(OutputPlace):
     """A file to write.
 
     Args:
@@ -36,11 +56,11 @@ class OutputFile(click.Path):
     """
 
     def __init__(self, what: str, endings: tuple[str, ...], *, piped: bool = False) -> None:
-        super().__init__(path_type=Path, dir_okay=False, allow_dash=piped)
-        self.what, self.endings, self.piped = what, endings, piped
+        super().__init__(what, dir_okay=False, allow_dash=piped)
+        self.endings, self.piped = endings, piped
 
 
-class OutputFolder(click.Path):
+class OutputFolder(OutputPlace):
     """A folder for files, pictures among them; made if need be.
 
     Args:
@@ -48,7 +68,7 @@ class OutputFolder(click.Path):
     """
 
     def __init__(self, *names: str) -> None:
-        super().__init__(path_type=Path)
+        super().__init__("files")
         self.names = names
 
 

@@ -80,7 +80,7 @@ def risk() -> None:
 
 
 @risk.command(_TRACES)
-@click.argument("tables", type=InputFile(), nargs=-1, required=True, metavar="TABLE...")
+@click.argument("tables", type=InputFile(urls=True), nargs=-1, required=True, metavar="TABLE...")
 @click.option("--user", default="user", show_default=True, help="Column that says whose event it is.")
 @click.option("--event", default="event", show_default=True, help="Column of events.")
 @click.option("--time", help="Column by which each user's events are ordered; else the order of the rows.")
@@ -116,7 +116,7 @@ def risk() -> None:
 @allow_outside
 @options.as_json
 def traces(
-    tables: tuple[Path, ...],
+    tables: tuple[str | Path, ...],
     *,
     user: str,
     event: str,
@@ -138,8 +138,8 @@ def traces(
 ) -> None:
     """Attack traces as they are, or with --plan or --epsilon as reports, and bound what every attack finds.
 
-    TABLE has a row per event: user, event and perhaps time; several files, and folders of them, are one table. What
-    the strongest attack finds is set beside what no attack exceeds.
+    TABLE has a row per event: user, event and perhaps time; several files, and folders of them, here or at URLs, are
+    one table. What the strongest attack finds is set beside what no attack exceeds.
     """
     _check_together(given_options())
     from discreet.cli.views.assessment import AssessedTraces, assessment_parts
@@ -200,7 +200,7 @@ def _mechanism_of(plan: Path | None) -> tuple["BlockMechanism | None", "Domain |
     return mechanism, mechanism.domain
 
 
-def _read(tables: tuple[Path, ...], domain: "Domain | None", **columns: Any) -> "Traces":
+def _read(tables: tuple[str | Path, ...], domain: "Domain | None", **columns: Any) -> "Traces":
     from discreet.io.traces import read_traces
 
     with progress_bar("reading the events") as progress:
@@ -232,7 +232,7 @@ def _random(seed: int | None) -> "RandomSource":
 
 
 @risk.command()
-@click.argument("table", type=InputFile())
+@click.argument("table", type=InputFile(urls=True))
 @click.option("--score", required=True, help="Column of scores.")
 @click.option("--probe", default="row", show_default=True, help="Column that says whose probe it is.")
 @click.option("--template", default="col", show_default=True, help="Column that says whose template it is.")
@@ -242,7 +242,7 @@ def _random(seed: int | None) -> "RandomSource":
 @options.seed
 @options.as_json
 def scores(
-    table: Path,
+    table: str | Path,
     *,
     score: str,
     probe: str,

@@ -11,7 +11,7 @@ from discreet.cli import options
 from discreet.cli.group import Verb
 from discreet.cli.notes import file_notes
 from discreet.cli.output import left_out_sentences, show
-from discreet.cli.output_files import InputFile
+from discreet.cli.output_files import InputFile, OutputPlace
 from discreet.cli.plans import allow_outside, load_plan
 from discreet.cli.progress import progress_bar
 from discreet.io.suffixes import REPORTS, spelled
@@ -22,23 +22,25 @@ if TYPE_CHECKING:
 
 @click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
-@click.argument("reports", nargs=-1, required=True, type=InputFile())
+@click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=click.Path(path_type=Path),
+    type=OutputPlace("stamped reports"),
     help=f"A file for all reports ({spelled(REPORTS)}), or a folder for a Parquet file of each.",
 )
 @options.bad_rows
 @options.force
 @allow_outside
 @options.as_json
-def stamp(plan: Path, reports: tuple[Path, ...], *, output: Path, bad_rows: float, force: bool, as_json: bool) -> None:
+def stamp(
+    plan: Path, reports: tuple[str | Path, ...], *, output: Path, bad_rows: float, force: bool, as_json: bool
+) -> None:
     """Write REPORTS that another tool rewrote anew, marked as reports of PLAN.
 
     You vouch that they are of this plan where they do not say so. Every row is checked before anything is written; what
-    says another plan is refused. REPORTS are files, or folders of files.
+    says another plan is refused. REPORTS are files, or folders of files, here or at URLs.
     """
     from discreet.engines import stamp as stamped
 

@@ -30,7 +30,7 @@ class Application:
 
     Raises:
         ParameterError: if the folder is served by another collector, or its database is of a newer discreet.
-        StoreError: if the database cannot be opened.
+        FailedStoreError: if the database cannot be opened.
         DataError: if a collection in it does not pass the checks any more.
     """
 

@@ -32,7 +32,7 @@ def serve(settings: Settings, sockets: Sequence[socket.socket], *, demo: bool = 
 
     Raises:
         ParameterError: if the folder is served already.
-        StoreError: if its database cannot be opened.
+        FailedStoreError: if its database cannot be opened.
     """
     write_logs(settings.log)
     app = application(settings, demo=demo)

@@ -26,7 +26,7 @@ class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: str
 
 
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ServiceLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The limits of what one collector holds and bears at once.
 
     Attributes:
@@ -81,7 +81,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     tls: Tls | None = None
     behind_proxy: bool = False
     insecure: bool = False
-    limits: Limits = Limits()
+    limits: ServiceLimits = ServiceLimits()
     gather_ms: float = 2.0
     least_free_disk: int = 1 << 28
     sealing: Literal["auto", "manual"] = "auto"

@@ -11,9 +11,9 @@ from discreet.collector.sqlite_files import copy_database, make_database, migrat
 from discreet.collector.store import (
     AuditRow,
     CollectionRow,
+    FailedStoreError,
     FrameRow,
     SealRow,
-    StoreError,
     TokenRow,
 )
 
@@ -43,7 +43,7 @@ class SqliteStore:
         migrations: the steps to the newest version.
 
     Raises:
-        StoreError: if the file cannot be opened.
+        FailedStoreError: if the file cannot be opened.
         ParameterError: if it was written by a newer version of discreet.
     """
 
@@ -56,7 +56,7 @@ class SqliteStore:
     ) -> None:
         self._path, self._data_version = path, -1
         if read_only and not path.is_file():
-            raise StoreError(f"there is no database {path.name} in this folder; name the folder of a collector.")
+            raise FailedStoreError(f"there is no database {path.name} in this folder; name the folder of a collector.")
         if not read_only:
             make_database(path)
         with told("opened"):

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from discreet.collector.folder import synchronize
-from discreet.collector.store import DamagedStoreError, StoreError
+from discreet.collector.store import DamagedStoreError, FailedStoreError
 from discreet.errors import ParameterError
 
 
@@ -16,7 +16,7 @@ def make_database(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     except OSError as error:
-        raise StoreError(
+        raise FailedStoreError(
             f"the database could not be opened ({error.strerror}); see to the disk and its rights."
         ) from None
 
@@ -30,7 +30,7 @@ def told(done: str) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", type(error).__name__)
         if name in ("SQLITE_CORRUPT", "SQLITE_NOTADB"):
             raise DamagedStoreError("the database is damaged; restore the last backup.") from None
-        raise StoreError(f"the database could not be {done} ({name}); see to the disk and its rights.") from None
+        raise FailedStoreError(f"the database could not be {done} ({name}); see to the disk and its rights.") from None
 
 
 def migrate(
@@ -49,7 +49,7 @@ def migrate(
     if version == len(migrations):
         return
     if read_only:
-        raise StoreError(f"the database has version {version} of {len(migrations)}; start the collector once.")
+        raise FailedStoreError(f"the database has version {version} of {len(migrations)}; start the collector once.")
     with told("brought to a newer version"):
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -87,7 +87,7 @@ def _copy_before(path: Path, version: int) -> None:
         beside.replace(target)
         synchronize(target.parent)
     except OSError as error:
-        raise StoreError(f"the database could not be copied ({error.strerror}); see to the disk.") from None
+        raise FailedStoreError(f"the database could not be copied ({error.strerror}); see to the disk.") from None
 
 
 def copy_database(source: sqlite3.Connection, target: Path) -> None:

@@ -12,7 +12,7 @@ NO_EPOCH = -1
 """In place of an epoch that the collection does not have: whoever sends one could name any number."""
 
 
-class StoreError(DiscreetError, RuntimeError):
+class FailedStoreError(DiscreetError, RuntimeError):
     """The store could not keep or find something: a full disk, a damaged file, no rights."""
 
 

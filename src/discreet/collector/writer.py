@@ -12,7 +12,7 @@ from discreet.collector.frame_checks import Submission, judged
 from discreet.collector.logs import log, place_of
 from discreet.collector.measures import Measures
 from discreet.collector.refusals import DEFECT, STORE, UNKNOWN, Refusal, out_of_time
-from discreet.collector.store import NO_EPOCH, FrameRow, Store, StoreError
+from discreet.collector.store import NO_EPOCH, FailedStoreError, FrameRow, Store
 
 Outcome = Refusal | None
 Answer = Callable[[Sequence[tuple[Submission, Outcome]]], None]
@@ -99,7 +99,7 @@ class Writer(threading.Thread):
                 if stopping and not group:
                     break
             self._store.checkpoint()
-        except StoreError:
+        except FailedStoreError:
             log("checkpoint_failed", level="error")
         finally:
             self._store.close()
@@ -133,7 +133,7 @@ class Writer(threading.Thread):
         try:
             fresh = self._written(store, group, outcomes, refused)
             self._measures.stored(store_ok=True)
-        except StoreError as error:
+        except FailedStoreError as error:
             self._keep(refused)
             outcomes, fresh = [STORE] * len(group), 0
             self._measures.stored(store_ok=False)

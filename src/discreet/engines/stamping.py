@@ -14,14 +14,13 @@ from discreet.io.atomic import check_free
 from discreet.io.endings import GZIP, ending
 from discreet.io.partitions import Partition, report_files
 from discreet.io.progress import Progress
-from discreet.io.remote import file_of, local_files
+from discreet.io.remote import File, RemoteFile, file_of, output_of
 from discreet.io.report_sources import surveyed
 from discreet.io.reports import write_reports
 from discreet.io.suffixes import REPORTS, checked_output
 from discreet.mechanisms import Mechanism
 
 _KEPT_AS = ".parquet"
-_WANTED = "reports that are stamped"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,8 +62,10 @@ def stamp(
 
     Args:
         mechanism: what made the reports.
-        sources: files of reports, and folders of them, as any tool wrote them; see `discreet.io.rewritten`.
-        target: a file of reports for all of them; or a folder, which gets a Parquet file for each, named alike.
+        sources: files of reports, and folders of them, here or at URLs, as any tool wrote them; see
+            `discreet.io.rewritten`.
+        target: a file of reports on this machine for all of them; or a folder, which gets a Parquet file for each,
+            named alike.
         bad_share: as for `discreet.engines.tally`.
         force: whether files that exist are replaced.
         progress: called now and then while rows are checked.
@@ -87,18 +88,18 @@ def stamp(
     """
     share = checked_share("bad_share", bad_share)
     named = [sources] if isinstance(sources, str | Path) else list(sources)
-    places = local_files(map(file_of, named), _WANTED)
+    places, output = [file_of(source) for source in named], output_of(target, "stamped reports")
     tallies, parts = surveyed(mechanism, named, trust_plan=True)
     if tallies:
         raise ParameterError(f"reports are stamped, and tallies have a stamp; leave the {len(tallies)} tallies out.")
-    wanted = _targets(places, Path(target))
+    wanted = _targets(places, output)
     going: dict[Path, list[Partition]] = {path: [] for path in wanted.values()}
     for part in parts:
-        going[wanted[Path(str(part.path))]].append(part)
-    _refuse_inside(places, Path(target))
+        going[wanted[part.path]].append(part)
+    _refuse_inside(places, output)
     for path in going:
-        _check_target(path, Path(target), force=force)
-        if path.exists() and any(path.samefile(source) for source in wanted):
+        _check_target(path, output, force=force)
+        if path.exists() and any(path.samefile(source) for source in wanted if isinstance(source, Path)):
             raise ParameterError(f"{path} is read and would be replaced; choose another name for the output.")
     fold, sift = TallyFold(mechanism), share > 0
     found = {path: fold_parts(fold, each, sift=sift, progress=progress) for path, each in going.items()}
@@ -110,15 +111,15 @@ def stamp(
     return Stamped({path: one.tally.n for path, one in found.items()}, marked, dict(left_out))
 
 
-def _targets(sources: Sequence[Path], target: Path) -> dict[Path, Path]:
+def _targets(sources: Sequence[File], target: Path) -> dict[File, Path]:
     """Return the output file of every source."""
     if not target.is_dir() and target.suffix:
         checked_output(target, REPORTS, "reports")
-        return dict.fromkeys(local_files(report_files(sources), _WANTED), target)
-    wanted: dict[Path, Path] = {}
+        return dict.fromkeys(report_files(sources), target)
+    wanted: dict[File, Path] = {}
     for source in sources:
-        for path in local_files(report_files([source]), _WANTED):
-            name = path.relative_to(source) if source.is_dir() else Path(path.name)
+        for path in report_files([source]):
+            name = _below(path, source) if source.is_dir() else Path(path.name)
             wanted[path] = target / name.with_name(_bare(name) + _KEPT_AS)
     if len(set(wanted.values())) < len(wanted):
         twice = next(path for path, count in Counter(wanted.values()).items() if count > 1)
@@ -126,10 +127,17 @@ def _targets(sources: Sequence[Path], target: Path) -> dict[Path, Path]:
     return wanted
 
 
-def _refuse_inside(sources: Sequence[Path], target: Path) -> None:
+def _below(path: File, folder: File) -> Path:
+    """Return the path of a file from the folder that was named."""
+    if isinstance(path, RemoteFile) and isinstance(folder, RemoteFile):
+        return Path(path.relative_to(folder))
+    return Path(str(path)).relative_to(str(folder))
+
+
+def _refuse_inside(sources: Sequence[File], target: Path) -> None:
     """Refuse an output in a folder of sources, where the next reader of the folder would read it too."""
     for source in sources:
-        if source.is_dir() and target.resolve().is_relative_to(source.resolve()):
+        if isinstance(source, Path) and source.is_dir() and target.resolve().is_relative_to(source.resolve()):
             raise ParameterError(f"{target} is in {source}, all of which is read; choose another place for it.")
 
 

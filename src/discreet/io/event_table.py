@@ -26,7 +26,7 @@ from discreet.io.tables import check_once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class TraceColumn:
     """A column to be read from every file.
 
     Attributes:
@@ -98,14 +98,14 @@ class EventTable:
     """
 
     files: Sequence[TableScan]
-    columns: Sequence[Column]
+    columns: Sequence[TraceColumn]
     alone: bool
     drop: bool = False
     kinds: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, sources: str | Path | Sequence[str | Path], asked: Sequence[Column], *, drop: bool = False
+        cls, sources: str | Path | Sequence[str | Path], asked: Sequence[TraceColumn], *, drop: bool = False
     ) -> "EventTable":
         """Return the rows of files; all files are inspected before any is read.
 
@@ -130,7 +130,7 @@ class EventTable:
         """Number of rows."""
         return sum(file.rows for file in self.files)
 
-    def _agree(self, column: Column) -> None:
+    def _agree(self, column: TraceColumn) -> None:
         first = None
         for file in self.files:
             with self._checking(file):
@@ -144,8 +144,8 @@ class EventTable:
                     "write them alike in all files."
                 )
 
-    def batches(self, *chosen: Column) -> Iterator[tuple[Any, ...]]:
-        """Read columns of all rows, a batch at a time, as `Column.read` returns them.
+    def batches(self, *chosen: TraceColumn) -> Iterator[tuple[Any, ...]]:
+        """Read columns of all rows, a batch at a time, as `TraceColumn.read` returns them.
 
         Raises:
             DataError: if a value is missing or not of its kind, or a file breaks off or changes; it names the file.
@@ -203,7 +203,7 @@ class EventTable:
                 raise
 
 
-def _surveyed(paths: Sequence[File], asked: Sequence[Column]) -> list[TableScan]:
+def _surveyed(paths: Sequence[File], asked: Sequence[TraceColumn]) -> list[TableScan]:
     """Return the inspected files; typed ones come first, because they decide how text files are read."""
     cells = {column.name: column.cells for column in asked}
     typed = {path: _scanned(path, cells) for path in paths if not is_text(path)}
@@ -226,7 +226,7 @@ def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch if kept.all() else batch.filter(flags_of(kept))
 
 
-def _examine(file: TableScan, column: Column, *, drop: bool) -> None:
+def _examine(file: TableScan, column: TraceColumn, *, drop: bool) -> None:
     """Check a column batch by batch, and raise the error of reading it at once."""
     missing, outside, refused, done = Defect(), Defect(), None, 0
     for batch in file.batches([column.name]):

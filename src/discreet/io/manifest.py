@@ -25,7 +25,7 @@ NAME = "_manifest.json"
 _LONGEST_LINE = 1 << 20
 
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ManifestEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The entry of one file in a manifest.
 
     Attributes:
@@ -35,7 +35,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         sha256: digest of its bytes, in hexadecimal.
 
     Example:
-        >>> Entry(path="monday.parquet", bytes=2048, rows=100, sha256="ab12").rows
+        >>> ManifestEntry(path="monday.parquet", bytes=2048, rows=100, sha256="ab12").rows
         100
     """
 
@@ -54,11 +54,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         format: of manifests.
 
     Example:
-        >>> Manifest((Entry("monday.parquet", 2048, 100, "ab12"), Entry("tuesday.parquet", 1024, 50, "cd34"))).rows
-        150
+        >>> Manifest((ManifestEntry("monday.parquet", 2048, 100, "ab12"),)).rows
+        100
     """
 
-    files: tuple[Entry, ...]
+    files: tuple[ManifestEntry, ...]
     kind: Literal["discreet manifest"] = "discreet manifest"
     format: Literal[1] = 1
 
@@ -107,10 +107,10 @@ def _checked_folder(source: str | Path) -> Path:
     return place
 
 
-def _entry(folder: Path, path: Path) -> Entry:
+def _entry(folder: Path, path: Path) -> ManifestEntry:
     with readable(path):
         rows = _lines_in(path) if is_lines(path) else _rows_in(path, look(path))
-        return Entry(path.relative_to(folder).as_posix(), path.stat().st_size, rows, digest(path))
+        return ManifestEntry(path.relative_to(folder).as_posix(), path.stat().st_size, rows, digest(path))
 
 
 def _lines_in(path: Path) -> int:
@@ -180,6 +180,6 @@ def _refuse(wrong: Sequence[Path], why: str) -> None:
         raise DataError(f"{len(wrong)} files {why} ({wrong[0]} first); see what became of them.")
 
 
-def _is(path: Path, entry: Entry) -> bool:
+def _is(path: Path, entry: ManifestEntry) -> bool:
     with readable(path):
         return path.stat().st_size == entry.bytes and digest(path) == entry.sha256

@@ -21,6 +21,7 @@ from discreet.extras import optional
 _NOWHERE = -1
 # Schemes that pyarrow opens itself; what it refuses of them is refused.
 _ARROWS = frozenset({"s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs"})
+_OF_ONE_PROCESS = frozenset({"memory"})
 
 
 def is_url(source: object) -> bool:
@@ -76,6 +77,10 @@ class RemoteFile:
     def suffix(self) -> str:
         """The ending of the name."""
         return self._path.suffix
+
+    def relative_to(self, folder: "RemoteFile") -> PurePosixPath:
+        """Return the path from a folder to this file; "." from the file itself."""
+        return self._path.relative_to(folder._path)
 
     def resolve(self) -> "RemoteFile":
         """Return the file itself: URLs have no links."""
@@ -175,6 +180,32 @@ def local_files(files: Iterable[File], wanted: str) -> list[Path]:
             raise ParameterError(f"{wanted} must be files of this machine, got {file}; copy it here first.")
         found.append(file)
     return found
+
+
+def output_of(target: str | Path, wanted: str) -> Path:
+    """Return the place of an output.
+
+    Raises:
+        ParameterError: if it is at a URL; it says what would be written.
+    """
+    file = file_of(target)
+    if isinstance(file, RemoteFile):
+        raise ParameterError(f"{wanted} are written on this machine, got {file}; write them here and copy them there.")
+    return file
+
+
+def shared_files(files: Iterable[File]) -> None:
+    """Refuse files that only one process can open.
+
+    Raises:
+        ParameterError: if there is one.
+    """
+    for file in files:
+        if isinstance(file, RemoteFile) and urlsplit(file.url).scheme in _OF_ONE_PROCESS:
+            raise ParameterError(
+                f"{file} is seen by this process alone, and the machines of a cluster must all see it; put it on a "
+                "service or a shared disk."
+            )
 
 
 def arrow_source(file: File) -> Any:

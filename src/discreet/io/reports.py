@@ -14,7 +14,7 @@ from discreet.io import arrow, json_reports, suffixes
 from discreet.io.atomic import replacing
 from discreet.io.endings import written_text
 from discreet.io.partitions import partitions_of
-from discreet.io.remote import file_of
+from discreet.io.remote import file_of, output_of
 from discreet.io.rewritten import warn_of
 from discreet.io.sealed_table import SealedTable
 from discreet.mechanisms import Mechanism
@@ -55,7 +55,7 @@ def write_reports(
         ...     write_reports(f"{folder}/reports.parquet", mechanism, mechanism.obfuscate(["yes", "no"]))
         2
     """
-    target, written, simulated = Path(path), 0, False
+    target, written, simulated = output_of(path, "reports"), 0, False
     parts = [batches] if isinstance(batches, Reports) else batches
     kind = suffixes.checked_output(target, suffixes.REPORTS, "reports")
     with replacing(target, force=force) as beside:

@@ -14,7 +14,7 @@ from discreet.errors import DataError
 from discreet.io import arrow, suffixes
 from discreet.io.atomic import replacing
 from discreet.io.read_errors import readable
-from discreet.io.remote import File, file_of
+from discreet.io.remote import File, file_of, output_of
 from discreet.io.sealed_table import SealedTable
 from discreet.io.stored import look, read_groups
 from discreet.mechanisms import Mechanism
@@ -42,7 +42,7 @@ def write_tally(path: str | Path, tally: Tally, *, force: bool = False, facts: M
         ...     read_tally(f"{folder}/monday.tally.parquet", mechanism) == tally
         True
     """
-    suffixes.checked(Path(path), suffixes.COLUMNS, "tallies")
+    suffixes.checked(output_of(path, "tallies"), suffixes.COLUMNS, "tallies")
     with replacing(path, force=force) as beside:
         put_tally(beside, tally, facts=facts)
 

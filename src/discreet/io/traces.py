@@ -16,7 +16,7 @@ from discreet.arrays import AnyArray, IntArray
 from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
 from discreet.core.traces import Traces
-from discreet.io.event_table import Column, EventTable, changed
+from discreet.io.event_table import EventTable, TraceColumn, changed
 from discreet.io.prefetch import prefetched
 from discreet.io.progress import Progress
 
@@ -71,8 +71,8 @@ def read_traces(
         Traces(200 users, 3200 events, 140 different)
     """
     checked_choice("missing", missing, ("refuse", "drop"))
-    asked = [Column(user, "users"), Column(event, "events" if domain is None else "values", domain=domain)]
-    asked += [] if time is None else [Column(time, "times", timed=True)]
+    asked = [TraceColumn(user, "users"), TraceColumn(event, "events" if domain is None else "values", domain=domain)]
+    asked += [] if time is None else [TraceColumn(time, "times", timed=True)]
     rows = EventTable.of(sources, asked, drop=missing == "drop")
     building = _Building(rows, keep_times and time is not None, progress)
     found = building.in_one_pass()
@@ -130,7 +130,7 @@ class _Building:
 
         return KeyTable() if self.rows.kinds.get(wanted) == "integers" else TextVocabulary()
 
-    def _read(self, *chosen: Column) -> Any:
+    def _read(self, *chosen: TraceColumn) -> Any:
         for batch in prefetched(self.rows.batches(*chosen)):
             yield batch
             self._done += len(batch[0])
@@ -184,7 +184,7 @@ class _Building:
             order_events(offsets, events, times)
         return offsets, events, times if self.keep_times else None
 
-    def _placed(self, offsets: IntArray, clock: "_Clock", *chosen: Column) -> tuple[AnyArray, AnyArray | None]:
+    def _placed(self, offsets: IntArray, clock: "_Clock", *chosen: TraceColumn) -> tuple[AnyArray, AnyArray | None]:
         from discreet.kernels.traces.events import take_places
 
         events = np.empty(offsets[-1], np.int32)

@@ -72,7 +72,7 @@ class Sampling(Protocol):
         ...
 
 
-class Device(Sampling, Protocol):
+class ReportMaker(Sampling, Protocol):
     """The part of a block mechanism that makes reports."""
 
     @property
@@ -117,7 +117,7 @@ def _truth_or_noise(mechanism: Sampling, codes: AnyArray, random: RandomSource) 
     return _or_noise(slot, truth & ~told), told
 
 
-def obfuscated_batches(mechanism: Device, codes: Any, size: int | None, random: RandomSource) -> Iterator[Reports]:
+def obfuscated_batches(mechanism: ReportMaker, codes: Any, size: int | None, random: RandomSource) -> Iterator[Reports]:
     """Return an iterator over the reports of values, in batches of ``size``; None for about 64 MB."""
     if size is None:
         size = min(max(_BATCH_BYTES // sum(column.bytes for column in mechanism.columns), 1), _MOST_PER_BATCH)

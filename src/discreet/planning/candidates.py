@@ -97,7 +97,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class LeastErrors:
     """The least mean squared errors that any unbiased estimate of any common mechanism with this promise has.
 
     Attributes:
@@ -109,16 +109,16 @@ class Bounds:
     assumed: float | None
 
 
-def bounds(requirements: Requirements) -> Bounds:
+def bounds(requirements: Requirements) -> LeastErrors:
     """Return the lower bounds for the reports that are required."""
     domain, n = requirements.domain, requirements.reports
     if domain.size == 1:
-        return Bounds(None, None)
+        return LeastErrors(None, None)
     instance = domain.sensitive_count, domain.size, requirements.epsilon_each
     assumed = None
     if requirements.people.even:
         assumed = optimal_design(*instance, sensitive_mass=requirements.people.mass).value / n
-    return Bounds(lower_bound(*instance, n), assumed)
+    return LeastErrors(lower_bound(*instance, n), assumed)
 
 
 def compared_mechanisms(requirements: Requirements) -> Iterator[tuple[str, BlockMechanism]]:
@@ -177,7 +177,7 @@ def largest_bytes(mechanism: BlockMechanism) -> int:
     return block + in_clear if mechanism.clear_blocks else max(block, in_clear)
 
 
-def candidate(requirements: Requirements, name: str, mechanism: BlockMechanism, least: Bounds) -> Candidate:
+def candidate(requirements: Requirements, name: str, mechanism: BlockMechanism, least: LeastErrors) -> Candidate:
     """Return the candidate of a mechanism under some requirements."""
     domain, people, n = requirements.domain, requirements.people, requirements.reports
     slope = mechanism.decoder.variance_of(people.mass)[1]

@@ -6,7 +6,7 @@ from typing import Any
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism
-from discreet.planning.candidates import Bounds, Candidate, bounds, candidate, compared_mechanisms
+from discreet.planning.candidates import Candidate, LeastErrors, bounds, candidate, compared_mechanisms
 from discreet.planning.choosing import WITHIN, alternative, least, recommended
 from discreet.planning.recommendation import recommendation_sentence
 from discreet.planning.requirements import People, Requirements, Target
@@ -36,7 +36,7 @@ class Comparison:
 
     requirements: Requirements
     candidates: tuple[Candidate, ...]
-    bounds: Bounds
+    bounds: LeastErrors
     best_worst: Candidate
     best_assumed: Candidate
 

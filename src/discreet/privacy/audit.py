@@ -26,7 +26,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.given import as_channel, block_mechanism
 from discreet.privacy.binomial import lower_bound, upper_bound
-from discreet.privacy.events import Candidate, Event, Sample, best_candidate
+from discreet.privacy.events import Event, Sample, ScoredEvent, best_candidate
 from discreet.privacy.notions import required, smallest_epsilon
 
 _FEWEST = 1000
@@ -194,7 +194,7 @@ def _evenly(codes: IntArray, count: int) -> IntArray:
     return codes[np.linspace(0, max(len(codes) - 1, 0), count).astype(np.int64)]
 
 
-def _shared_out(n: int, candidate: Candidate) -> tuple[int, int]:
+def _shared_out(n: int, candidate: ScoredEvent) -> tuple[int, int]:
     """Divide fresh draws between two values, with more for the rarer event."""
     k, m = (count + 1.0 for count in candidate.counts)
     share = float(np.clip(np.sqrt(m) / (np.sqrt(k) + np.sqrt(m)), _LEAST_SHARE, 1 - _LEAST_SHARE))

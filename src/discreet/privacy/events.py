@@ -142,7 +142,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ScoredEvent:
     """An event with its counts in a sample.
 
     Attributes:
@@ -158,7 +158,7 @@ class Candidate:
 
 def best_candidate(
     chosen_on: Samples, scored_on: Samples, sensitive: BoolArray, promised: Mapping[int, float] | None = None
-) -> Candidate:
+) -> ScoredEvent:
     """Return the most revealing pair of values and event, relative to the promise to the first value.
 
     Events are chosen on one sample and compared on another, so that many cells have no advantage over few.
@@ -178,7 +178,7 @@ def best_candidate(
         counts = event.count(scored_on[first]), event.count(scored_on[second])
         a, b = (np.array([count], dtype=np.float64) for count in counts)
         score = float(_cautious(a, b, scored_on[first].reports.n, scored_on[second].reports.n)[0])
-        found.append(Candidate(event, score, counts))
+        found.append(ScoredEvent(event, score, counts))
     kept = promised or dict.fromkeys(chosen_on, 0.0)
     return max(found, key=lambda candidate: candidate.score - kept[candidate.event.first])
 

@@ -8,7 +8,7 @@ import numpy as np
 from discreet.arrays import IntArray
 from discreet.charts.frequencies import Panel
 from discreet.plots.comparison import comparison_chart
-from discreet.simulation.study import Outcome, Study
+from discreet.simulation.study import RunOutcome, Study
 
 _SHOWN = 20
 
@@ -23,15 +23,15 @@ class Findings:
     """
 
     study: Study
-    outcomes: list[Outcome]
+    outcomes: list[RunOutcome]
 
-    def best(self, notion: str) -> Outcome | None:
+    def best(self, notion: str) -> RunOutcome | None:
         """Return the run of a notion with the least expected squared error; None if there is no run."""
         of_notion = [outcome for outcome in self.outcomes if outcome.protects == notion]
         return min(of_notion, key=lambda run: run.expected_squared_error(self.study.truth), default=None)
 
     @property
-    def compared(self) -> list[Outcome]:
+    def compared(self) -> list[RunOutcome]:
         """The best run under plain LDP and the best one under ULDP, where there are runs."""
         return [run for run in (self.best("LDP"), self.best("ULDP")) if run is not None]
 

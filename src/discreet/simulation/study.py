@@ -123,7 +123,7 @@ def _counts(path: Path, column: str) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class RunOutcome:
     """The outcome of one run: estimates, bytes and times.
 
     Attributes:
@@ -166,7 +166,7 @@ class Outcome:
 
 def run_study(
     study: Study, *, random: RandomSource | None = None, progress: StepCallback | None = None
-) -> list[Outcome]:
+) -> list[RunOutcome]:
     """Run every mechanism of a study on all its people.
 
     Args:
@@ -193,7 +193,7 @@ class _Teller:
 
 def _outcome(
     study: Study, spec: RunSpec, codes: IntArray, methods: list[str], random: RandomSource | None, tell: _Teller
-) -> Outcome:
+) -> RunOutcome:
     mechanism = study.mechanism(spec)
     name = f"{mechanism.guarantee.notion} {mechanism.name}"
     tell(f"{name}: obfuscating")
@@ -206,7 +206,7 @@ def _outcome(
         tell(f"{name}: estimating ({method})")
         data = reports if method in ("mle", "em") else tally
         found[method], seconds[method] = _timed(lambda: estimate(mechanism, data, method=method))  # noqa: B023
-    return Outcome(spec, mechanism, found, _wire_bytes(reports), obfuscated, tallied, seconds)
+    return RunOutcome(spec, mechanism, found, _wire_bytes(reports), obfuscated, tallied, seconds)
 
 
 def _compile_kernels(mechanism: BlockMechanism, few: Reports) -> None:
@@ -226,7 +226,7 @@ def _wire_bytes(reports: Reports) -> float:
     return (reports.nbytes - mask) / reports.n
 
 
-def rows(study: Study, outcomes: list[Outcome]) -> Iterator[dict[str, Any]]:
+def rows(study: Study, outcomes: list[RunOutcome]) -> Iterator[dict[str, Any]]:
     """Yield one flat record per run, with all columns of the table."""
     truth = study.truth
     for outcome in outcomes:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from discreet.cli.output import Table
 from discreet.core.guarantee import in_odds
-from discreet.planning.candidates import Bounds, Candidate, Losses
+from discreet.planning.candidates import Candidate, LeastErrors, Losses
 from discreet.planning.compare import Comparison
 from discreet.planning.curves import LOWER_BOUND, Curve, against_epsilon, against_users
 from discreet.plots.losses import Heading, LossPanel, Points, loss_chart
@@ -69,7 +69,7 @@ class ComparedMechanisms(Struct, frozen=True):
     sensitive_mass: float
     sensitive_mass_assumed: bool
     distribution_given: bool
-    lower_bound: Bounds
+    lower_bound: LeastErrors
     mechanisms: list[MechanismRow]
     best_worst_case: str
     best_at_sensitive_mass: str

@@ -23,7 +23,7 @@ from discreet.io.coded_values import ValueColumns
 from discreet.io.missing import REASONS
 from discreet.io.piped import Piped
 from discreet.io.progress import Progress
-from discreet.io.remote import File
+from discreet.io.remote import File, output_of, shared_files
 from discreet.io.stored import look
 from discreet.mechanisms import BlockMechanism, Mechanism
 
@@ -31,6 +31,8 @@ from discreet.mechanisms import BlockMechanism, Mechanism
 @dataclass(frozen=True, slots=True)
 class SparkEngine:
     """The engine of a cluster: executors, which see the same files under the same names, read and write them.
+
+    Files may be at URLs, as on one machine; each executor opens them itself, with the credentials of its environment.
 
     Attributes:
         session: the Spark session; see `discreet.engines.spark.session`.
@@ -69,7 +71,7 @@ class SparkEngine:
             DataError, ParameterError, OutputExistsError: as there, and if the target is no folder.
             EngineError: if Spark gives up.
         """
-        places = _places(values, Path(target), force=force)
+        places = _places(values, output_of(target, "reports"), force=force)
         asked = ValueColumns(mechanism.domain) if columns is None else columns
 
         def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -145,6 +147,7 @@ def _places(values: Values, folder: Path, *, force: bool) -> list[tuple[File, Pa
     sources = [source for source in sources_of(values) if not isinstance(source, Piped)]
     if not sources:
         raise ParameterError("executors read files, and standard input is none; name files.")
+    shared_files(sources)
     places = [(source, folder / f"{source.stem}.parquet") for source in sources]
     if len({path for _, path in places}) < len(places):
         raise ParameterError("tables must have different names, since the files of their reports are named alike.")

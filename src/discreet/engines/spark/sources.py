@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from discreet.engines.spark.frames import prepared, reports_in
 from discreet.io.partitions import Checked, Partition, partition_elsewhere
+from discreet.io.remote import shared_files
 from discreet.mechanisms import Mechanism
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -46,6 +47,7 @@ def from_frame(mechanism: Mechanism, frame: Any) -> Source:
 
 def from_files(spark: Any, mechanism: Mechanism, parts: Sequence[Partition], *, sift: bool) -> Source:
     """Return the source of parts of files, a task for each; bad rows are left out, or refused."""
+    shared_files(part.path for part in parts)
     # What the driver let through on the caller's word is let through again.
     places = [(part.path, tuple(part.groups), part.rows, part.content, part.form is not None) for part in parts]
 
