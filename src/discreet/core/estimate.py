@@ -11,6 +11,7 @@ from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.charts.frequencies import Panel, frequency_chart
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.confidence_intervals import Intervals, Limits, NormalIntervals, miss_probability, within_borders
+from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
 from discreet.core.estimate_table import Cells, as_html, as_text, table_cells
 from discreet.errors import DiscreetError, ParameterError
@@ -60,6 +61,8 @@ class Estimate:
         simulated: whether any report was simulated.
         no_intervals: why there are none, as the sentence that refuses them; None where there are.
         intervals: the confidence intervals that the data give; None for those of the standard errors.
+        spread: the covariance of the unbiased estimates from the same reports, whatever the method is; None where it
+            is not known.
 
     Example:
         >>> import discreet as dc
@@ -95,6 +98,7 @@ class Estimate:
     simulated: bool = False
     no_intervals: str | None = None
     intervals: Intervals | None = field(default=None)
+    spread: Covariance | None = None
 
     def __post_init__(self) -> None:
         """Make the numbers read-only."""

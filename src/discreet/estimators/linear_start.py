@@ -7,6 +7,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.core.confidence_intervals import Intervals, ScoreIntervals, score_ends
+from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
@@ -72,6 +73,11 @@ class LinearStart:
     def intervals(self) -> Intervals:
         """The intervals that the tally gives, whatever the point estimate is."""
         return ScoreIntervals(self.linear, self.second_moments, self.n)
+
+    @cached_property
+    def spread(self) -> Covariance | None:
+        """The covariance of the linear estimates, unbiased; None where it needs reports that are not at hand."""
+        return self.decoder.covariance(self.evidence, self.linear)
 
     def variance(self, at: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are ``at``."""

@@ -135,4 +135,5 @@ def make_estimate(
         tally.simulated,
         no_intervals,
         intervals,
+        start.spread,
     )

@@ -34,17 +34,14 @@ class BlockLaw(Protocol):
     @property
     def size(self) -> int:
         """Return v, the number of sensitive values."""
-        ...
 
     @property
     def groups(self) -> IntArray | None:
         """Return the ``(v,)`` group of each value; None if there is one group."""
-        ...
 
     @property
     def inclusions(self) -> tuple[Fraction, ...]:
         """Return pi = P(x in A) for an x of each group, exactly as the sampler draws it."""
-        ...
 
     @property
     def conditional_inclusions(self) -> tuple[Fraction, ...]:
@@ -52,7 +49,6 @@ class BlockLaw(Protocol):
 
         Where v = 1 its value has no effect.
         """
-        ...
 
     @property
     def conditional_variation(self) -> tuple[Fraction, Fraction]:
@@ -61,21 +57,24 @@ class BlockLaw(Protocol):
         Where something public was drawn for all devices, such as a pool of hash functions, R_xx' depends on the draw,
         and rho is its mean. Both are 0 where rho is exact (see `discreet.accuracy.pool_bias`).
         """
-        ...
+
+    @property
+    def triple_covariance(self) -> Fraction | None:
+        """Return the covariance of x' in A and x'' in A given x in A, the same for any three values.
+
+        None if it depends on them, so that the covariances of estimates follow from the reports, not from their tally.
+        """
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """Return the columns of a block."""
-        ...
 
     @property
     def alphabet_size(self) -> int:
         """Return the number of different blocks."""
-        ...
 
     def describe(self) -> dict[str, Any]:
         """Return the integers that determine the law, as values of JSON."""
-        ...
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw one block per entry of ``members`` into the columns of ``out``.
@@ -86,60 +85,48 @@ class BlockLaw(Protocol):
             random: the source of random words.
             out: columns of length m, to be filled.
         """
-        ...
 
     @property
     def counts(self) -> Counting:
         """Return the counting of blocks, as a tally holds it."""
-        ...
 
     @property
     def block_size(self) -> Fraction | None:
         """Return the number of values in a block; None if it varies."""
-        ...
 
     @property
     def has_joint_law(self) -> bool:
         """Return true if the counts of many blocks can be drawn at once."""
-        ...
 
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
         """Draw the support of many blocks at once, for a simulation; see `CommonLaw.draw_support`."""
-        ...
 
     def membership(self, blocks: Blocks) -> Membership:
         """Return the matrix of ``blocks`` as an operator."""
-        ...
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans: true where the block contains the value."""
-        ...
 
     def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield stretches of blocks: ``(m,)`` numbers of members, and the ranks of the members, block by block."""
-        ...
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return every block with its probability under Lambda, as ``(m,)`` fractions."""
-        ...
 
     def flaws(self, blocks: Blocks) -> BoolArray:
         """Return ``(m,)`` booleans: true for a block within the bounds of its columns that no device can have sent."""
-        ...
 
     def hit_distribution(self, m: int) -> HitDistribution | None:
         """Return the hit distribution of the m values that tell most of their users.
 
         None if it depends on the values, so that only general bounds hold.
         """
-        ...
 
     def hits(self, m: FloatArray) -> FloatArray | None:
         """Return P(a noise block contains one of m values) for each m: the largest over the sets, or an upper bound.
 
         None if it depends on the values, so that only general bounds hold.
         """
-        ...
 
 
 class CommonLaw(ABC):
@@ -202,6 +189,11 @@ class CommonLaw(ABC):
     def conditional_variation(self) -> tuple[Fraction, Fraction]:
         """Return 0 and 0: rho holds between any two values."""
         return Fraction(0), Fraction(0)
+
+    @property
+    def triple_covariance(self) -> Fraction | None:
+        """Return None: unless a law says otherwise, it depends on the values."""
+        return None
 
     def membership(self, blocks: Blocks) -> Membership:
         """Return the matrix of ``blocks``, from their counts; for laws whose counts suffice."""

@@ -12,12 +12,15 @@ from discreet.accuracy.linear_decoder import LinearDecoder
 from discreet.accuracy.worst import worst_distribution
 from discreet.arrays import FloatArray
 from discreet.core.checks import checked_n
+from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.consistency import Maker, checked_tally_of, refuse_unfit_tally
+from discreet.mechanisms.covariances import block_covariance, output_covariance
+from discreet.mechanisms.evidence import Evidence
 
 _PATIENCE = 1 << 25
 
@@ -55,6 +58,10 @@ class Decoder(Protocol):
 
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` covariances of estimates of these variances with their sum."""
+        ...
+
+    def covariance(self, evidence: Evidence, linear: FloatArray) -> Covariance | None:
+        """Return the covariance of the linear estimate, unbiased; None where it needs reports that are not at hand."""
         ...
 
     def variances(self, n: int, p: Any) -> FloatArray:
@@ -166,6 +173,10 @@ class BlockDecoder(Decoder):
         sensitive = frequencies[chosen], variances[chosen]
         return self.domain.arrange(*self.numbers.sum_covariance(sensitive, frequencies[~chosen], tally.n))
 
+    def covariance(self, evidence: Evidence, linear: FloatArray) -> Covariance | None:
+        """Return the covariance of the linear estimate; see `discreet.mechanisms.covariances`."""
+        return block_covariance(self.domain, self.law, self.numbers, evidence, linear)
+
     def variances(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` variances of the estimate, exactly, for a true ``p``."""
         p, chosen = self.domain.check_distribution(p), self.domain.sensitive
@@ -273,6 +284,10 @@ class MatrixDecoder(Decoder):
         share = tally.support / tally.n
         covariance: FloatArray = ((share * totals) @ self.inverse - frequencies * (share @ totals)) / tally.n
         return covariance
+
+    def covariance(self, evidence: Evidence, linear: FloatArray) -> Covariance:
+        """Return the covariance of the linear estimate."""
+        return output_covariance(lambda: self.inverse, evidence.tally, linear)
 
     def variances(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` variances of the estimate, exactly, for a true ``p``."""

@@ -6,6 +6,7 @@ the laws of independent bits differ in their thresholds only.
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from math import log2
 from typing import Any, ClassVar
 
@@ -71,6 +72,11 @@ class PackedBitCodec(CommonLaw):
     def alphabet_size(self) -> int:
         """Return 2^v."""
         return 1 << self.size
+
+    @property
+    def triple_covariance(self) -> Fraction:
+        """Return 0: bits are independent."""
+        return Fraction(0)
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`. Takes the same steps whether a member is wanted or not."""

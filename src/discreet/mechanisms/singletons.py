@@ -61,6 +61,11 @@ class SingletonCodec(CommonLaw):
         np.bitwise_xor(mask, noise, out=symbols)
 
     @property
+    def triple_covariance(self) -> Fraction:
+        """Return 0: no block holds a second value."""
+        return Fraction(0)
+
+    @property
     def counts(self) -> ValueCounts:
         """Return the counting of values."""
         return ValueCounts(self, _add)

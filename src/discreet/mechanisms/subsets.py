@@ -69,6 +69,12 @@ class Subsets(EvenLaw):
         return Fraction(self.count - 1, max(self.size - 1, 1))
 
     @property
+    def triple_covariance(self) -> Fraction:
+        """Return rho (k - 2)/(v - 2) - rho^2."""
+        rho = self.conditional_inclusion
+        return rho * (Fraction(self.count - 2, max(self.size - 2, 1)) - rho)
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """Return one column: the k members, ascending."""
         return (Column("members", smallest_unsigned(self.size), width=self.count, bound=self.size),)

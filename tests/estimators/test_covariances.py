@@ -1,0 +1,288 @@
+"""Covariances of linear estimates: against every outcome of two and three reports, the table of the formulas, draws."""
+
+import pickle
+from itertools import combinations_with_replacement, product
+from math import factorial, prod
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.accuracy.pool_bias import PoolBias
+from discreet.core.covariance import SampleCovariance
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.errors import ParameterError
+from discreet.estimators import estimate
+from discreet.estimators.linear_start import LinearStart
+from discreet.mechanisms import (
+    BlockDesign,
+    Channel,
+    HadamardResponse,
+    LocalHashing,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from discreet.mechanisms.covariances import PoolCovariance, _of_alike_values
+from discreet.mechanisms.personalized import Personalized
+from discreet.mechanisms.pooled_hashing import PooledHashBlocks
+from laws import BUILDERS, POOLS, SMALL, Case, cases, spelled
+
+P = {"1of2": [0.3, 0.7], "1of7": [0.1, 0.2, 0.05, 0.25, 0.1, 0.2, 0.1]}
+P |= {"3of7": [0.2, 0.15, 0.1, 0.12, 0.18, 0.05, 0.2], "5of5": [0.3, 0.25, 0.2, 0.15, 0.1]}
+
+
+def outcomes(case: Case, n: int) -> list[tuple[float, Any]]:
+    """Return every outcome of n reports, in any order, with its probability for p of the case."""
+    outputs, p = spelled(case), np.array(P[case.sizes])
+    chances = p @ outputs.matrix
+    parts = [outputs.reports.part(row, row + 1) for row in range(outputs.reports.n)]
+    found = []
+    for rows in combinations_with_replacement(np.flatnonzero(chances > 0).tolist(), n):
+        orders = factorial(n) / prod(factorial(rows.count(row)) for row in set(rows))
+        found.append((orders * float(np.prod(chances[list(rows)])), Reports.concatenate([parts[row] for row in rows])))
+    return found
+
+
+def truth(case: Case) -> Any:
+    """Return the ``(|X|, |X|)`` covariance of what one report is worth, from every output."""
+    outputs, p = spelled(case), np.array(P[case.sizes])
+    chances = p @ outputs.matrix
+    mean = chances @ outputs.worths
+    return (outputs.worths.T * chances) @ outputs.worths - np.outer(mean, mean)
+
+
+def mean_of_stated(case: Case, n: int) -> Any:
+    """Return the mean of the stated covariance matrices over every outcome."""
+    everything, total = np.arange(case.domain.size), 0.0
+    for chance, reports in outcomes(case, n):
+        spread = estimate(case.mechanism, reports).spread
+        assert spread is not None
+        made = spread if not case.builder.startswith("hashing-pool") else without_pool(spread)
+        total = total + chance * made.matrix(everything)
+    return total
+
+
+def without_pool(spread: Any) -> Any:
+    """Return the covariance given the pool."""
+    made = spread._made
+    return SampleCovariance(made.centre, made.n, made.reports)
+
+
+two = [
+    case
+    for case in cases(SMALL, (1.0,))
+    if spelled(case).reports.n <= 40 and (case.sizes == "5of5" or case.builder not in POOLS)
+]
+three = [
+    case for case in cases({"1of2": SMALL["1of2"], "5of5": SMALL["5of5"]}, (2.0,)) if spelled(case).reports.n <= 10
+]
+
+
+def test_every_law_is_enumerated() -> None:
+    assert {case.builder for case in two} == set(BUILDERS) - {"hashing-g5"}  # of more outputs
+
+
+@pytest.mark.parametrize("case", two, ids=str)
+def test_the_mean_over_every_pair_of_reports_is_the_covariance(case: Case) -> None:
+    wanted = truth(case) / 2
+    assert mean_of_stated(case, 2) == pytest.approx(wanted, abs=1e-12 * max(abs(wanted).max(), 1))
+
+
+@pytest.mark.parametrize("case", three, ids=str)
+def test_the_mean_over_every_three_reports_is_the_covariance(case: Case) -> None:
+    wanted = truth(case) / 3
+    assert mean_of_stated(case, 3) == pytest.approx(wanted, abs=1e-12 * max(abs(wanted).max(), 1))
+
+
+def test_channels_and_domains_without_sensitive_values() -> None:
+    matrix = np.array([[0.7, 0.1, 0.1, 0.1], [0.1, 0.6, 0.1, 0.2], [0.2, 0.2, 0.5, 0.1]])
+    p = np.array([0.5, 0.3, 0.2])
+    channel = Channel(matrix)
+    inverse = channel.decoder.inverse
+    chances = p @ matrix
+    wanted = (inverse.T * chances) @ inverse - np.outer(p, p)
+    total = np.zeros((3, 3))
+    for one, other in product(range(4), repeat=2):
+        counts = np.bincount([one, other], minlength=4)
+        spread = estimate(channel, Tally(channel.fingerprint, 2, counts, np.zeros(0, np.int64))).spread
+        assert spread is not None
+        total += chances[one] * chances[other] * spread.matrix(np.arange(3))
+    assert total == pytest.approx(wanted / 2, abs=1e-12)
+    open_domain = Domain(range(3), sensitive=[], allow_unprotected=True)
+    mechanism = RandomizedResponse(open_domain, epsilon=1.0)
+    spread = estimate(mechanism, mechanism.obfuscate([0] * 5 + [1] * 3 + [2] * 2)).spread
+    shares = np.array([0.5, 0.3, 0.2])
+    assert spread is not None
+    assert spread.matrix(np.arange(3)) == pytest.approx((np.diag(shares) - np.outer(shares, shares)) / 9, abs=1e-15)
+
+
+TABLE = [
+    # law, A, B, c_0, c_1, kappa, n Cov(0, 1), n Cov(0, 4), n Var(4), n Var(w)
+    ("rr", 1.0, 1.59806737, 2.16395341, -0.33869689, -0.58197671, -0.58197671, -0.81698175, -0.09819767, 0.32279068,
+     2.70624096),
+    ("subset", 0.3, 24.97751115, 0.5, -8.35319879, 0.25, -1.42914796, -8.29069879, -0.18291480, 0.66165918,
+     33.43612474),
+    ("unary", 1.0, 3.76363250, 0.99981375, 0.0, 0.0, 0.0, -0.1, -0.04, 0.24414010, 7.86878404),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", TABLE, ids=[row[0] for row in TABLE])
+def test_the_table_of_the_formulas(row: tuple[Any, ...]) -> None:
+    """|X| = 6, the first 4 sensitive; computed once by hand from the published formulas, to the printed digits."""
+    name, epsilon, a, b, c_0, c_1, kappa, near, across, clear, whole = row
+    domain, p = Domain(range(6), sensitive=range(4)), np.array([0.4, 0.25, 0.15, 0.1, 0.1, 0.0])
+    build = {"rr": RandomizedResponse, "subset": SubsetSelection, "unary": UnaryEncoding}[name]
+    mechanism = build(domain, epsilon, **({"k": 2} if name == "subset" else {}))
+    tally = Tally(mechanism.fingerprint, 2, np.zeros(4, np.int64), np.zeros(2, np.int64))
+    found = _of_alike_values(domain, mechanism.law, mechanism.numbers, tally, p)
+    matrix, weights = found.matrix(np.arange(6)), np.array([1.0, 1, 0, 0, 1, 0])
+    constant, slope = mechanism.decoder.variance_of(0.9)
+    assert (constant[0], slope[0]) == (pytest.approx(a, abs=6e-9), pytest.approx(b, abs=6e-9))
+    assert [matrix[0, 1], matrix[0, 4], matrix[4, 4]] == pytest.approx([near, across, clear], abs=6e-9)
+    assert found.variance(weights) == pytest.approx(whole, abs=6e-9) == weights @ matrix @ weights
+    assert c_0 + c_1 * 0.65 - 0.1 == pytest.approx(near, abs=2e-8)
+    assert kappa * 0.1 - 0.04 == pytest.approx(across, abs=6e-9)
+
+
+@pytest.mark.parametrize("functions", [1, 3])
+def test_what_a_pool_leaves_over_every_function(functions: int) -> None:
+    """The bias of weighted sums over all cubic polynomials modulo 5: independent functions add up as 1/m."""
+    law = PooledHashBlocks(5, 2, functions, prime=5)
+    bias = PoolBias.of(law.conditional_inclusion, *law.conditional_variation)
+    domain, p = Domain(range(5)), np.array([0.4, 0.3, 0.15, 0.1, 0.05])
+    pool = PoolCovariance(bias, domain, p)
+    w, u = np.array([1.0, 1, 0, 0, 0]), np.array([0.0, 2, -1, 0.5, 3])
+    rho, products = float(law.conditional_inclusion), []
+    for coefficients in product(range(5), repeat=4):
+        buckets = np.array([sum(c * x**k for k, c in enumerate(coefficients)) % 5 % 2 for x in range(5)])
+        off = ((buckets[:, None] == buckets[None, :]) - rho) / (1 - rho)
+        np.fill_diagonal(off, 0)
+        products.append([(w @ off @ p) ** 2, (w @ off @ p) * (u @ off @ p)])
+    variance, covariance = np.mean(products, axis=0) / functions
+    assert pool(w, w) == pytest.approx(variance, rel=1e-12)
+    assert pool(w, u) == pytest.approx(covariance, rel=1e-12)
+    each = [pool(row, row) for row in np.eye(5)]
+    assert each == pytest.approx(bias.each(p), rel=1e-12)
+
+
+def test_pools_add_what_they_leave() -> None:
+    mechanism = BUILDERS["hashing-pool-g5"](Domain(range(5)), 1.0)
+    spread = estimate(mechanism, mechanism.obfuscate([0] * 50 + [1] * 30, random=SeededRandom(1))).spread
+    assert spread is not None
+    w = np.array([1.0, 0, 1, 0, 0])
+    made: Any = spread._made  # type: ignore[attr-defined]
+    assert spread.variance(w) == pytest.approx(without_pool(spread).variance(w) + made.lasting(w, w))
+    assert made.lasting(w, w) > 0
+
+
+SIMULATED = [Case(builder, "3of7", 1.0) for builder in ("rr", "subset-k2", "hadamard", "unary-per-value")]
+
+
+@pytest.mark.parametrize("case", SIMULATED, ids=str)
+def test_stated_variances_in_2000_collections(case: Case) -> None:
+    """The mean of the stated variances is within 3 standard errors of the squares of the deviations."""
+    outputs, p, n = spelled(case), np.array(P[case.sizes]), 300
+    counts = np.random.default_rng(14).multinomial(n, p @ outputs.matrix, 2000)
+    support, clear = (counts @ each for each in outputs.counts)
+    w = np.array([1.0, 0, 2, -1, 1, 0.5, 0])
+    off = np.empty(2000)
+    for run, (held, told) in enumerate(zip(support, clear, strict=True)):
+        spread = LinearStart.of(case.mechanism, Tally(case.mechanism.fingerprint, n, held, told)).spread
+        assert spread is not None
+        off[run] = (w @ spread.centre - w @ p) ** 2 - spread.variance(w)
+    assert abs(off.mean()) <= 3 * off.std() / np.sqrt(2000)
+
+
+@pytest.mark.parametrize("builder", ["rr", "subset", "unary", "hadamard", "paley", "design", "hashing-pool", "hashing"])
+def test_every_way_to_ask_says_the_same(builder: str) -> None:
+    """Matrices, variances, partial sums, sums over cells: all are those of weighted sums."""
+    domain = Domain(range(9), sensitive=[0, 1, 2, 4, 5, 7, 8])
+    mechanism = BUILDERS[builder](domain, 1.5)
+    reports = mechanism.obfuscate(list(range(9)) * 40, random=SeededRandom(5))
+    spread = estimate(mechanism, reports).spread
+    assert spread is not None
+    everything = np.arange(9)
+    matrix = spread.matrix(everything)
+    w, u = np.linspace(-1, 2, 9), np.cos(everything)
+    assert matrix == pytest.approx(matrix.T)
+    assert spread.between(w, u) == pytest.approx(w @ matrix @ u, abs=1e-14)
+    assert spread.variances() == pytest.approx(np.diag(matrix), abs=1e-15)
+    below = np.tri(9)
+    assert spread.prefixes() == pytest.approx(np.maximum(np.diag(below @ matrix @ below.T), 0), abs=1e-14)
+    assert spread.matrix(np.array([7, 2, 7])) == pytest.approx(matrix[np.ix_([7, 2, 7], [7, 2, 7])], abs=1e-15)
+    cells = np.array([0, 1, 2, 0, 1, 2, 2, 1, 3])
+    gather = (cells == np.arange(4)[:, None]).astype(float)
+    summed = spread.sums(cells, 4)
+    assert summed.centre == pytest.approx(gather @ spread.centre)
+    assert summed.matrix(np.arange(4)) == pytest.approx(gather @ matrix @ gather.T, abs=1e-14)
+    twice = summed.sums(np.array([0, 0, 1, 1]), 2)
+    assert twice.between(np.array([1.0, 0]), np.array([0.0, 1])) == pytest.approx(
+        (gather[:2].sum(0)) @ matrix @ (gather[2:].sum(0)), abs=1e-14
+    )
+    kept = pickle.loads(pickle.dumps(spread))
+    assert kept.between(w, u) == pytest.approx(spread.between(w, u), rel=1e-12)
+
+
+def test_a_million_values_take_no_square() -> None:
+    domain = Domain(range(1_000_000), sensitive=range(0, 1_000_000, 3))
+    mechanism = SubsetSelection(domain, 1.0, k=3)
+    counts = np.zeros(domain.sensitive_count, np.int64)
+    counts[:90] = 1
+    tally = Tally(mechanism.fingerprint, 100, counts, np.bincount([5] * 70, minlength=domain.clear_count))
+    spread = estimate(mechanism, tally).spread
+    assert spread is not None
+    # The estimates add up to 1, however noisy each of them is.
+    assert spread.variance(np.ones(1_000_000)) <= 1e-12 * spread.variances().sum()
+
+
+def test_what_needs_reports_says_nothing_of_a_tally() -> None:
+    mechanism = LocalHashing(Domain(range(9)), 1.0, g=3)
+    reports = mechanism.obfuscate([0] * 20, random=SeededRandom(1))
+    assert estimate(mechanism, reports).spread is not None
+    assert estimate(mechanism, mechanism.tally(reports)).spread is None
+
+
+def test_one_report_has_no_covariance() -> None:
+    mechanism = UnaryEncoding(Domain(range(3)), 1.0)
+    spread = estimate(mechanism, mechanism.obfuscate([0], random=SeededRandom(1))).spread
+    assert spread is not None
+    with pytest.raises(ParameterError, match="needs at least two reports, got 1"):
+        spread.variance(np.ones(3))
+    with pytest.raises(ParameterError, match="needs at least two reports, got 1"):
+        pickle.loads(pickle.dumps(spread)).variances()
+
+
+def test_too_many_contributions_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.core.covariance._MOST_NUMBERS", 20)
+    mechanism = HadamardResponse(Domain(range(6)), 2.0)
+    spread = estimate(mechanism, mechanism.obfuscate([0, 1], random=SeededRandom(1))).spread
+    assert spread is not None
+    assert spread.matrix(np.arange(2)).shape == (2, 2)
+    with pytest.raises(ParameterError, match="take 24 contributions of reports, more than 20; ask for fewer at a time"):
+        spread.matrix(np.arange(3))
+
+
+def test_methods_bear_the_covariance_of_the_linear_estimate() -> None:
+    """Also that of a personalized mechanism, over values and bots."""
+    mechanism = HadamardResponse(Domain(range(6)), 2.0)
+    reports = mechanism.obfuscate([0, 1, 2] * 100, random=SeededRandom(1))
+    linear, projected = (estimate(mechanism, reports, method=method) for method in ("linear", "projected"))
+    assert linear.spread is not None
+    assert projected.spread is not None
+    assert (linear.spread.centre == linear.frequencies).all()
+    assert (projected.spread.centre == linear.frequencies).all()
+    personalized = Personalized(Domain(range(4), sensitive=[0]), 1.0, tags=["home"])
+    common = personalized.common
+    extended = estimate(common, common.obfuscate_codes(np.array([4] * 50 + [1] * 20), random=SeededRandom(1)))
+    assert extended.spread is not None
+    assert extended.spread.matrix(np.arange(5)).shape == (5, 5)
+
+
+def test_designs_are_of_two_sizes() -> None:
+    """The enumeration above goes through mixtures, not only through designs of one size."""
+    designs = [case.mechanism.design for case in two if isinstance(case.mechanism, BlockDesign)]
+    assert any(design is not None and len(design.mixture.sizes) > 1 for design in designs)
