@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from discreet.core.reports import Reports
     from discreet.core.tally import Tally
     from discreet.estimators import METHODS, estimate
+    from discreet.estimators.comparison import compare
     from discreet.estimators.tags import estimate_personalized
     from discreet.io.plan import Plan
     from discreet.mechanisms import (
@@ -56,6 +57,7 @@ _HOMES = {
     "Tally": "discreet.core.tally",
     "UnaryEncoding": "discreet.mechanisms",
     "best": "discreet.planning.compare",
+    "compare": "discreet.estimators.comparison",
     "estimate": "discreet.estimators",
     "estimate_personalized": "discreet.estimators.tags",
 }
@@ -84,6 +86,7 @@ __all__ = [
     "Tally",
     "UnaryEncoding",
     "best",
+    "compare",
     "estimate",
     "estimate_personalized",
 ]

@@ -165,6 +165,40 @@ def absent(values: Any, wanted: str = "values") -> BoolArray:
     return gone | np.isnan(numbers_of(column)) if pa.types.is_floating(column.type) else gone
 
 
+def categories(values: Any, wanted: str = "groups") -> tuple[IntArray, list[Any]]:
+    """Return a column of categories as ``(n,)`` codes and the different labels, in order.
+
+    Args:
+        values: text, integers, or true and false; a column of categories in pandas or Arrow is one of its labels.
+        wanted: what the column is called.
+
+    Raises:
+        DataError: if it holds anything else, or some are missing; it says how many and where.
+    """
+    import pyarrow as pa
+
+    from discreet.core.arrow_memory import numbers as numbers_of
+    from discreet.core.arrow_memory import present
+
+    column = _arrow_column(values, wanted)
+    column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    there = present(column)
+    if not there.all():
+        rows = np.flatnonzero(~there)
+        raise DataError(missing_message(len(rows), len(column), int(rows[0]), wanted))
+    kind = column.type
+    if not (_is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+        raise DataError(f"{wanted} must be text, integers, or true and false, got {kind}.")
+    encoded = column.cast(pa.large_string()) if _is_text(kind) else column
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    encoded = encoded.dictionary_encode()
+    labels = encoded.dictionary.to_pylist()
+    order = sorted(range(len(labels)), key=labels.__getitem__)
+    ranks = np.empty(len(labels), dtype=np.int64)
+    ranks[order] = np.arange(len(labels))
+    return ranks[numbers_of(encoded.indices)], [labels[place] for place in order]
+
+
 def unmasked(array: AnyArray, wanted: str) -> AnyArray:
     """Return an array without mask; masked entries are missing, and refused."""
     if is_masked(array):

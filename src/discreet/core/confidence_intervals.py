@@ -101,12 +101,12 @@ class ScoreIntervals:
     Attributes:
         linear: ``(|X|,)`` linear estimates.
         second_moments: ``(A, B)``, each ``(|X|,)``, with n Var = A + B p - p^2.
-        n: number of reports.
+        n: number of reports; ``(|X|,)`` where weights leave as much as so many of one weight.
     """
 
     linear: FloatArray
     second_moments: tuple[FloatArray, FloatArray]
-    n: int
+    n: float | FloatArray
 
     def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
         """Return the limits; see `Intervals.limits`."""
@@ -122,7 +122,7 @@ class ScoreIntervals:
 
 
 def score_ends(
-    frequencies: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: float, z: float | FloatArray
+    frequencies: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: float | FloatArray, z: float | FloatArray
 ) -> Limits:
     """Return the ends of score intervals: p with (p_hat - p)^2 = z^2 (A + B p - p^2) / n.
 

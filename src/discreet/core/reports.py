@@ -136,9 +136,22 @@ class Reports:
         rows = slice(start, stop) if every_row else slice(start - before, stop - before - inside)
         return self._with(stop - start, self.in_clear[start:stop], self.clear[before : before + inside], rows)
 
-    def _with(self, n: int, in_clear: BoolArray | None, clear: IntArray, rows: slice) -> Self:
+    def _with(self, n: int, in_clear: BoolArray | None, clear: IntArray, rows: slice | IntArray) -> Self:
         blocks = {name: column[rows] for name, column in self.blocks.items()}
         return type(self)(self.fingerprint, n, in_clear, clear, blocks, self.simulated)
+
+    def take(self, rows: IntArray) -> Self:
+        """Return the reports of some rows as a batch, in this order.
+
+        Args:
+            rows: ``(m,)`` places in 0..n - 1.
+        """
+        if self.in_clear is None:
+            return self._with(len(rows), None, self.clear, rows)
+        chosen = self.in_clear[rows]
+        places = np.cumsum(self.in_clear)[rows]
+        blocks = rows if self.block_count == self.n else (rows - places)[~chosen]
+        return self._with(len(rows), chosen, self.clear[(places - 1)[chosen]], blocks)
 
     @classmethod
     def concatenate(cls, parts: Iterable[Self]) -> Self:

@@ -1,13 +1,16 @@
 """Estimators: distributions estimated from reports or tallies."""
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from inspect import signature
-from typing import Any
+from typing import Any, overload
 
 from discreet.core.checks import checked_choice, meant
 from discreet.core.estimate import Estimate
+from discreet.core.grouped_estimate import GroupedEstimate
+from discreet.core.grouped_tally import GroupedTally
 from discreet.errors import ParameterError
+from discreet.estimators import groups as by_group
 from discreet.estimators import likelihood_methods, methods
 from discreet.estimators.linear_start import LinearStart
 from discreet.mechanisms import Mechanism
@@ -30,7 +33,45 @@ def _options(method: Callable[..., Estimate]) -> list[str]:
     return [name for name in signature(method).parameters if name != "start"]
 
 
-def estimate(mechanism: Mechanism, data: Data, *, method: str = "linear", **options: Any) -> Estimate:
+@overload
+def estimate(
+    mechanism: Mechanism,
+    data: Data,
+    *,
+    method: str = "linear",
+    groups: None = None,
+    weights: Any = None,
+    **options: Any,
+) -> Estimate: ...
+
+
+@overload
+def estimate(
+    mechanism: Mechanism,
+    data: GroupedTally,
+    *,
+    method: str = "linear",
+    groups: None = None,
+    weights: None = None,
+    **options: Any,
+) -> GroupedEstimate: ...
+
+
+@overload
+def estimate(
+    mechanism: Mechanism, data: Data, *, method: str = "linear", groups: Any, weights: Any = None, **options: Any
+) -> GroupedEstimate: ...
+
+
+def estimate(
+    mechanism: Mechanism,
+    data: Data | GroupedTally,
+    *,
+    method: str = "linear",
+    groups: Any = None,
+    weights: Any = None,
+    **options: Any,
+) -> Estimate | GroupedEstimate:
     """Estimate the distribution of the true values.
 
     Args:
@@ -47,7 +88,15 @@ def estimate(mechanism: Mechanism, data: Data, *, method: str = "linear", **opti
             - ``mle``: maximum likelihood, certified; the best where noise is small. Option ``tolerance``, in nats
               per report (a tenth of a nat in all, and at most 1e-4 per report).
             - ``em``: the paper's procedure, which stops early; often the best where noise is large.
-        options: of the method, by name; ``mle`` and ``em`` also take ``progress``, called with passes and gap.
+            - ``shrunk``, with groups: small groups are moved towards what all have in common.
+        groups: ``(n,)`` a public column, the group of each report, or a table of several such columns; the result is
+            then a `GroupedEstimate`. So it is if the data is a `GroupedTally`.
+        weights: ``(n,)`` a public column of numbers above 0, for method ``linear`` and, with groups, ``shrunk``.
+        options: of the method, by name; ``mle`` and ``em`` also take ``progress``, called with passes and gap. With
+            groups there are ``shares``, of each group in the population, which make ``overall`` post-stratified;
+            ``margins``, shares of the labels of each column of groups, by column, to which ``overall`` is raked;
+            ``minimum``, people in the smallest group that is estimated (20), and ``small``, whether smaller ones are
+            refused (``"refuse"``) or left out (``"leave-out"``); they are never named.
 
     Returns:
         Frequencies in the domain's order, with standard errors, and intervals where the method states any.
@@ -66,12 +115,33 @@ def estimate(mechanism: Mechanism, data: Data, *, method: str = "linear", **opti
         >>> estimate(mechanism, mechanism.tally(reports), method="projected").frequencies.round(2).tolist()
         [0.6, 0.38, 0.02]
     """
-    chosen = METHODS[checked_choice("method", method, METHODS)]
-    known = _options(chosen)
+    grouped = groups is not None or isinstance(data, GroupedTally)
+    about_groups = {name: options.pop(name) for name in by_group.OPTIONS if name in options}
+    if not grouped and (about_groups or method == by_group.SHRUNK):
+        idle = next(iter(about_groups), f"method {method!r}")
+        raise ParameterError(f"{idle} needs groups; pass the column of each report's group as groups.")
+    known = [*METHODS, by_group.SHRUNK] if grouped else METHODS
+    _check_options(checked_choice("method", method, known), options)
+    if grouped:
+        batch = by_group.batch_of(mechanism, data, groups, weights)
+        direct = partial(_estimated, mechanism, method=method, options=options)
+        return by_group.grouped_estimate(mechanism, batch, method, direct, about_groups)
+    assert not isinstance(data, GroupedTally)
+    if weights is not None:
+        return by_group.weighted_estimate(mechanism, data, weights, method)
+    return _estimated(mechanism, data, method=method, options=options)
+
+
+def _check_options(method: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that the method does not have."""
+    known = _options(METHODS[method]) if method in METHODS else []
     idle = [name for name in options if name not in known]
     if idle:
         takes = ", ".join(known) if known else "no options"
         raise ParameterError(
             f"{', '.join(idle)} does nothing for method {method!r}, which takes {takes}{meant(idle[0], known)}."
         )
-    return chosen(LinearStart.of(mechanism, data), **options)
+
+
+def _estimated(mechanism: Mechanism, data: Data, *, method: str, options: Mapping[str, Any]) -> Estimate:
+    return METHODS[method](LinearStart.of(mechanism, data), **options)

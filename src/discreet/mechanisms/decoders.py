@@ -56,6 +56,15 @@ class Decoder(Protocol):
         """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A + B p_x - p_x^2, as far as the tally tells."""
         ...
 
+    def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` mean squared contributions of reports to the estimates, unbiased, from their tally."""
+        ...
+
+    def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
+        """Return ``(|X|,)`` variances of a pool bias, which more reports do not lessen; 0 where nothing is pooled."""
+        del tally, linear
+        return np.zeros(self.domain.size)
+
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` covariances of estimates of these variances with their sum."""
         ...
@@ -149,6 +158,15 @@ class BlockDecoder(Decoder):
         if not self.numbers.pool_bias:
             return constant, slope
         return constant + tally.n * self.pool_bias_variance(tally, linear), slope
+
+    def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` mean squared contributions of reports to the estimates, unbiased, from their tally."""
+        # Not clipped: it is affine in p and in p(X_S), so that it has no bias.
+        clear = self.domain.clear_count
+        mass = 1 - tally.clear_total / (tally.n * self.numbers.truth) if clear else 1.0
+        constant, slope = self.variance_of(mass if self.domain.sensitive_count else 0.0)
+        squares: FloatArray = constant + slope * linear
+        return squares
 
     def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
         """Return ``(|X|,)`` variances of the pool bias, which more reports do not lessen, from the linear estimates."""
@@ -276,6 +294,12 @@ class MatrixDecoder(Decoder):
         others = likely @ squares - likely * own
         constant = others / np.maximum(1 - likely, 1 / tally.n)
         return constant, own - constant
+
+    def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` mean squared contributions of the reports to the estimates."""
+        del linear
+        squares: FloatArray = (tally.support / tally.n) @ self.inverse**2
+        return squares
 
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` covariances of the estimates with their sum, as seen in the reports."""

@@ -15,7 +15,7 @@ _VERY_MANY = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class MechanismComparison:
     """The comparison of all mechanisms on a domain, with the best ones.
 
     Attributes:
@@ -91,7 +91,7 @@ def compare(
     reports_per_user: int = 1,
     standard_error: float | None = None,
     within: float = WITHIN,
-) -> Comparison:
+) -> MechanismComparison:
     """Return the comparison of all mechanisms on a domain.
 
     Args:
@@ -134,7 +134,7 @@ def compare(
             f"no mechanism has reports of at most {largest_report:g} bytes; the smallest takes {smallest}."
         )
     chosen = [recommended(fitting, within, worst=worst) for worst in (True, False)]
-    return Comparison(requirements, candidates, bound, *chosen)
+    return MechanismComparison(requirements, candidates, bound, *chosen)
 
 
 def best(

@@ -8,7 +8,7 @@ from msgspec import Struct
 from discreet.cli.output import Table
 from discreet.core.guarantee import in_odds
 from discreet.planning.candidates import Candidate, LeastErrors, Losses
-from discreet.planning.compare import Comparison
+from discreet.planning.compare import MechanismComparison
 from discreet.planning.curves import LOWER_BOUND, Curve, against_epsilon, against_users
 from discreet.plots.losses import Heading, LossPanel, Points, loss_chart
 
@@ -79,7 +79,7 @@ class ComparedMechanisms(Struct, frozen=True):
     recommendation: str
 
     @classmethod
-    def of(cls, found: Comparison) -> "ComparedMechanisms":
+    def of(cls, found: MechanismComparison) -> "ComparedMechanisms":
         """Return the record of a comparison."""
         requirements = found.requirements
         return cls(
@@ -106,7 +106,7 @@ class ComparedMechanisms(Struct, frozen=True):
         )
 
 
-def comparison_parts(found: Comparison) -> Iterator[str | Table]:
+def comparison_parts(found: MechanismComparison) -> Iterator[str | Table]:
     """Yield the requirements, the tables of losses, the recommendation and the notes."""
     requirements = found.requirements
     each = f", {requirements.reports_per_user} reports each" if requirements.reports_per_user > 1 else ""
@@ -117,7 +117,7 @@ def comparison_parts(found: Comparison) -> Iterator[str | Table]:
     yield from _notes(found)
 
 
-def _worst_losses(found: Comparison) -> Table:
+def _worst_losses(found: MechanismComparison) -> Table:
     headings = ["mechanism", "options", *_LOSSES, *_needed_heading(found, worst=True), "bytes", "at most"]
     cells = []
     for one in found.candidates:
@@ -126,7 +126,7 @@ def _worst_losses(found: Comparison) -> Table:
     return Table("Worst case over all distributions; size of a report", headings, cells, left=2)
 
 
-def _assumed_losses(found: Comparison) -> Table:
+def _assumed_losses(found: MechanismComparison) -> Table:
     headings = ["mechanism", *_LOSSES, "s.e. sens.", "s.e. clear", *_needed_heading(found, worst=False)]
     cells = []
     for one in found.candidates:
@@ -143,12 +143,12 @@ def _losses(losses: Losses) -> list[str]:
     return [f"{losses.mse:.3e}", excess, l1, f"{losses.standard_error:.3e}"]
 
 
-def _needed_heading(found: Comparison, *, worst: bool) -> list[str]:
+def _needed_heading(found: MechanismComparison, *, worst: bool) -> list[str]:
     wanted = found.requirements.standard_error
     return ["users"] if wanted is not None and (found.requirements.target == "worst-case") == worst else []
 
 
-def _needed(found: Comparison, one: Candidate, *, worst: bool) -> list[str]:
+def _needed(found: MechanismComparison, one: Candidate, *, worst: bool) -> list[str]:
     needed = one.users_needed
     said = "never" if needed is None else f"{needed:,}" if needed < 10**10 else f"{needed:.3e}"
     return [said for _ in _needed_heading(found, worst=worst)]
@@ -158,7 +158,7 @@ def _name(one: Candidate, best: Candidate) -> str:
     return f"{one.name}{' *' if one is best else '' if one.fits else ' !'}"
 
 
-def _notes(found: Comparison) -> list[str]:
+def _notes(found: MechanismComparison) -> list[str]:
     requirements, large = found.requirements, not all(one.fits for one in found.candidates)
     notes = [
         f"*: {_starred(requirements.within)}{'; !: its reports may be too large' if large else ''}. "
@@ -200,7 +200,7 @@ def _share(losses: Losses) -> str:
     return f"{losses.pool_bias:.2e} ({losses.pool_bias / losses.mse:.1%})" if losses.mse else "nothing"
 
 
-def comparison_chart(found: Comparison) -> Any:
+def comparison_chart(found: MechanismComparison) -> Any:
     """Return the chart of the errors against epsilon and against the number of users."""
     requirements, error = found.requirements, "root mean squared error (share of people)"
     each = f", {requirements.reports_per_user} reports each" if requirements.reports_per_user > 1 else ""
@@ -216,7 +216,7 @@ def comparison_chart(found: Comparison) -> Any:
     return loss_chart(panels, y_title=error, bound=LOWER_BOUND, heading=heading)
 
 
-def _about(found: Comparison) -> list[str]:
+def _about(found: MechanismComparison) -> list[str]:
     if found.requirements.target == "distribution":
         return [
             "Error of the linear estimate, all values together, for the given distribution; no bound is known there."

@@ -1,0 +1,133 @@
+"""Groups of people: a public column, or several, beside their reports."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import IntArray
+from discreet.core.checks import checked_choice, checked_whole
+from discreet.core.columns import categories
+from discreet.errors import DataError, ParameterError
+
+MINIMUM = 20
+"""People in the smallest group that is estimated, where nothing else is asked for."""
+
+SMALL = ("refuse", "leave-out")
+"""Treatments of groups with fewer people."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """The groups of a batch of reports.
+
+    Attributes:
+        names: of the columns; empty for one column without a name.
+        labels: of the groups, in order; tuples where there are several columns.
+        codes: ``(n,)`` the group of each report, a place in ``labels``.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.core.grouping import Grouping
+        >>> grouping = Grouping.of(["north", "south", "north"])
+        >>> grouping.labels, grouping.codes.tolist()
+        (['north', 'south'], [0, 1, 0])
+    """
+
+    names: tuple[str, ...]
+    labels: list[Any]
+    codes: IntArray
+
+    @classmethod
+    def of(cls, groups: Any) -> "Grouping":
+        """Return the groups of a column, or of all combinations of a table's columns that occur.
+
+        Args:
+            groups: ``(n,)`` texts, integers, or true and false; or a table or a mapping of such columns.
+
+        Raises:
+            DataError: if it is no such column, columns differ in length, or some are missing.
+        """
+        if isinstance(groups, Grouping):
+            return groups
+        names = _column_names(groups)
+        if names is None:
+            codes, labels = categories(groups)
+            return cls((), labels, codes)
+        if not names:
+            raise DataError("groups must be one column or more, got a table without columns.")
+        columns = [categories(groups[name], f"groups {name!r}") for name in names]
+        lengths = {len(codes) for codes, _ in columns}
+        if len(lengths) > 1:
+            raise DataError(f"the columns of groups must be of one length, got lengths {sorted(lengths)}.")
+        if len(columns) == 1:
+            return cls(tuple(names), columns[0][1], columns[0][0])
+        whole = np.stack([codes for codes, _ in columns], axis=1)
+        cells, codes = np.unique(whole, axis=0, return_inverse=True)
+        labels = [tuple(columns[at][1][place] for at, place in enumerate(cell)) for cell in cells.tolist()]
+        return cls(tuple(names), labels, codes.reshape(-1))
+
+    def check_rows(self, rows: int) -> "Grouping":
+        """Return these groups, one for each of so many reports.
+
+        Raises:
+            DataError: if there are more or fewer.
+        """
+        if len(self.codes) != rows:
+            raise DataError(f"groups must be one for each of {rows} reports, got {len(self.codes)}.")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class SmallGroups:
+    """The rule for groups with few people: they are refused or left out, and never named.
+
+    Attributes:
+        minimum: people in the smallest group that is estimated, at least 2.
+        treatment: ``"refuse"`` or ``"leave-out"``.
+    """
+
+    minimum: int = MINIMUM
+    treatment: str = "refuse"
+
+    def __post_init__(self) -> None:
+        """Refuse a rule that is none.
+
+        Raises:
+            ParameterError: if it is so.
+        """
+        checked_whole("minimum", self.minimum, 2)
+        checked_choice("small", self.treatment, SMALL)
+
+    def check(self, sizes: Mapping[Any, int]) -> list[Any]:
+        """Return the groups that are large enough, in order.
+
+        Raises:
+            DataError: if some are not, and are to be refused, or none is.
+        """
+        large = [label for label, people in sizes.items() if people >= self.minimum]
+        few = len(sizes) - len(large)
+        if few and self.treatment == "refuse":
+            raise DataError(
+                f"every group must have at least {self.minimum} reports, and {few} of {len(sizes)} have fewer; merge "
+                "them, or leave them out with small='leave-out'."
+            )
+        if not large:
+            raise DataError(f"at least one group must have {self.minimum} reports or more, and none of {few} has.")
+        return large
+
+
+def _column_names(groups: Any) -> list[str] | None:
+    """Return the names of a table's columns; None for one column."""
+    if isinstance(groups, Mapping):
+        names = list(groups)
+    elif hasattr(groups, "column_names"):
+        names = list(groups.column_names)
+    elif hasattr(groups, "columns"):
+        names = list(groups.columns)
+    else:
+        return None
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise ParameterError("columns of groups must have different names, each a text.")
+    return names

@@ -1,0 +1,85 @@
+"""Strata of people: sums of their reports' worths and of squared worths, from which combined estimates are made."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.core.grouped_tally import DIGIT, WeightedTally
+from discreet.core.tally import Tally
+from discreet.mechanisms.decoders import Decoder
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stratum:
+    """The moments of one stratum of people, with weights w that may all be 1.
+
+    Attributes:
+        people: number of reports.
+        weight: sum of w.
+        squares: sum of w^2.
+        mean: ``(|X|,)`` mean worth, weighted by w: the linear estimate.
+        square_mean: ``(|X|,)`` mean worth, weighted by w^2.
+        mean_square: ``(|X|,)`` mean squared worth, weighted by w^2.
+        lasting: ``(|X|,)`` variance of the pool bias; see `discreet.accuracy.pool_bias`.
+        moments: ``(A, B)``, each ``(|X|,)``, such that the variance of one report's worth is A + B p - p^2.
+        simulated: whether any report was simulated.
+    """
+
+    people: int
+    weight: float
+    squares: float
+    mean: FloatArray
+    square_mean: FloatArray
+    mean_square: FloatArray
+    lasting: FloatArray
+    moments: tuple[FloatArray, FloatArray]
+    simulated: bool
+
+    def squares_about(self, centre: FloatArray) -> FloatArray:
+        """Return ``(|X|,)`` sums of w^2 (worth - centre)^2 over the reports, unbiased for a known centre."""
+        return self.squares * (self.mean_square - 2 * centre * self.square_mean + centre**2)
+
+
+def stratum_of(decoder: Decoder, counts: Tally | WeightedTally) -> Stratum:
+    """Return the moments of a tally, weighted or not; errors as for `Decoder.estimate`."""
+    if isinstance(counts, Tally):
+        weights, parts = counts, [(1.0, counts)]
+    else:
+        low, high = counts.squares
+        weights, parts = counts.weights, [(1.0, low), (2.0**DIGIT, high)]
+    mean = decoder.estimate(weights)
+    constant, slope = decoder.second_moments(weights, mean)
+    lasting = decoder.pool_bias_variance(weights, mean)
+    total = sum(factor * part.n for factor, part in parts)
+    square_mean, mean_square = np.zeros(len(mean)), np.zeros(len(mean))
+    for factor, part in parts:
+        if part.n:
+            share, own = factor * part.n / total, mean if part is weights else decoder.estimate(part)
+            square_mean += share * own
+            mean_square += share * decoder.mean_squares(part, own)
+    people = counts.n if isinstance(counts, Tally) else counts.people
+    moments = constant - weights.n * lasting, slope
+    return Stratum(people, weights.n, total, mean, square_mean, mean_square, lasting, moments, weights.simulated)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strata:
+    """The strata of a batch, one at a time: for large domains they do not fit into memory together.
+
+    Attributes:
+        decoder: the linear decoder.
+        counts: a tally of each stratum, none of which is empty.
+    """
+
+    decoder: Decoder
+    counts: tuple[Tally | WeightedTally, ...]
+
+    def __iter__(self) -> Iterator[Stratum]:
+        return (stratum_of(self.decoder, counts) for counts in self.counts)
+
+    @property
+    def weights(self) -> FloatArray:
+        """``(k,)`` sums of the weights of the strata."""
+        return np.array([float(one.n if isinstance(one, Tally) else one.weights.n) for one in self.counts])

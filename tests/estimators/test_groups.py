@@ -1,0 +1,317 @@
+"""Estimates by group and with weights, against sums over single reports."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+from discreet.arrays import AnyArray, FloatArray
+from discreet.core.grouped_tally import GroupedTally
+from discreet.core.reports import Reports
+from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.estimators import weighting
+from discreet.estimators.shrinkage import shrunk
+from discreet.estimators.weighting import Weights, weighted_tally
+from discreet.mechanisms import BlockMechanism
+from refusals import refused
+
+ULDP = dc.Domain(["flu", "hiv", "none", "cold"], sensitive=["hiv", "flu"])
+LDP = dc.Domain(["flu", "hiv", "none", "cold"])
+MECHANISMS = {
+    "rr": dc.RandomizedResponse(ULDP, 1.0),
+    "bits": dc.UnaryEncoding(ULDP, 2.0),
+    "subsets": dc.SubsetSelection(LDP, 1.0),
+    "hadamard": dc.HadamardResponse(ULDP, 1.0),
+    "clear-bits": dc.UnaryEncoding(ULDP, 1.0, clear_bits=True),
+}
+PEOPLE = 600
+RANDOM = np.random.default_rng(5)
+CODES = RANDOM.choice(4, PEOPLE, p=[0.4, 0.1, 0.3, 0.2])
+REGION = RANDOM.choice(["east", "north", "south"], PEOPLE, p=[0.5, 0.3, 0.2])
+SEX = RANDOM.choice(["f", "m"], PEOPLE)
+WEIGHTS = RANDOM.uniform(0.2, 5.0, PEOPLE)
+SHARES = {"east": 0.2, "north": 0.3, "south": 0.5}
+
+
+def reports_of(mechanism: BlockMechanism) -> Reports:
+    return mechanism.obfuscate_codes(CODES, random=dc.SeededRandom(3))
+
+
+def sandwich(worth: FloatArray, weights: FloatArray, centre: FloatArray) -> FloatArray:
+    """Return sum w^2 (phi - centre)^2 / (sum w)^2."""
+    variance: FloatArray = (weights[:, None] ** 2 * (worth - centre) ** 2).sum(axis=0) / weights.sum() ** 2
+    return variance
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_weighted_estimate_is_the_weighted_mean_of_the_reports(name: str) -> None:
+    mechanism = MECHANISMS[name]
+    reports = reports_of(mechanism)
+    worth = mechanism.decoder.worth(reports)
+    found = dc.estimate(mechanism, reports, weights=WEIGHTS)
+    whole = Weights.of(WEIGHTS, PEOPLE).units.astype(float)
+    assert found.frequencies == pytest.approx(whole @ worth / whole.sum(), rel=1e-9, abs=1e-12)
+    assert abs(found.frequencies - WEIGHTS @ worth / WEIGHTS.sum()).max() < 2e-6
+    variance = sandwich(worth, whole, found.frequencies) * PEOPLE / (PEOPLE - 1)
+    assert found.standard_errors == pytest.approx(np.sqrt(variance), rel=1e-9)
+    assert (found.n, found.method, found.simulated) == (PEOPLE, "linear, weighted", True)
+
+
+@pytest.mark.parametrize("size", [1, 3, 500])
+def test_weights_are_added_digit_by_digit_or_one_by_one_alike(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = MECHANISMS["bits"]
+    reports, weights = reports_of(mechanism), Weights.of(RANDOM.uniform(0.1, 9, size)[np.arange(PEOPLE) % size], PEOPLE)
+    both = []
+    for few in (0, 10_000):
+        monkeypatch.setattr(weighting, "_FEW", few)
+        both.append(weighted_tally(mechanism, reports, weights))
+    assert both[0].weights == both[1].weights
+    assert both[0].squares == both[1].squares
+    assert both[0].weights.n == weights.units.sum()
+    low, high = both[0].squares
+    assert low.n + 2**20 * high.n == (weights.units**2).sum()
+    half = [
+        weighted_tally(mechanism, reports.part(*rows), weights.take(np.arange(*rows))) for rows in ((0, 9), (9, 600))
+    ]
+    assert (half[0] + half[1]).weights == both[0].weights
+
+
+def test_equal_weights_change_nothing() -> None:
+    mechanism = MECHANISMS["rr"]
+    reports = reports_of(mechanism)
+    plain, weighted = dc.estimate(mechanism, reports), dc.estimate(mechanism, reports, weights=[3] * PEOPLE)
+    assert weighted.frequencies == pytest.approx(plain.frequencies, rel=1e-12)
+    assert weighted.standard_errors == pytest.approx(plain.standard_errors, rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["linear", "projected", "mle"])
+def test_a_group_is_estimated_from_its_reports_alone(method: str) -> None:
+    mechanism = MECHANISMS["bits"]
+    reports = reports_of(mechanism)
+    grouped = dc.estimate(mechanism, reports, groups=REGION, method=method)
+    for region in ("east", "north", "south"):
+        alone = dc.estimate(mechanism, reports.take(np.flatnonzero(region == REGION)), method=method)
+        assert np.array_equal(grouped[region].frequencies, alone.frequencies)
+        assert np.array_equal(grouped[region].interval(), alone.interval())
+    everybody = dc.estimate(mechanism, reports, method=method)
+    assert np.array_equal(grouped.overall.frequencies, everybody.frequencies)
+    assert (list(grouped), grouped.left_out) == (["east", "north", "south"], (0, 0))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_post_stratification_is_the_sum_of_the_strata(weighted: bool) -> None:
+    mechanism = MECHANISMS["bits"]
+    reports, weights = reports_of(mechanism), WEIGHTS if weighted else None
+    found = dc.estimate(mechanism, reports, groups=REGION, weights=weights, shares=SHARES)
+    parts = [found[region] for region in SHARES]
+    share = np.array(list(SHARES.values()))
+    assert found.overall.frequencies == pytest.approx(share @ [part.frequencies for part in parts], rel=1e-9)
+    variance = share**2 @ [part.standard_errors**2 for part in parts]
+    assert found.overall.standard_errors == pytest.approx(np.sqrt(variance), rel=1e-6)
+    assert found.overall.method == "linear, post-stratified"
+
+
+def test_raking_fits_the_margins_and_its_error_is_that_of_the_residuals() -> None:
+    mechanism = MECHANISMS["subsets"]
+    reports = reports_of(mechanism)
+    margins = {"region": SHARES, "sex": {"f": 0.6, "m": 0.4}}
+    groups = pd.DataFrame({"region": REGION, "sex": SEX})
+    found = dc.estimate(mechanism, reports, groups=groups, margins=margins)
+    weights = np.ones(PEOPLE)
+    for _ in range(200):
+        for column, shares in ((REGION, SHARES), (SEX, margins["sex"])):
+            for label, share in shares.items():
+                weights[column == label] *= share / weights[column == label].sum()
+    worth = mechanism.decoder.worth(reports)
+    assert found.overall.frequencies == pytest.approx(weights @ worth, rel=1e-8)
+    marks = np.stack([*(label == REGION for label in SHARES), SEX == "f", SEX == "m"], axis=1).astype(float)
+    root = np.sqrt(weights)[:, None]
+    residuals = worth - marks @ np.linalg.lstsq(root * marks, root * worth, rcond=None)[0]
+    cell = np.array([((region == REGION) & (sex == SEX)).sum() for region, sex in zip(REGION, SEX, strict=True)])
+    variance = ((weights**2 * cell / (cell - 1))[:, None] * residuals**2).sum(axis=0)
+    assert found.overall.standard_errors == pytest.approx(np.sqrt(variance), rel=1e-6)
+    assert next(iter(found)) == ("east", "f")
+
+
+def loop_of_morris(direct: list[float], variances: list[float]) -> list[tuple[float, float]]:
+    """Return shrunk means and errors of one value, number by number."""
+    k, between = len(direct), 0.0
+    for _ in range(2000):
+        weights = [1 / (v + between) for v in variances]
+        middle = sum(w * d for w, d in zip(weights, direct, strict=True)) / sum(weights)
+        terms = zip(weights, direct, variances, strict=True)
+        between = max(sum(w * (k / (k - 1) * (d - middle) ** 2 - v) for w, d, v in terms) / sum(weights), 0)
+    typical = sum(w * v for w, v in zip(weights, variances, strict=True)) / sum(weights)
+    found = []
+    for d, v in zip(direct, variances, strict=True):
+        pull = (k - 3) / (k - 1) * v / (v + between)
+        square = (
+            v * (1 - (k - 1) / k * pull)
+            + 2 / (k - 3) * pull**2 * (typical + between) / (v + between) * (d - middle) ** 2
+        )
+        found.append((d - pull * (d - middle), square**0.5))
+    return found
+
+
+def test_shrinkage_is_morris() -> None:
+    direct, variances = RANDOM.normal(0.3, 0.1, (9, 2)), RANDOM.uniform(0.001, 0.02, (9, 2))
+    means, errors = shrunk(direct, variances)
+    for value in (0, 1):
+        slow = loop_of_morris(direct[:, value].tolist(), variances[:, value].tolist())
+        assert means[:, value] == pytest.approx([mean for mean, _ in slow], rel=1e-6)
+        assert errors[:, value] == pytest.approx([error for _, error in slow], rel=1e-6)
+
+
+def test_shrunk_groups_lie_between_their_own_estimate_and_the_middle() -> None:
+    mechanism = MECHANISMS["bits"]
+    groups = np.arange(PEOPLE) % 12
+    direct = dc.estimate(mechanism, reports_of(mechanism), groups=groups)
+    found = dc.estimate(mechanism, reports_of(mechanism), groups=groups, method="shrunk")
+    spread = [np.std([one.frequencies for one in grouped.values()], axis=0) for grouped in (direct, found)]
+    assert (spread[1] < spread[0]).all()
+    assert all((one.standard_errors < direct[label].standard_errors).all() for label, one in found.items())
+
+
+def test_a_tally_by_group_gives_the_same() -> None:
+    mechanism = MECHANISMS["subsets"]
+    reports = reports_of(mechanism)
+    tallies = {r: mechanism.tally(reports.take(np.flatnonzero(r == REGION))) for r in ("east", "north", "south")}
+    days = GroupedTally(("region",), {"east": tallies["east"]}) + GroupedTally(
+        ("region",), {"south": tallies["south"], "north": tallies["north"]}
+    )
+    assert days.whole == mechanism.tally(reports)
+    found = dc.estimate(mechanism, days, shares=SHARES)
+    alike = dc.estimate(mechanism, reports, groups={"region": REGION}, shares=SHARES)
+    assert found.to_pandas().equals(alike.to_pandas())
+    assert np.array_equal(found.overall.frequencies, alike.overall.frequencies)
+    with pytest.raises(MismatchError, match="same columns"):
+        days + GroupedTally(("sex",), {})
+
+
+# Tables
+
+
+def test_groups_are_one_long_table_everywhere(tmp_path: Any) -> None:
+    mechanism = MECHANISMS["rr"]
+    found = dc.estimate(mechanism, reports_of(mechanism), groups=pd.DataFrame({"region": REGION, "sex": SEX}))
+    frame = found.to_pandas()
+    assert list(frame.columns[:4]) == ["region", "sex", "n", "value"]
+    assert len(frame) == 6 * 4
+    row = frame[(frame.region == "north") & (frame.sex == "m") & (frame.value == "none")].iloc[0]
+    assert row.frequency == found["north", "m"]["none"].frequency
+    assert (row.lower, row.upper) == (found["north", "m"]["none"].lower, found["north", "m"]["none"].upper)
+    assert pa.table(found).num_rows == pl.DataFrame(found).height == 24
+    assert pl.from_pandas(frame).equals(found.to_polars())
+    found.to_csv(tmp_path / "groups.csv")
+    assert (tmp_path / "groups.csv").read_text().splitlines()[0].startswith('"region","sex","n","value"')
+    assert "north, m" in repr(found)
+    assert "<td" in found._repr_html_()
+
+
+@pytest.mark.parametrize("groups", [REGION, list(REGION), pd.Series(REGION), pl.Series(REGION), pa.array(REGION)])
+def test_any_column_of_groups_will_do(groups: Any) -> None:
+    mechanism = MECHANISMS["rr"]
+    found = dc.estimate(mechanism, reports_of(mechanism), groups=groups)
+    assert {label: one.n for label, one in found.items()} == {r: int((r == REGION).sum()) for r in sorted(set(REGION))}
+
+
+def test_text_of_groups_is_escaped_in_html() -> None:
+    mechanism = MECHANISMS["rr"]
+    found = dc.estimate(mechanism, reports_of(mechanism), groups=np.where(SEX == "f", "<b>", "m"))
+    assert "&lt;b&gt;" in found._repr_html_()
+    assert "<b>" not in found._repr_html_()
+
+
+def test_a_picture_has_a_panel_for_each_group() -> None:
+    mechanism = MECHANISMS["rr"]
+    chart = dc.estimate(mechanism, reports_of(mechanism), groups=REGION).plot().to_dict()
+    assert [panel["title"]["text"].split(":")[0] for panel in chart["concat"]] == ["east", "north", "south"]
+
+
+# Bad input
+
+
+def refusal(**named: Any) -> str:
+    mechanism = MECHANISMS["rr"]
+    return refused(DataError, lambda: dc.estimate(mechanism, reports_of(mechanism), **named))
+
+
+def few() -> AnyArray:
+    """Return groups of which two have few people."""
+    groups = np.array(["many"] * PEOPLE, dtype=object)
+    groups[:1], groups[1:20] = "Secretville", "Smalltown"
+    return groups
+
+
+def test_small_groups_are_counted_and_never_named() -> None:
+    message = refusal(groups=few())
+    assert "2 of 3 have fewer" in message
+    assert "ville" not in message
+    assert "town" not in message
+    mechanism = MECHANISMS["rr"]
+    found = dc.estimate(mechanism, reports_of(mechanism), groups=few(), small="leave-out")
+    assert (list(found), found.left_out, found.overall.n) == (["many"], (2, 20), PEOPLE)
+    assert "2 groups with fewer than 20 reports are left out (20 reports)" in repr(found)
+    assert "town" not in repr(found)
+    assert list(dc.estimate(mechanism, reports_of(mechanism), groups=few(), small="leave-out", minimum=19)) == [
+        "Smalltown",
+        "many",
+    ]
+    with pytest.raises(KeyError, match="there are many"):
+        found["Secretville"]
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ({"weights": [1.0] * (PEOPLE - 1) + [0.0]}, r"1 of 600 are not \(first at row 599\)"),
+        ({"weights": [-1.0] * PEOPLE}, "600 of 600 are not"),
+        ({"weights": [1.0] * (PEOPLE - 1) + [np.nan]}, "1 of 600 weights are missing"),
+        ({"weights": [1.0] * (PEOPLE - 1) + [np.inf]}, "1 of 600 are not"),
+        ({"weights": [1.0, 2.0]}, "one for each of 600 reports, got 2"),
+        ({"weights": ["1"] * PEOPLE}, "weights must be numbers"),
+        ({"weights": WEIGHTS, "method": "mle"}, "method with weights must be one of linear"),
+        ({"groups": ["a", "b"]}, "groups must be one for each of 600 reports"),
+        ({"groups": [None] * PEOPLE}, "600 of 600 groups are missing"),
+        ({"groups": WEIGHTS}, "groups must be text, integers, or true and false"),
+        ({"groups": REGION, "minimum": 1}, "minimum must be an integer of at least 2"),
+        ({"groups": REGION, "small": "drop"}, "small must be one of refuse, leave-out"),
+        ({"groups": ["alone"] * 10 + ["b"] * 590, "small": "leave-out", "minimum": 700}, "none of 2 has"),
+        ({"groups": REGION, "shares": {"east": 0.5, "north": 0.5}}, "south are not there"),
+        ({"groups": REGION, "shares": {**SHARES, "west": 0.1}}, "west have none"),
+        ({"groups": REGION, "shares": {**SHARES, "south": 0.6}}, "sum to 1, got sum 1.1"),
+        ({"groups": REGION, "shares": {"east": 1.5, "north": -0.5, "south": 0.0}}, "numbers >= 0"),
+        ({"groups": REGION, "shares": [0.5, 0.5]}, "shares by group"),
+        ({"groups": REGION, "shares": SHARES, "small": "leave-out"}, "shares need every group"),
+        ({"groups": REGION, "margins": {"region": SHARES}}, "two or more"),
+        ({"groups": REGION, "method": "shrunk"}, "at least 4 groups, got 3"),
+        ({"groups": REGION, "shares": SHARES, "method": "mle"}, "must be one of linear, shrunk"),
+        ({"shares": SHARES}, "shares needs groups"),
+        ({"method": "shrunk"}, "'shrunk' needs groups"),
+        ({"groups": REGION, "tolerance": 1.0}, "tolerance does nothing"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(named: dict[str, Any], words: str) -> None:
+    with pytest.raises((DataError, ParameterError), match=words):
+        dc.estimate(MECHANISMS["rr"], reports_of(MECHANISMS["rr"]), **named)
+
+
+def test_a_plain_tally_has_no_groups() -> None:
+    mechanism = MECHANISMS["rr"]
+    tally = mechanism.tally(reports_of(mechanism))
+    with pytest.raises(ParameterError, match="groups and weights need reports"):
+        dc.estimate(mechanism, tally, groups=REGION)
+    with pytest.raises(ParameterError, match="weights need the reports"):
+        dc.estimate(mechanism, tally, weights=WEIGHTS)
+
+
+def test_margins_that_no_weights_have_are_refused() -> None:
+    mechanism = MECHANISMS["rr"]
+    groups = {"region": REGION, "north": REGION == "north"}
+    margins = {"region": SHARES, "north": {True: 0.9, False: 0.1}}
+    with pytest.raises(DataError, match="no weights of the combinations"):
+        dc.estimate(mechanism, reports_of(mechanism), groups=groups, margins=margins)
