@@ -119,11 +119,9 @@ def measure_utility(cell: Cell, data: TraceData, run: int) -> Iterator[Row]:
     )
     tally = draw_tally(mechanism, counts, cell.generator(run))
     top = np.argsort(-counts, kind="stable")
-    for name, method, options in (
-        ("emp", "linear", {}),
-        ("emp+thr", "threshold", {"remainder": "zero"}),
-    ):
-        found = estimate(mechanism, tally, method=method, **options).frequencies
+    methods: dict[str, dict[str, Any]] = {"emp": {}, "emp+thr": {"method": "threshold", "remainder": "zero"}}
+    for name, options in methods.items():
+        found = estimate(mechanism, tally, **options).frequencies
         for chosen, among in ((top[:TOP], f"top {TOP}"), (top, "all")):
             loss = float(((found - p)[chosen] ** 2).sum())
             relative = float((np.abs(found - p)[top[:LISTED]] / p[top[:LISTED]]).mean())
