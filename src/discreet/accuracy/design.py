@@ -18,7 +18,7 @@ import numpy as np
 from discreet.accuracy.decoder import PerValue, Variances, WorthRanges
 from discreet.accuracy.fisher import Instance, Mixture
 from discreet.accuracy.pool_bias import NO_POOL_BIAS, PoolBias
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray
 from discreet.core.checks import checked_n
 from discreet.errors import ParameterError
 
@@ -178,7 +178,7 @@ class Design:
         inside, outside, beside = np.array([worths[int(k)] for k in contained.sum(axis=1)]).reshape(-1, 3).T[:, :, None]
         return np.where(contained, inside, outside), beside
 
-    def estimate(self, support: FloatArray, clear: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+    def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
         """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others.
 
         Args:

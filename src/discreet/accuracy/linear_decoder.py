@@ -21,7 +21,7 @@ import numpy as np
 from discreet.accuracy.decoder import PerValue, Variances, WorthRanges
 from discreet.accuracy.pool_bias import NO_POOL_BIAS, PoolBias
 from discreet.accuracy.worst import worst_distribution
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray
 
 # Only keeps a quotient finite whose value is not used.
 _TINY = 1e-300
@@ -103,7 +103,7 @@ class LinearDecoder:
         inside, outside, _ = self.worth
         return np.where(contained, inside, outside), np.zeros((len(contained), 1))
 
-    def decode(self, support: FloatArray, clear_total: float, n: float) -> FloatArray:
+    def decode(self, support: AnyArray, clear_total: float, n: float) -> FloatArray:
         """Return the unbiased estimate of the sensitive frequencies.
 
         Args:
@@ -120,7 +120,7 @@ class LinearDecoder:
         found /= n * self.scale
         return found
 
-    def estimate(self, support: FloatArray, clear: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+    def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
         """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others."""
         return self.decode(support, float(clear.sum()), n), clear / (n * self.truth)
 

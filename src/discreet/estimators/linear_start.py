@@ -16,7 +16,7 @@ from discreet.mechanisms.evidence import Data, Evidence
 from discreet.mechanisms.mechanism import Mechanism
 
 # Values at a time: what is in between stays in the cache.
-_CHUNK = 1 << 14
+_CHUNK = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +83,7 @@ class LinearStart:
         """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are ``at``."""
         return _variance(at, self.second_moments, self.n)
 
-    @cached_property
-    def _own_variance(self) -> FloatArray:
-        """``(|X|,)`` variances where the truth is the linear estimate itself."""
-        return self.variance(self.linear)
-
-    @cached_property
+    @property
     def linear_errors(self) -> FloatArray:
         """``(|X|,)`` standard errors of the linear estimates; 0 only where there is one value, so that it is known.
 
@@ -96,23 +91,29 @@ class LinearStart:
         not because the truth is known. There it is the larger variance at the two ends of the score interval of
         one standard deviation: about that of one report more or less, or the noise where that is more.
         """
+        return self._own_spread[0]
+
+    @property
+    def unseen(self) -> BoolArray:
+        """``(|X|,)`` booleans: true for an estimate with a standard error below half a report, by its own variance."""
+        return self._own_spread[1]
+
+    @cached_property
+    def _own_spread(self) -> tuple[FloatArray, BoolArray]:
+        # Where the truth is the linear estimate itself.
+        variance = self.variance(self.linear)
+        unseen = variance < (0.5 / self.n) ** 2
+        if self.domain.size == 1:
+            unseen[:] = False
         # n - 1: with the data's own mean in it, this is unbiased.
-        variance = self._own_variance * (self.n / max(self.n - 1, 1))
-        rows = np.flatnonzero(self.unseen)
+        variance *= self.n / max(self.n - 1, 1)
+        rows = np.flatnonzero(unseen)
         if len(rows):
             constant, slope = (numbers[rows] for numbers in self.second_moments)
             ends = (np.clip(end, 0, 1) for end in score_ends(self.linear[rows], (constant, slope), self.n, 1.0))
             plausible = np.maximum(*(_variance(end, (constant, slope), self.n) for end in ends))
             variance[rows] = np.maximum(plausible, variance[rows])
-        np.sqrt(variance, out=variance)
-        return variance
-
-    @cached_property
-    def unseen(self) -> BoolArray:
-        """``(|X|,)`` booleans: true for an estimate with a standard error below half a report, by its own variance."""
-        if self.domain.size == 1:
-            return np.zeros(1, dtype=np.bool_)
-        return self._own_variance < (0.5 / self.n) ** 2
+        return np.sqrt(variance, out=variance), unseen
 
     @cached_property
     def safe_variance(self) -> FloatArray:
@@ -128,12 +129,13 @@ def _variance(at: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: 
     """Return (A + B p - p^2) / n at p, where rounding leaves it above 0."""
     constant, slope = second_moments
     found: FloatArray = np.empty(len(at))
+    square = np.empty(min(_CHUNK, len(at)))
     for start in range(0, len(at), _CHUNK):
         part = slice(start, start + _CHUNK)
         p, each = at[part], found[part]
         np.multiply(slope[part], p, out=each)
         each += constant[part]
-        each -= p * p
+        each -= np.multiply(p, p, out=square[: len(p)])
         np.maximum(each, 0, out=each)
         each /= n
     return found

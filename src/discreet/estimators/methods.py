@@ -96,7 +96,8 @@ def projected(start: LinearStart) -> Estimate:
 def _projected(start: LinearStart, pull: FloatArray, found: tuple[FloatArray, float], method: str) -> Estimate:
     frequencies, correction = found
     positive = frequencies > 0
-    share = np.where(positive, pull, 0.0) / float(pull[positive].sum())
+    share = pull * positive
+    share /= float(np.add.reduce(share))
     variance = start.safe_variance
     covariance = start.covariance_with_sum(frequencies, variance)
     errors = projected_deviation(start.linear - correction * pull, variance, covariance, positive, share)

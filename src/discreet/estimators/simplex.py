@@ -85,7 +85,8 @@ def norm_sub(values: ArrayLike, *, total: float = 1.0) -> tuple[FloatArray, floa
         if excess <= taken:
             break
         taken = excess
-        kept = above[above > taken]
+        # Several times as fast as a mask where half of the values stay.
+        kept = np.compress(above > taken, above)
         if len(kept) == len(above) or not len(kept):
             break
         above = kept

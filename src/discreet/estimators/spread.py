@@ -11,6 +11,8 @@ from discreet.arrays import BoolArray, FloatArray
 
 # Values at a time: what is in between stays in the cache.
 _CHUNK = 1 << 12
+_LEAST = 1e-150
+_DENSITY_AT_0 = 1 / np.sqrt(2 * np.pi)
 
 
 def censored_deviation(mean: FloatArray, deviation: FloatArray, cut: FloatArray, below: FloatArray) -> FloatArray:
@@ -25,13 +27,25 @@ def censored_deviation(mean: FloatArray, deviation: FloatArray, cut: FloatArray,
     Returns:
         ``(|X|,)`` standard deviations.
     """
-    scale = np.where(deviation > 0, deviation, 1.0)
+    # Where there is none, a least one keeps the division sound.
+    scale = np.maximum(deviation, _LEAST)
     place = (cut - mean) / scale
-    density = np.exp(-place * place / 2) / np.sqrt(2 * np.pi)
+    density = np.exp(-place * place / 2)
+    density *= _DENSITY_AT_0
     above = _upper_tail(place, density)
-    first = mean * above + scale * density + below * (1 - above)
-    second = (mean**2 + scale**2) * above + scale * (mean + cut) * density + below**2 * (1 - above)
-    return np.where(deviation > 0, np.sqrt(np.maximum(second - first**2, 0)), 0.0)
+    density *= scale
+    beneath = below * (1 - above)
+    first = mean * above
+    first += density
+    first += beneath
+    second: FloatArray = (mean * mean + scale * scale) * above
+    second += (mean + cut) * density
+    second += below * beneath
+    second -= first * first
+    np.maximum(second, 0, out=second)
+    np.sqrt(second, out=second)
+    second *= deviation > 0
+    return second
 
 
 def projected_deviation(
@@ -47,24 +61,32 @@ def projected_deviation(
         variance: ``(|X|,)`` V, of the linear estimates.
         covariance: ``(|X|,)`` C, of each linear estimate with the sum of all.
         positive: ``(|X|,)`` booleans: above zero.
-        share: ``(|X|,)`` h, the share of each value in a correction; they sum to 1 over the positive values.
+        share: ``(|X|,)`` h, the share of each value in a correction: 0 where it is not positive, 1 in all.
     """
-    total, found = float(covariance[positive].sum()), np.empty(len(mean))
+    total, found, nothing = float(covariance @ positive), np.empty(len(mean)), np.zeros(1)
     for start in range(0, len(mean), _CHUNK):
         part = slice(start, start + _CHUNK)
         h = share[part]
+        # Where a value is dropped its share is 0.
         inside = np.maximum(variance[part] - 2 * h * covariance[part] + h**2 * total, 0)
-        deviation = np.sqrt(np.where(positive[part], inside, variance[part]))
-        nothing = np.zeros(1)
-        found[part] = censored_deviation(mean[part], deviation, nothing, nothing)
+        found[part] = censored_deviation(mean[part], np.sqrt(inside), nothing, nothing)
     return found
 
 
 def _upper_tail(place: FloatArray, density: FloatArray) -> FloatArray:
     """Return the standard normal's upper tail, to 1e-7: enough for a standard error; its density is known."""
     # Abramowitz and Stegun 26.2.17.
-    t = 1 / (1 + 0.2316419 * np.abs(place))
-    series = t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))))
-    tail = series * density
-    upper: FloatArray = np.where(place >= 0, tail, 1 - tail)
-    return upper
+    t = np.abs(place)
+    t *= 0.2316419
+    t += 1
+    np.divide(1, t, out=t)
+    tail = 1.330274429 * t
+    for coefficient in (-1.821255978, 1.781477937, -0.356563782, 0.319381530):
+        tail += coefficient
+        tail *= t
+    tail *= density
+    # 1 - tail below 0; without a branch, which noise would have guessed wrong half of the time.
+    negative = (place < 0).astype(np.float64)
+    tail *= 1 - 2 * negative
+    tail += negative
+    return tail

@@ -126,8 +126,7 @@ class BlockDecoder(Decoder):
     def decode(self, tally: Tally) -> FloatArray:
         """Return `estimate` of a tally that was checked before [DESIGN section 1; spec of the optimum, section 3]."""
         support = self._counts.support_of(tally.support) if len(tally.support) else tally.support
-        counts = support.astype(np.float64), tally.clear.astype(np.float64)
-        return self.domain.arrange(*self.numbers.estimate(*counts, tally.n))
+        return self.domain.arrange(*self.numbers.estimate(support, tally.clear, tally.n))
 
     @cached_property
     def _counts(self) -> Any:
