@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.estimators.comparison import compare
     from discreet.estimators.tags import estimate_personalized
     from discreet.io.plan import Plan
+    from discreet.io.reports import read_reports, write_reports
     from discreet.mechanisms import (
         BlockDesign,
         Channel,
@@ -60,6 +61,8 @@ _HOMES = {
     "compare": "discreet.estimators.comparison",
     "estimate": "discreet.estimators",
     "estimate_personalized": "discreet.estimators.tags",
+    "read_reports": "discreet.io.reports",
+    "write_reports": "discreet.io.reports",
 }
 
 __all__ = [
@@ -89,6 +92,8 @@ __all__ = [
     "compare",
     "estimate",
     "estimate_personalized",
+    "read_reports",
+    "write_reports",
 ]
 
 

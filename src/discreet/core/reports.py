@@ -11,7 +11,8 @@ from numpy.typing import DTypeLike
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, frozen, is_masked
 from discreet.core.checks import shown
-from discreet.errors import DataError, MismatchError
+from discreet.core.columns import marks
+from discreet.errors import DataError, MismatchError, ParameterError
 
 Blocks: TypeAlias = Mapping[str, AnyArray]
 """The columns of a batch of blocks, each ``(m,)`` or ``(m, width)``; a block law says which."""
@@ -50,6 +51,11 @@ class Column:
         return (rows,) if self.width is None else (rows, self.width)
 
 
+def report_columns(size: int, has_clear: bool, block: tuple[Column, ...]) -> tuple[Column, ...]:
+    """Return the columns of a report: of the code of a value in clear, where there are such values, and of a block."""
+    return (Column(CLEAR, smallest_unsigned(size), bound=size), *block) if has_clear else block
+
+
 @lru_cache(maxsize=256)
 def smallest_unsigned(bound: int) -> np.dtype[Any]:
     """Return the smallest unsigned type that holds 0..bound - 1."""
@@ -67,14 +73,20 @@ class Reports:
         clear: ``(F,)`` codes of these values, in the order of the rows.
         blocks: columns of the blocks, in the order of the rows with a block.
         simulated: whether the noise is from a seeded source, so that it protects nobody.
+        columns: formats of the columns as they are written; empty for reports that somebody put together by hand.
+
+    ``reports[mask]`` and ``reports[10:20]`` are those of some rows, and ``monday + tuesday`` are both batches, of one
+    plan; polars, pandas, DuckDB and Arrow read reports as a table (``polars.DataFrame(reports)``).
 
     Example:
         >>> import discreet as dc
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> monday, tuesday = (mechanism.obfuscate(["yes", "no"], random=dc.SeededRandom(day)) for day in (1, 2))
         >>> reports = dc.Reports.concatenate([monday, tuesday])
-        >>> reports.n, reports.simulated, reports.part(0, 3).n
-        (4, True, 3)
+        >>> reports.n, reports.simulated, reports[:3].n, reports[[True, False, True, False]].n
+        (4, True, 3, 2)
+        >>> (monday + tuesday).to_arrow().column_names
+        ['symbol']
     """
 
     fingerprint: str
@@ -83,6 +95,7 @@ class Reports:
     clear: IntArray
     blocks: Blocks
     simulated: bool = False
+    columns: tuple[Column, ...] = ()
 
     def __post_init__(self) -> None:
         """Make the columns read-only; their contents are for the mechanism to judge.
@@ -101,10 +114,14 @@ class Reports:
             raise DataError(f"clear must be ({told},) codes, one for each report in clear.")
         object.__setattr__(self, "clear", frozen(self.clear))
         object.__setattr__(self, "blocks", _sealed_blocks(self.blocks, (rows - told, rows)))
+        named = [column.name for column in self.columns if isinstance(column, Column) and column.name != CLEAR]
+        if self.columns and {*named} != {*self.blocks}:
+            raise DataError("columns must be the formats of all columns of blocks, or empty.")
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Sealed columns cannot be pickled as they are; batches travel between processes all the same.
-        return type(self), (self.fingerprint, self.n, self.in_clear, self.clear, dict(self.blocks), self.simulated)
+        header = self.fingerprint, self.n, self.in_clear, self.clear
+        return type(self), (*header, dict(self.blocks), self.simulated, self.columns)
 
     def __len__(self) -> int:
         return self.n
@@ -136,9 +153,61 @@ class Reports:
         rows = slice(start, stop) if every_row else slice(start - before, stop - before - inside)
         return self._with(stop - start, self.in_clear[start:stop], self.clear[before : before + inside], rows)
 
+    def __getitem__(self, rows: Any) -> Self:
+        """Return the reports of some rows, in their order.
+
+        Args:
+            rows: a slice, or ``(n,)`` booleans of any holder: NumPy, pandas, polars, Arrow, a list.
+
+        Raises:
+            DataError: if a mask does not say true or false of every report.
+            ParameterError: if a slice goes backwards or is not of whole numbers.
+        """
+        if isinstance(rows, slice):
+            start, stop, step = _ends(rows, self.n)
+            return self.part(start, stop) if step == 1 else self.take(np.arange(start, stop, step))
+        mask = marks(rows, "a mask of reports")
+        if len(mask) != self.n:
+            raise DataError(f"a mask of reports must have {self.n} entries, one for each report, got {len(mask)}.")
+        return self.take(np.flatnonzero(mask))
+
+    __iter__ = None
+    """Reports are columns: there is nothing to be had of one report alone."""
+
     def _with(self, n: int, in_clear: BoolArray | None, clear: IntArray, rows: slice | IntArray) -> Self:
         blocks = {name: column[rows] for name, column in self.blocks.items()}
-        return type(self)(self.fingerprint, n, in_clear, clear, blocks, self.simulated)
+        return type(self)(self.fingerprint, n, in_clear, clear, blocks, self.simulated, self.columns)
+
+    def __add__(self, other: Self) -> Self:
+        """Return the reports of both batches, in order; of more than two, see `concatenate`.
+
+        Raises:
+            MismatchError: if they belong to different plans.
+        """
+        return self.concatenate([self, other]) if isinstance(other, Reports) else NotImplemented
+
+    def __radd__(self, other: object) -> Self:
+        """Return these reports for 0, so that ``sum`` works."""
+        return self if other == 0 and isinstance(other, int) else NotImplemented
+
+    def to_arrow(self) -> Any:
+        """Return a `pyarrow.Table` with the columns of a file of reports, and its mark of the plan.
+
+        Raises:
+            ParameterError: if the reports were put together by hand, so that they have no ``columns``.
+        """
+        from discreet.core.report_table import report_table
+
+        if not self.columns:
+            raise ParameterError(
+                "reports that were put together by hand must say the formats of their columns, as the mechanism does: "
+                "dataclasses.replace(reports, columns=mechanism.columns)."
+            )
+        return report_table(self, self.columns)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return the columns as a stream of Arrow, which polars, pandas, DuckDB and Arrow read as a table."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def take(self, rows: IntArray) -> Self:
         """Return the reports of some rows as a batch, in this order.
@@ -180,7 +249,19 @@ class Reports:
             np.concatenate([batch.clear for batch in batches]),
             {name: np.concatenate([batch.blocks[name] for batch in batches]) for name in first.blocks},
             any(batch.simulated for batch in batches),
+            first.columns,
         )
+
+
+def _ends(rows: slice, n: int) -> tuple[int, int, int]:
+    """Return first, stop and step of a slice that goes forwards."""
+    try:
+        start, stop, step = rows.indices(n)
+    except (TypeError, ValueError):
+        start, stop, step = 0, 0, 0
+    if step < 1:
+        raise ParameterError(f"a slice of reports must go forwards in whole numbers, got step={shown(rows.step)}.")
+    return start, stop, step
 
 
 def _sealed_blocks(blocks: object, lengths: tuple[int, int]) -> Blocks:

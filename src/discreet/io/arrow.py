@@ -14,32 +14,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.arrays import AnyArray, BoolArray
-from discreet.core.arrow_memory import array_of, flags_of, from_buffer, numbers, present, rows_of_bytes, validity
-from discreet.core.reports import CLEAR, Column, Reports, check_same_plan
+from discreet.arrays import BoolArray
+from discreet.core.arrow_memory import flags_of, numbers, present, rows_of_bytes
+from discreet.core.report_table import FORMAT, STAMP, report_schema, report_table
+from discreet.core.reports import Column, Reports, check_same_plan
 from discreet.errors import DataError
 from discreet.io.wire import GAP, Nullable, checked_reports, sifted_reports
 from discreet.mechanisms import Mechanism
 
-_KEY = b"discreet"
-_FORMAT = 1
-
 
 def schema(mechanism: Mechanism, *, simulated: bool = False, facts: Mapping[str, Any] | None = None) -> pa.Schema:
     """Return the Arrow schema of a mechanism's reports; ``facts`` are said in its metadata besides."""
-    said = {**(facts or {}), "simulated": simulated}
-    fields = [pa.field(column.name, _type(column)) for column in mechanism.columns]
-    return pa.schema(fields, metadata=stamp("reports", mechanism.fingerprint, **said))
-
-
-def stamp(kind: str, fingerprint: str, **facts: Any) -> dict[bytes, bytes]:
-    """Return schema metadata with the kind of a file's content and the fingerprint of its plan."""
-    return {_KEY: json.dumps({"format": _FORMAT, "kind": kind, "plan": fingerprint, **facts}).encode()}
+    return report_schema(mechanism.columns, mechanism.fingerprint, simulated=simulated, facts=facts)
 
 
 def is_stamped(found: pa.Schema) -> bool:
     """Return true if metadata hold a stamp, of any plan."""
-    return _KEY in (found.metadata or {})
+    return STAMP in (found.metadata or {})
 
 
 def read_stamp(found: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
@@ -50,12 +41,12 @@ def read_stamp(found: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
         MismatchError: if it belongs to another plan.
     """
     try:
-        facts = json.loads((found.metadata or {})[_KEY])
-        known = facts["format"] == _FORMAT and facts["kind"] == kind and str.isalnum(facts["plan"])
+        facts = json.loads((found.metadata or {})[STAMP])
+        known = facts["format"] == FORMAT and facts["kind"] == kind and str.isalnum(facts["plan"])
     except (KeyError, TypeError, ValueError, RecursionError):
         known = False
     if not known:
-        raise DataError(f"this does not hold {kind} of discreet, or of another format than {_FORMAT}.")
+        raise DataError(f"this does not hold {kind} of discreet, or of another format than {FORMAT}.")
     check_same_plan({fingerprint, facts["plan"]})
     return dict(facts)
 
@@ -63,15 +54,7 @@ def read_stamp(found: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
 def to_arrow(mechanism: Mechanism, reports: Reports) -> pa.Table:
     """Return reports as a table with `schema`."""
     check_same_plan({mechanism.fingerprint, reports.fingerprint})
-    told = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
-    blocks = None if reports.block_count == reports.n else ~told
-    arrays = [
-        _array(column, reports.clear, told)
-        if column.name == CLEAR
-        else _array(column, reports.blocks[column.name], blocks)
-        for column in mechanism.columns
-    ]
-    return pa.Table.from_arrays(arrays, schema=schema(mechanism, simulated=reports.simulated))
+    return report_table(reports, mechanism.columns)
 
 
 def from_arrow(mechanism: Mechanism, table: Any) -> Reports:
@@ -141,27 +124,6 @@ def _gaps(lists: pa.ChunkedArray, width: int) -> BoolArray:
     inside = np.concatenate([~present(part.flatten()) for part in lists.chunks] or [found])
     found[present(lists)] = inside.reshape(-1, width).any(axis=1)
     return found
-
-
-def _type(column: Column) -> pa.DataType:
-    if column.width is None:
-        return pa.from_numpy_dtype(np.dtype(column.dtype))
-    if np.dtype(column.dtype) == np.uint8 and column.bound is None:
-        return pa.binary(column.width)
-    return pa.list_(pa.field("item", pa.from_numpy_dtype(np.dtype(column.dtype)), nullable=False), column.width)
-
-
-def _array(column: Column, dense: AnyArray, rows: BoolArray | None) -> pa.Array:
-    """Return entries as a column of reports, on the rows where they are present, nulls elsewhere."""
-    entries = np.ascontiguousarray(dense, dtype=column.dtype)
-    if rows is not None and not rows.all():
-        entries = np.zeros(column.shape(len(rows)), dtype=column.dtype)
-        entries[np.flatnonzero(rows)] = dense
-    kind = _type(column)
-    if column.width is None or pa.types.is_fixed_size_binary(kind):
-        return from_buffer(kind, entries, rows)
-    members = array_of(entries.reshape(-1))
-    return pa.Array.from_buffers(kind, len(entries), [validity(rows)], children=[members])
 
 
 def _nullable(column: Column, found: pa.ChunkedArray) -> Nullable:

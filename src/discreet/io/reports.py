@@ -1,23 +1,28 @@
 """Reports in files: written whole or not at all, checked when they are read."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
 from discreet.core.reports import Reports
-from discreet.errors import DataError
+from discreet.errors import DataError, ParameterError
 from discreet.io import arrow, json_reports, suffixes
 from discreet.io.atomic import replacing
 from discreet.io.endings import written_text
-from discreet.io.partitions import partitions_of
-from discreet.io.remote import file_of, output_of
-from discreet.io.rewritten import warn_of
+from discreet.io.remote import output_of
+from discreet.io.report_sources import surveyed
 from discreet.io.sealed_table import SealedTable
 from discreet.mechanisms import Mechanism
+
+if TYPE_CHECKING:
+    from discreet.io.plan import Plan
+
+Sources: TypeAlias = str | Path | Sequence[str | Path]
+"""Files and folders, on this machine or at URLs."""
 
 _BATCH = 1 << 18
 _NO_FACTS: Mapping[str, Any] = MappingProxyType({})
@@ -25,7 +30,7 @@ _NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
 def write_reports(
     path: str | Path,
-    mechanism: Mechanism,
+    mechanism: "Mechanism | Plan",
     batches: Reports | Iterable[Reports],
     *,
     force: bool = False,
@@ -35,7 +40,7 @@ def write_reports(
 
     Args:
         path: the file.
-        mechanism: what made the reports.
+        mechanism: what made the reports, or its plan.
         batches: the reports.
         force: whether a file that exists is replaced.
         facts: what the file's metadata say besides; lines have none.
@@ -52,10 +57,11 @@ def write_reports(
         >>> from tempfile import TemporaryDirectory
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> with TemporaryDirectory() as folder:
-        ...     write_reports(f"{folder}/reports.parquet", mechanism, mechanism.obfuscate(["yes", "no"]))
+        ...     dc.write_reports(f"{folder}/reports.parquet", mechanism, mechanism.obfuscate(["yes", "no"]))
         2
     """
     target, written, simulated = output_of(path, "reports"), 0, False
+    mechanism = _mechanism_of(mechanism)
     parts = [batches] if isinstance(batches, Reports) else batches
     kind = suffixes.checked_output(target, suffixes.REPORTS, "reports")
     with replacing(target, force=force) as beside:
@@ -102,36 +108,43 @@ def _open(path: Path, kind: str, mechanism: Mechanism, schema: pa.Schema) -> Sea
     return SealedTable(path, schema, mechanism.columns)
 
 
-def read_reports(path: str | Path, mechanism: Mechanism, *, trust_plan: bool = False) -> Reports:
-    """Return the reports of a file that `write_reports` wrote, checked.
+def _mechanism_of(given: "Mechanism | Plan") -> Mechanism:
+    from discreet.io.plan import Plan
+
+    return given.mechanism() if isinstance(given, Plan) else given
+
+
+def read_reports(sources: Sources, mechanism: "Mechanism | Plan", *, trust_plan: bool = False) -> Reports:
+    """Return the reports of files, checked, in memory; of more than that, see `discreet.engines`.
 
     Args:
-        path: the file.
-        mechanism: what made the reports.
+        sources: files of reports, and folders of them, on this machine or at URLs.
+        mechanism: what made the reports, or its plan.
         trust_plan: whether the caller vouches for the plan of a file without a stamp, because another tool rewrote it;
             a stamp of another plan is refused all the same (`discreet.io.rewritten`).
 
     Raises:
-        DataError: if the file is missing, truncated, of another format, or holds what no device can send.
-        MismatchError: if it belongs to another plan.
+        DataError: if a file is missing, truncated, of another format, or holds what no device can send.
+        MismatchError: if one belongs to another plan.
+        ParameterError: if there is a tally among them, or a file is named twice.
 
     Example:
         >>> import discreet as dc
         >>> from tempfile import TemporaryDirectory
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> with TemporaryDirectory() as folder:
-        ...     written = write_reports(f"{folder}/reports.jsonl", mechanism, mechanism.obfuscate(["yes", "no"]))
-        ...     read_reports(f"{folder}/reports.jsonl", mechanism).n
-        2
+        ...     for day in ("monday", "tuesday"):
+        ...         written = dc.write_reports(f"{folder}/{day}.jsonl", mechanism, mechanism.obfuscate(["yes", "no"]))
+        ...     dc.read_reports(folder, mechanism).n, dc.read_reports(f"{folder}/monday.jsonl", mechanism).n
+        (4, 2)
     """
-    batches = list(iterate_reports(path, mechanism, trust_plan=trust_plan))
-    return Reports.concatenate(batches)
+    return Reports.concatenate(iterate_reports(sources, mechanism, trust_plan=trust_plan))
 
 
 def iterate_reports(
-    path: str | Path, mechanism: Mechanism, *, batch: int = _BATCH, trust_plan: bool = False
+    sources: Sources, mechanism: "Mechanism | Plan", *, batch: int = _BATCH, trust_plan: bool = False
 ) -> Iterator[Reports]:
-    """Yield the reports of a file batch by batch, at least one batch (perhaps empty); see `read_reports`.
+    """Yield the reports of files batch by batch, at least one batch (perhaps empty); see `read_reports`.
 
     Example:
         >>> import discreet as dc
@@ -142,9 +155,9 @@ def iterate_reports(
         ...     [reports.n for reports in iterate_reports(f"{folder}/reports.arrow", mechanism, batch=2)]
         [2, 2, 1]
     """
-    source = file_of(path)
-    parts = partitions_of(source, mechanism, trust_plan=trust_plan)
-    warn_of({part.path: part.form for part in parts if part.form is not None}, 1, mechanism.fingerprint)
+    tallies, parts = surveyed(_mechanism_of(mechanism), sources, trust_plan=trust_plan)
+    if tallies:
+        raise ParameterError(f"reports are read, and {len(tallies)} of the files are tallies; leave them out.")
     for part in parts:
         for reports, _ in part.reports(most=batch):
             yield reports

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.arrow_memory import array_of, numbers
+from discreet.core.report_table import stamp
 from discreet.core.tally import Tally
 from discreet.errors import DataError
 from discreet.io import arrow, suffixes
@@ -51,7 +52,7 @@ def put_tally(path: Path, tally: Tally, *, facts: Mapping[str, Any] = _NO_FACTS)
     """Write a tally into an existing file."""
     said = {**facts, "n": tally.n, "support": len(tally.support), "simulated": tally.simulated}
     counts = array_of(np.concatenate([tally.support, tally.clear]))
-    schema = pa.schema([pa.field("count", pa.int64())], metadata=arrow.stamp("tally", tally.fingerprint, **said))
+    schema = pa.schema([pa.field("count", pa.int64())], metadata=stamp("tally", tally.fingerprint, **said))
     sink = SealedTable(path, schema)
     try:
         sink.write_table(pa.Table.from_arrays([counts], schema=schema))

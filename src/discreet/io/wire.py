@@ -116,7 +116,8 @@ def _assembled(mechanism: Mechanism, n: int, clear: Nullable | None, blocks: Blo
     stored = {c.name: np.ascontiguousarray(blocks[c.name], dtype=c.dtype) for c in mechanism.block_columns}
     codes = np.empty(0) if clear is None else clear.entries
     narrow = codes.astype(smallest_unsigned(mechanism.domain.size))
-    return Reports(mechanism.fingerprint, n, None if clear is None else clear.present, narrow, stored, simulated)
+    told = None if clear is None else clear.present
+    return Reports(mechanism.fingerprint, n, told, narrow, stored, simulated, mechanism.columns)
 
 
 def _check_shape(mechanism: Mechanism, n: int, in_clear: BoolArray | None, blocks: dict[str, Nullable]) -> None:

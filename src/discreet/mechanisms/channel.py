@@ -177,7 +177,8 @@ class Channel:
             step //= 2
         output = shares.reshape(-1)[codes.astype(np.int64) * width + places]
         nothing = np.empty(0, dtype=smallest_unsigned(self.domain.size))
-        return Reports(self.fingerprint, len(codes), None, nothing, {"output": output}, not random.secure)
+        simulated, blocks = not random.secure, {"output": output}
+        return Reports(self.fingerprint, len(codes), None, nothing, blocks, simulated, self.columns)
 
     def tally(self, reports: Reports) -> Tally:
         """Count the outputs; errors as for `BlockMechanism.tally`."""

@@ -26,7 +26,7 @@ from discreet.core.domain import Domain, checked_domain
 from discreet.core.exact import likelihood_ratio, logarithm
 from discreet.core.guarantee import GroupPromise, Guarantee
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source
-from discreet.core.reports import CLEAR, Blocks, Column, Reports, check_same_plan, smallest_unsigned
+from discreet.core.reports import Blocks, Column, Reports, check_same_plan, report_columns, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, CommonLaw, by_group, group_counts
@@ -189,9 +189,7 @@ class BlockMechanism(_Usual):
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns of a report: of the code of a value in clear, where there are such values, and of a block."""
-        size = self.domain.size
-        in_clear = (Column(CLEAR, smallest_unsigned(size), bound=size),) if self.domain.clear_count else ()
-        return (*in_clear, *self.block_columns)
+        return report_columns(self.domain.size, bool(self.domain.clear_count), self.block_columns)
 
     def flaws(self, blocks: Blocks) -> BoolArray:
         """Return ``(m,)`` booleans: true for a block that no device can have sent."""

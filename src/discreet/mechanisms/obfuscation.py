@@ -9,7 +9,7 @@ from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.columns import integers
 from discreet.core.random import RandomSource, toss
-from discreet.core.reports import Column, Reports, is_plain, smallest_unsigned
+from discreet.core.reports import Column, Reports, is_plain, report_columns, smallest_unsigned
 from discreet.mechanisms.block_law import BlockLaw
 
 CHUNK = 1 << 14
@@ -103,7 +103,8 @@ def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Re
     # A view would keep the memory of the rows that were not filled.
     blocks = blocks if filled == len(codes) else {name: column[:filled].copy() for name, column in blocks.items()}
     stored = np.concatenate(clear).astype(smallest_unsigned(mechanism.domain.size))
-    return Reports(mechanism.fingerprint, len(codes), in_clear, stored, blocks, not random.secure)
+    columns = report_columns(mechanism.domain.size, in_clear is not None, tuple(mechanism.block_columns))
+    return Reports(mechanism.fingerprint, len(codes), in_clear, stored, blocks, not random.secure, columns)
 
 
 def _truth_or_noise(mechanism: Sampling, codes: AnyArray, random: RandomSource) -> tuple[IntArray, BoolArray | None]:

@@ -146,7 +146,7 @@ def _one_of_each(mechanism: BlockMechanism, blocks: Blocks, clear: IntArray) -> 
         blocks = {name: np.concatenate([column] * (domain.clear_count + 1)) for name, column in blocks.items()}
     told = np.arange(count + len(clear)) >= count if domain.clear_count else None
     codes = domain.clear_codes[clear].astype(smallest_unsigned(domain.size))
-    return Reports(mechanism.fingerprint, count + len(clear), told, codes, blocks)
+    return Reports(mechanism.fingerprint, count + len(clear), told, codes, blocks, columns=mechanism.columns)
 
 
 def in_whole_numbers(weights: Any) -> tuple[AnyArray, int]:

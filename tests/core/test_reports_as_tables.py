@@ -1,0 +1,150 @@
+"""Batches of reports: rows by mask and slice, sums, and tables of Arrow that other tools read."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dc
+from discreet.core.reports import Reports
+from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.io.arrow import from_arrow, to_arrow
+from laws import MEDIUM, Case, cases, over, sampled
+from refusals import refused
+
+MECHANISM = dc.UnaryEncoding(dc.Domain(range(30), sensitive=range(20)), 1.0)
+REPORTS = MECHANISM.obfuscate_codes(np.arange(200) % 30, random=dc.SeededRandom(1))
+CLEAR_BITS = dc.UnaryEncoding(dc.Domain(range(7), sensitive=[0, 2]), 1.0, clear_bits=True)
+
+
+every_law = over(cases(MEDIUM, (1.0,)))
+
+
+def same(one: Reports, other: Reports, mechanism: Any) -> bool:
+    return to_arrow(mechanism, one).equals(to_arrow(mechanism, other), check_metadata=True)
+
+
+def rows_of(reports: Reports, mechanism: Any) -> list[Any]:
+    return list(to_arrow(mechanism, reports).to_pylist())
+
+
+@every_law
+def test_rows_by_mask_and_by_slice(case: Case) -> None:
+    mechanism, reports = case.mechanism, sampled(case, 90)
+    rows = rows_of(reports, mechanism)
+    mask = np.random.default_rng(1).random(90) < 0.4
+    assert rows_of(reports[mask], mechanism) == [row for row, chosen in zip(rows, mask, strict=True) if chosen]
+    for some in (slice(None), slice(10, 20), slice(-5, None), slice(50, 10), slice(3, 80, 7)):
+        assert rows_of(reports[some], mechanism) == rows[some]
+    both = reports[mask] + reports[~mask]
+    assert mechanism.tally(both) == mechanism.tally(reports)
+    assert same(sum([reports[:40], reports[40:41], reports[41:]]), reports, mechanism)
+
+
+def test_blocks_beside_values_in_clear_follow_the_mask() -> None:
+    reports = CLEAR_BITS.obfuscate_codes(np.arange(70) % 7, random=dc.SeededRandom(2))
+    mask = np.arange(70) % 3 == 0
+    assert reports.block_count == 70
+    assert rows_of(reports[mask], CLEAR_BITS) == rows_of(reports, CLEAR_BITS)[::3]
+
+
+def test_masks_of_any_holder() -> None:
+    mask = np.arange(200) % 2 == 0
+    expected = MECHANISM.tally(REPORTS[mask])
+    for one in (
+        mask.tolist(),
+        pd.Series(mask),
+        pl.Series(mask),
+        pa.array(mask),
+        pa.chunked_array([mask[:7], mask[7:]]),
+    ):
+        assert MECHANISM.tally(REPORTS[one]) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([True] * 199, "must have 200 entries, one for each report, got 199"),
+        (np.ones((200, 1), bool), "must be one column"),
+        (np.arange(200), "must be true or false"),
+        ([True, None] * 100, "missing"),
+        (pa.array([True, None] * 100), "missing"),
+        (3, "must be a sequence"),
+        ("yes", "must be a sequence"),
+    ],
+    ids=["short", "two axes", "numbers", "None", "null", "one row", "text"],
+)
+def test_masks_that_are_none(rows: Any, said: str) -> None:
+    assert said in refused(DataError, lambda: REPORTS[rows])
+
+
+@pytest.mark.parametrize("some", [slice(None, None, -1), slice(0, 5, 0), slice("a", "b"), slice(0.5, 2)], ids=repr)
+def test_slices_that_do_not_go_forwards(some: slice) -> None:
+    refused(ParameterError, lambda: REPORTS[some])
+
+
+def test_reports_are_no_sequence_of_single_reports() -> None:
+    with pytest.raises(TypeError):
+        iter(REPORTS)
+
+
+def test_other_plans_and_other_things_are_not_added() -> None:
+    other = dc.UnaryEncoding(MECHANISM.domain, 2.0)
+    refused(MismatchError, lambda: REPORTS + other.obfuscate_codes([1, 2]))
+    for stranger in (1, None, [REPORTS], MECHANISM.tally(REPORTS)):
+        with pytest.raises(TypeError):
+            _ = REPORTS + stranger
+
+
+@pytest.mark.parametrize("case", cases({"3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (1.0,)), ids=str)
+def test_a_table_of_arrow_is_a_table_of_a_file(case: Case, tmp_path: Path) -> None:
+    mechanism, reports = case.mechanism, sampled(case, 60)
+    table = pa.table(reports)
+    assert table.equals(to_arrow(mechanism, reports), check_metadata=True)
+    assert same(from_arrow(mechanism, table), reports, mechanism)
+    pq.write_table(table, tmp_path / "arrow.parquet")
+    assert same(dc.read_reports(tmp_path / "arrow.parquet", mechanism), reports, mechanism)
+    again = pickle.loads(pickle.dumps(reports))
+    assert pa.table(again[5:]).equals(table.slice(5))
+
+
+def test_other_tools_read_reports_as_they_are(tmp_path: Path) -> None:
+    frame = pl.DataFrame(REPORTS)
+    assert frame.columns == ["clear", "bits"]
+    assert frame["clear"].null_count() == 200 - len(REPORTS.clear)
+    frame.with_columns(plan=pl.lit(MECHANISM.fingerprint), simulated=True).write_parquet(tmp_path / "p.parquet")
+    again = dc.read_reports(tmp_path / "p.parquet", MECHANISM)
+    assert again.simulated
+    assert MECHANISM.tally(again) == MECHANISM.tally(REPORTS)
+
+
+def test_reports_put_together_by_hand_say_what_they_lack() -> None:
+    by_hand = Reports(REPORTS.fingerprint, 2, None, np.empty(0, np.uint8), {"bits": np.zeros((2, 3), np.uint8)})
+    assert "columns=mechanism.columns" in refused(ParameterError, by_hand.to_arrow)
+    refused(DataError, lambda: Reports(*_header(), {"symbol": np.zeros(2, np.uint8)}, False, MECHANISM.columns))
+    refused(DataError, lambda: Reports(*_header(), {"symbol": np.zeros(2, np.uint8)}, False, ("symbol",)))  # type: ignore[arg-type]
+
+
+def _header() -> tuple[Any, ...]:
+    return REPORTS.fingerprint, 2, None, np.empty(0, np.uint8)
+
+
+def test_files_and_folders_are_read_by_plan(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(
+        f"epsilon = 1.0\n[domain]\nrange = [0, 30]\nsensitive = {list(range(20))}\n[mechanism]\nname = 'unary'\n"
+    )
+    plan = dc.Plan.load(tmp_path / "plan.toml")
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    for start, suffix in ((0, "parquet"), (100, "jsonl")):
+        dc.write_reports(folder / f"{start}.{suffix}", plan, REPORTS[start : start + 100])
+    assert same(dc.read_reports(folder, plan), REPORTS, MECHANISM)
+    assert same(dc.read_reports([folder / "100.jsonl", folder / "0.parquet"], plan)[100:], REPORTS[:100], MECHANISM)
+    twice = refused(ParameterError, lambda: dc.read_reports([folder, folder / "0.parquet"], plan))
+    assert "is named twice" in twice
