@@ -852,6 +852,20 @@ FAULTS = [
         ("tests/io/test_changing_files.py",),
     ),
     Fault(
+        "a mask chooses the blocks of other reports",
+        "core/reports.py",
+        "chosen = mask if every_row else mask[~told]",
+        "chosen = mask if every_row else mask[told][: np.count_nonzero(~told)]",
+        ("tests/core/test_reports_as_tables.py",),
+    ),
+    Fault(
+        "numbers that do not fit into a column of reports are cut",
+        "core/report_table.py",
+        "dense.min() < 0 or dense.max() > largest",
+        "dense.min() > dense.max() > largest",
+        ("tests/core/test_reports_as_tables.py",),
+    ),
+    Fault(
         "bad rows are left out where none may be",
         "io/partitions.py",
         "sift_arrow(self.mechanism, table) if sift else",

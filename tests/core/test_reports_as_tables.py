@@ -1,6 +1,7 @@
 """Batches of reports: rows by mask and slice, sums, and tables of Arrow that other tools read."""
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,12 +128,12 @@ def test_other_tools_read_reports_as_they_are(tmp_path: Path) -> None:
 def test_reports_put_together_by_hand_say_what_they_lack() -> None:
     by_hand = Reports(REPORTS.fingerprint, 2, None, np.empty(0, np.uint8), {"bits": np.zeros((2, 3), np.uint8)})
     assert "columns=mechanism.columns" in refused(ParameterError, by_hand.to_arrow)
-    refused(DataError, lambda: Reports(*_header(), {"symbol": np.zeros(2, np.uint8)}, False, MECHANISM.columns))
-    refused(DataError, lambda: Reports(*_header(), {"symbol": np.zeros(2, np.uint8)}, False, ("symbol",)))  # type: ignore[arg-type]
-
-
-def _header() -> tuple[Any, ...]:
-    return REPORTS.fingerprint, 2, None, np.empty(0, np.uint8)
+    other = replace(REPORTS, blocks={"symbol": np.zeros(REPORTS.block_count, np.uint8)})
+    assert "columns=mechanism.columns" in refused(ParameterError, other.to_arrow)
+    symbols = dc.RandomizedResponse(dc.Domain(range(9)), 1.0).obfuscate_codes([1, 2, 3])
+    for number in (-1, 256 + 4):
+        wide = replace(symbols, blocks={"symbol": np.full(symbols.block_count, number)})
+        assert "0..255" in refused(DataError, wide.to_arrow, number)
 
 
 def test_files_and_folders_are_read_by_plan(tmp_path: Path) -> None:

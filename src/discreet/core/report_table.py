@@ -10,6 +10,7 @@ import pyarrow as pa
 from discreet.arrays import AnyArray, BoolArray
 from discreet.core.arrow_memory import array_of, from_buffer, validity
 from discreet.core.reports import CLEAR, Column, Reports
+from discreet.errors import DataError
 
 STAMP = b"discreet"
 """The key of the stamp among a schema's metadata."""
@@ -32,7 +33,11 @@ def report_schema(
 
 
 def report_table(reports: Reports, columns: Sequence[Column]) -> pa.Table:
-    """Return reports as a table with `report_schema`."""
+    """Return reports as a table with `report_schema`.
+
+    Raises:
+        DataError: if a number does not fit into its column, in reports that were put together by hand.
+    """
     told = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
     blocks = None if reports.block_count == reports.n else ~told
     arrays = [
@@ -54,6 +59,9 @@ def _type(column: Column) -> pa.DataType:
 
 def _array(column: Column, dense: AnyArray, rows: BoolArray | None) -> pa.Array:
     """Return entries as a column of reports, on the rows where they are present, nulls elsewhere."""
+    largest = np.iinfo(np.dtype(column.dtype)).max
+    if dense.dtype != column.dtype and dense.size and (dense.min() < 0 or dense.max() > largest):
+        raise DataError(f"{column.name} of reports must be integers in 0..{largest}, and some are not.")
     entries = np.ascontiguousarray(dense, dtype=column.dtype)
     if rows is not None and not rows.all():
         entries = np.zeros(column.shape(len(rows)), dtype=column.dtype)

@@ -73,7 +73,8 @@ class Reports:
         clear: ``(F,)`` codes of these values, in the order of the rows.
         blocks: columns of the blocks, in the order of the rows with a block.
         simulated: whether the noise is from a seeded source, so that it protects nobody.
-        columns: formats of the columns as they are written; empty for reports that somebody put together by hand.
+        columns: formats of the columns as they are written; empty for reports that somebody put together by hand, and
+            where the blocks are not of these columns.
 
     ``reports[mask]`` and ``reports[10:20]`` are those of some rows, and ``monday + tuesday`` are both batches, of one
     plan; polars, pandas, DuckDB and Arrow read reports as a table (``polars.DataFrame(reports)``).
@@ -114,9 +115,9 @@ class Reports:
             raise DataError(f"clear must be ({told},) codes, one for each report in clear.")
         object.__setattr__(self, "clear", frozen(self.clear))
         object.__setattr__(self, "blocks", _sealed_blocks(self.blocks, (rows - told, rows)))
-        named = [column.name for column in self.columns if isinstance(column, Column) and column.name != CLEAR]
-        if self.columns and {*named} != {*self.blocks}:
-            raise DataError("columns must be the formats of all columns of blocks, or empty.")
+        if {column.name for column in self.columns} - {CLEAR} != {*self.blocks}:
+            # Somebody put other blocks in their place.
+            object.__setattr__(self, "columns", ())
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Sealed columns cannot be pickled as they are; batches travel between processes all the same.
