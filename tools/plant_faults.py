@@ -854,8 +854,8 @@ FAULTS = [
     Fault(
         "a mask chooses the blocks of other reports",
         "core/reports.py",
-        "chosen = mask if every_row else mask[~told]",
-        "chosen = mask if every_row else mask[told][: np.count_nonzero(~told)]",
+        "self.n else (rows - places)[~chosen]",
+        "self.n else places[~chosen]",
         ("tests/core/test_reports_as_tables.py",),
     ),
     Fault(
