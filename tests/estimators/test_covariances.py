@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from discreet.accuracy.pool_bias import PoolBias
-from discreet.core.covariance import SampleCovariance
 from discreet.core.domain import Domain
+from discreet.core.partitions import AxisPartition, CellPartition
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
+from discreet.core.sample_covariance import SampleCovariance
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
@@ -214,14 +215,21 @@ def test_every_way_to_ask_says_the_same(builder: str) -> None:
     below = np.tri(9)
     assert spread.prefixes() == pytest.approx(np.maximum(np.diag(below @ matrix @ below.T), 0), abs=1e-14)
     assert spread.matrix(np.array([7, 2, 7])) == pytest.approx(matrix[np.ix_([7, 2, 7], [7, 2, 7])], abs=1e-15)
-    cells = np.array([0, 1, 2, 0, 1, 2, 2, 1, 3])
-    gather = (cells == np.arange(4)[:, None]).astype(float)
-    summed = spread.sums(cells, 4)
+    cells = CellPartition(4, 9, everything[:8], np.array([0, 1, 2, 0, 1, 2, 2, 3]))
+    gather = np.array([cells.total(row) for row in np.eye(9)]).T
+    assert gather.sum() == 8
+    assert cells.lifted(np.arange(1.0, 5)) == pytest.approx(gather.T @ np.arange(1.0, 5))
+    summed = spread.sums(cells)
     assert summed.centre == pytest.approx(gather @ spread.centre)
     assert summed.matrix(np.arange(4)) == pytest.approx(gather @ matrix @ gather.T, abs=1e-14)
-    twice = summed.sums(np.array([0, 0, 1, 1]), 2)
-    assert twice.between(np.array([1.0, 0]), np.array([0.0, 1])) == pytest.approx(
-        (gather[:2].sum(0)) @ matrix @ (gather[2:].sum(0)), abs=1e-14
+    axes = spread.sums(AxisPartition(3, (3, 3), (1,))).sums(CellPartition(2, 3, np.array([0, 2]), np.array([0, 1])))
+    assert axes.between(np.array([1.0, 0]), np.array([0.0, 1])) == pytest.approx(matrix[::3, 2::3].sum(), abs=1e-14)
+    total, ones = summed.centre.sum(), np.ones(4)
+    linearised = (np.eye(4) - np.outer(summed.centre / total, ones)) / total
+    shares = summed.conditional()
+    assert shares.centre == pytest.approx(summed.centre / total)
+    assert shares.matrix(np.arange(4)) == pytest.approx(
+        linearised @ gather @ matrix @ gather.T @ linearised.T, abs=1e-13
     )
     kept = pickle.loads(pickle.dumps(spread))
     assert kept.between(w, u) == pytest.approx(spread.between(w, u), rel=1e-12)
@@ -257,7 +265,7 @@ def test_one_report_has_no_covariance() -> None:
 
 
 def test_too_many_contributions_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.core.covariance._MOST_NUMBERS", 20)
+    monkeypatch.setattr("discreet.core.sample_covariance._MOST_NUMBERS", 20)
     mechanism = HadamardResponse(Domain(range(6)), 2.0)
     spread = estimate(mechanism, mechanism.obfuscate([0, 1], random=SeededRandom(1))).spread
     assert spread is not None

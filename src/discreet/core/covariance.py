@@ -2,21 +2,57 @@
 
 Two forms are enough. Where values are alike, the covariances of all pairs are a diagonal and a few outer products
 (`LowRankCovariance`), and so are those of the sums over the cells of any partition. Elsewhere they are those of the
-contributions of the reports, as a sample (`SampleCovariance`).
+contributions of the reports, as a sample (`discreet.core.sample_covariance`).
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.core.confidence_intervals import BorderDeviations, Limits
+from discreet.core.partitions import ValueCells
 from discreet.errors import ParameterError
 
-# Contributions that are held together, of all reports to some estimates.
-_MOST_NUMBERS = 1 << 28
+
+class CountedLimits(Protocol):
+    """The limits that counts give; see `discreet.accuracy.binomial_limits`."""
+
+    def limits(self, alpha: float) -> Limits:
+        """Return the ``(m,)`` lower and upper limits of the frequencies, not clipped; each misses with alpha/2."""
+        ...
+
+    @property
+    def border_deviations(self) -> BorderDeviations:
+        """The standard deviations of the estimates at the ends of [0, 1]."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class CountedSums:
+    """Counts of reports that are binomial with probability b + d p, as are their sums over values.
+
+    Attributes:
+        counts: ``(|X|,)`` t, as floats; any number for a value without such a count.
+        bases: ``(|X|,)`` b; nan for a value without such a count.
+        law: a function of counts and bases that returns their limits.
+    """
+
+    counts: FloatArray
+    bases: FloatArray
+    law: Callable[[FloatArray, FloatArray], CountedLimits]
+
+    def sums(self, cells: ValueCells) -> "CountedSums":
+        """Return the counts of the sums over cells; there is none where there is none of one of the values."""
+        return CountedSums(cells.total(self.counts), cells.total(self.bases), self.law)
+
+    @property
+    def known(self) -> BoolArray:
+        """``(|X|,)`` booleans: true where there is such a count."""
+        return ~np.isnan(self.bases)
 
 
 class Covariance(Protocol):
@@ -29,6 +65,11 @@ class Covariance(Protocol):
     """
 
     centre: FloatArray
+
+    @property
+    def counted(self) -> CountedSums | None:
+        """Return the counts that the estimates follow from, where these are binomial; None if none is."""
+        ...
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
         """Return the estimated covariance of two weighted sums of the estimates; its mean is the covariance."""
@@ -46,16 +87,22 @@ class Covariance(Protocol):
         """Return the ``(|X|,)`` variances of the estimates, at least 0."""
         ...
 
+    def with_sum(self) -> FloatArray:
+        """Return the ``(|X|,)`` covariances of the estimates with their sum."""
+        ...
+
     def prefixes(self) -> FloatArray:
         """Return the ``(|X|,)`` variances of the sums of the estimates of the first value, the first two, and so on."""
         ...
 
-    def sums(self, cells: IntArray, count: int) -> "Covariance":
-        """Return the covariance of the sums of the estimates over cells.
+    def sums(self, cells: ValueCells) -> "Covariance":
+        """Return the covariance of the sums of the estimates over cells."""
+        ...
 
-        Args:
-            cells: ``(|X|,)`` the cell of each value, in 0..count - 1.
-            count: the number of cells.
+    def conditional(self) -> "Covariance":
+        """Return the covariance of the estimates divided by their sum t, which is above 0, to first order.
+
+        That is the covariance of (p_x - r_x t)/t with the shares r_x as they are.
         """
         ...
 
@@ -70,6 +117,7 @@ class LowRankCovariance(Covariance):
         factors: ``(r, |X|)`` F.
         core: ``(r, r)`` M, symmetric.
         scale: 1/(n - 1).
+        counted: the counts that the estimates follow from, where these are binomial; None if none is.
     """
 
     centre: FloatArray
@@ -77,6 +125,7 @@ class LowRankCovariance(Covariance):
     factors: FloatArray
     core: FloatArray
     scale: float
+    counted: CountedSums | None = None
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
         """Return the estimated covariance of two weighted sums; see `Covariance`."""
@@ -94,6 +143,11 @@ class LowRankCovariance(Covariance):
         """Return the ``(|X|,)`` variances."""
         return self._of_sums(self.diagonal, self.factors)
 
+    def with_sum(self) -> FloatArray:
+        """Return the ``(|X|,)`` covariances of the estimates with their sum."""
+        found: FloatArray = self.scale * (self.diagonal + self.factors.T @ (self.core @ self.factors.sum(axis=1)))
+        return found
+
     def prefixes(self) -> FloatArray:
         """Return the ``(|X|,)`` variances of the partial sums."""
         return self._of_sums(np.cumsum(self.diagonal), np.cumsum(self.factors, axis=1))
@@ -102,131 +156,28 @@ class LowRankCovariance(Covariance):
         found: FloatArray = np.maximum(self.scale * (diagonal + (factors * (self.core @ factors)).sum(axis=0)), 0)
         return found
 
-    def sums(self, cells: IntArray, count: int) -> "LowRankCovariance":
+    def sums(self, cells: ValueCells) -> "LowRankCovariance":
         """Return the covariance of the sums over cells, of the same form."""
-
-        def summed(each: FloatArray) -> FloatArray:
-            return np.asarray(np.bincount(cells, each, count), np.float64)
-
-        factors = np.array([summed(factor) for factor in self.factors]).reshape(len(self.factors), count)
-        return LowRankCovariance(summed(self.centre), summed(self.diagonal), factors, self.core, self.scale)
-
-
-class Contributions(Protocol):
-    """The contributions of distinct reports to weighted sums of the estimates.
-
-    Attributes:
-        counts: ``(rows,)`` the number of reports of each kind; None if each came once.
-    """
-
-    counts: FloatArray | None
-
-    def to(self, weights: FloatArray) -> FloatArray:
-        """Return ``(rows,)`` contributions to the sum w . p."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class SampleCovariance(Covariance):
-    """The sample covariance of the contributions of n reports, over n.
-
-    Attributes:
-        centre: ``(|X|,)`` the estimates: the means of the contributions.
-        n: the number of reports, at least 2.
-        reports: the contributions; all their counts add up to n.
-        lasting: the covariance of two weighted sums from what all reports share; None if they share nothing.
-    """
-
-    centre: FloatArray
-    n: int
-    reports: Sequence[Contributions]
-    lasting: Callable[[FloatArray, FloatArray], float] | None = None
-
-    def between(self, first: FloatArray, second: FloatArray) -> float:
-        """Return the estimated covariance of two weighted sums; see `Covariance`."""
-        one = self._deviations(first)
-        other = one if second is first else self._deviations(second)
-        found = sum(
-            float(((a if part.counts is None else part.counts * a) * b).sum())
-            for part, a, b in zip(self.reports, one, other, strict=True)
+        factors = np.array([cells.total(factor) for factor in self.factors]).reshape(len(self.factors), cells.size)
+        counted = None if self.counted is None else self.counted.sums(cells)
+        return replace(
+            self,
+            centre=cells.total(self.centre),
+            diagonal=cells.total(self.diagonal),
+            factors=factors,
+            counted=counted,
         )
-        return found / (self.n * (self.n - 1)) + (self.lasting(first, second) if self.lasting else 0.0)
 
-    def _deviations(self, weights: FloatArray) -> list[FloatArray]:
-        """Return the contributions to a weighted sum less their mean."""
-        found = [part.to(weights) for part in self.reports]
-        total = sum(
-            float(each.sum() if part.counts is None else part.counts @ each)
-            for part, each in zip(self.reports, found, strict=True)
-        )
-        return [each - total / self.n for each in found]
-
-    def matrix(self, codes: IntArray) -> FloatArray:
-        """Return the ``(m, m)`` covariances of m estimates.
-
-        Raises:
-            ParameterError: if the contributions to so many estimates do not fit into memory.
-        """
-        return self._covariances([self._unit(int(code)) for code in codes])
-
-    def _unit(self, code: int) -> FloatArray:
-        weights = np.zeros(len(self.centre))
-        weights[code] = 1
-        return weights
-
-    def _covariances(self, weights: Sequence[FloatArray]) -> FloatArray:
-        deviations = [self._deviations(each) for each in weights[:1]]
-        numbers = len(weights) * sum(map(len, deviations[0])) if weights else 0
-        if numbers > _MOST_NUMBERS:
-            raise ParameterError(
-                f"the covariances of {len(weights)} estimates take {numbers} contributions of reports, more than "
-                f"{_MOST_NUMBERS}; ask for fewer at a time."
-            )
-        deviations += [self._deviations(each) for each in weights[1:]]
-        found = np.zeros((len(weights), len(weights)))
-        for at, part in enumerate(self.reports):
-            rows = np.array([each[at] for each in deviations])
-            found += (rows if part.counts is None else rows * part.counts) @ rows.T
-        found /= self.n * (self.n - 1)
-        if self.lasting:
-            found += [[self.lasting(one, other) for other in weights] for one in weights]
-        return found
-
-    def variances(self) -> FloatArray:
-        """Return the ``(|X|,)`` variances, each from all reports."""
-        return np.array([self.variance(self._unit(code)) for code in range(len(self.centre))])
-
-    def prefixes(self) -> FloatArray:
-        """Return the ``(|X|,)`` variances of the partial sums, each from all reports."""
-        places = np.arange(len(self.centre))
-        return np.array([self.variance((places <= last).astype(np.float64)) for last in places])
-
-    def sums(self, cells: IntArray, count: int) -> "SampleCovariance":
-        """Return the covariance of the sums over cells."""
-        lasting = self.lasting
-        lifted = None if lasting is None else lambda one, other: lasting(one[cells], other[cells])
-        reports = [SummedContributions(part.counts, part, cells) for part in self.reports]
-        centre = np.asarray(np.bincount(cells, self.centre, count), np.float64)
-        return SampleCovariance(centre, self.n, reports, lifted)
-
-
-@dataclass(frozen=True, eq=False)
-class SummedContributions(Contributions):
-    """The contributions to sums of estimates over cells.
-
-    Attributes:
-        counts: ``(rows,)`` the number of reports of each kind.
-        each: the contributions to the estimates.
-        cells: ``(|X|,)`` the cell of each value.
-    """
-
-    counts: FloatArray | None
-    each: Contributions
-    cells: IntArray
-
-    def to(self, weights: FloatArray) -> FloatArray:
-        """Return ``(rows,)`` contributions."""
-        return self.each.to(weights[self.cells])
+    def conditional(self) -> "LowRankCovariance":
+        """Return the covariance of the shares in the sum, of the same form."""
+        total = float(self.centre.sum())
+        shares, rank = self.centre / total, len(self.core)
+        factors = [*(self.factors - np.outer(self.factors.sum(axis=1), shares)), self.diagonal, shares]
+        core = np.zeros((rank + 2, rank + 2))
+        core[:rank, :rank] = self.core
+        core[rank:, rank:] = [[0, -1], [-1, self.diagonal.sum()]]
+        scale = self.scale / total**2
+        return LowRankCovariance(shares, self.diagonal, np.array(factors), core, scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,6 +204,11 @@ class DeferredCovariance(Covariance):
         """Return the parts of a pickle: the covariance worked out, or for one report these attributes."""
         return (_same, (self._made,)) if self.n > 1 else (DeferredCovariance, (self.centre, self.n, _same))
 
+    @property
+    def counted(self) -> CountedSums | None:
+        """Return the counts that the estimates follow from; errors as for `between`."""
+        return self._made.counted
+
     def between(self, first: FloatArray, second: FloatArray) -> float:
         """Return the estimated covariance of two weighted sums.
 
@@ -269,21 +225,22 @@ class DeferredCovariance(Covariance):
         """Return the ``(|X|,)`` variances; errors as for `between`."""
         return self._made.variances()
 
+    def with_sum(self) -> FloatArray:
+        """Return the ``(|X|,)`` covariances of the estimates with their sum; errors as for `between`."""
+        return self._made.with_sum()
+
     def prefixes(self) -> FloatArray:
         """Return the ``(|X|,)`` variances of the partial sums; errors as for `between`."""
         return self._made.prefixes()
 
-    def sums(self, cells: IntArray, count: int) -> Covariance:
+    def sums(self, cells: ValueCells) -> Covariance:
         """Return the covariance of the sums over cells; errors as for `between`."""
-        return self._made.sums(cells, count)
+        return self._made.sums(cells)
+
+    def conditional(self) -> Covariance:
+        """Return the covariance of the shares in the sum; errors as for `between`."""
+        return self._made.conditional()
 
 
 def _same(made: Any = None) -> Any:
     return made
-
-
-def indicator(size: int, codes: AnyArray) -> FloatArray:
-    """Return ``(|X|,)`` weights: 1 for some values, by their codes, and 0 for the others."""
-    weights = np.zeros(size)
-    weights[codes] = 1
-    return weights

@@ -82,6 +82,11 @@ class Domain:
         return domain
 
     @classmethod
+    def over(cls, space: LabelSpace, sensitive: BoolArray) -> Self:
+        """Return the domain of a label space, of which by a mask any values are sensitive, or none."""
+        return cls._of(space, sensitive, True)
+
+    @classmethod
     def product(cls, attributes: Mapping[str, Any], *, sensitive: Any = None, allow_unprotected: bool = False) -> Self:
         """Make a domain of every combination of the attributes' labels.
 

@@ -14,6 +14,7 @@ from discreet.core.confidence_intervals import Intervals, Limits, NormalInterval
 from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
 from discreet.core.estimate_table import Cells, as_html, as_text, table_cells
+from discreet.core.functionals import Functionals
 from discreet.errors import DiscreetError, ParameterError
 from discreet.extras import optional
 
@@ -46,7 +47,7 @@ class ValueEstimate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Estimate:
+class Estimate(Functionals):
     """The estimated frequencies of a domain's values, with their errors.
 
     Attributes:

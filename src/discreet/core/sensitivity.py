@@ -7,9 +7,12 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core import columns
-from discreet.core.labels import IntegerRange, Integers, LabelSpace
+from discreet.core.labels import IntegerRange, Integers, LabelSpace, names
 from discreet.core.products import Product
 from discreet.errors import DataError, ParameterError
+
+# Labels that a refusal lists.
+_SHOWN = 5
 
 Sensitivity: TypeAlias = "Sequence[Any] | AnyArray | Callable[..., bool] | Mapping[str, Any] | None"
 """Labels, a boolean mask, a predicate, or for products one pattern or a list of them; None means every value."""
@@ -31,22 +34,32 @@ def sensitive_mask(space: LabelSpace, sensitive: Any) -> BoolArray | None:
     """
     if sensitive is None:
         return None
-    mask = _resolve(space, sensitive)
+    mask = value_mask(space, sensitive)
     return None if mask.all() else mask
 
 
-def _resolve(space: LabelSpace, sensitive: Any) -> BoolArray:
-    if callable(sensitive):
-        return _by_predicate(space, sensitive)
-    if isinstance(sensitive, Mapping):
-        sensitive = [sensitive]
-    if isinstance(sensitive, list | tuple) and sensitive and all(isinstance(item, Mapping) for item in sensitive):
-        return _by_patterns(space, sensitive)
-    if isinstance(sensitive, str | bytes):
-        raise ParameterError("sensitive must be a list of labels, not a single text; put it in a list.")
-    if _is_mask(sensitive):
-        return _by_mask(space, sensitive)
-    return _by_labels(space, sensitive)
+def value_mask(space: LabelSpace, values: Any, name: str = "sensitive") -> BoolArray:
+    """Return the ``(|X|,)`` mask of some values.
+
+    Args:
+        space: the labels.
+        values: as for `sensitive_mask`, but never None.
+        name: of the argument, in refusals.
+
+    Raises:
+        ParameterError: if it names what is not in the domain.
+    """
+    if callable(values):
+        return _by_predicate(space, values)
+    if isinstance(values, Mapping):
+        values = [values]
+    if isinstance(values, list | tuple) and values and all(isinstance(item, Mapping) for item in values):
+        return _by_patterns(space, values, name)
+    if isinstance(values, str | bytes):
+        raise ParameterError(f"{name} must be a list of labels, not a single text; put it in a list.")
+    if _is_mask(values):
+        return _by_mask(space, values, name)
+    return _by_labels(space, values, name)
 
 
 def _is_mask(sensitive: Any) -> bool:
@@ -60,22 +73,22 @@ def _is_mask(sensitive: Any) -> bool:
     return kind in ("bool", "boolean")
 
 
-def _by_mask(space: LabelSpace, marks: Any) -> BoolArray:
+def _by_mask(space: LabelSpace, marks: Any, name: str) -> BoolArray:
     if getattr(marks, "ndim", 1) != 1:
-        raise ParameterError(f"a sensitive mask must have one entry per value ({space.size}), got {marks.ndim} axes.")
+        raise ParameterError(f"a {name} mask must have one entry per value ({space.size}), got {marks.ndim} axes.")
     try:
         mask = columns.marks(marks, "marks of what is sensitive")
     except DataError as error:
         raise ParameterError(str(error)) from None
     if mask.shape != (space.size,):
-        raise ParameterError(f"a sensitive mask must have one entry per value ({space.size}), got shape {mask.shape}.")
+        raise ParameterError(f"a {name} mask must have one entry per value ({space.size}), got shape {mask.shape}.")
     return mask.copy()
 
 
-def _by_labels(space: LabelSpace, labels: Any) -> BoolArray:
+def _by_labels(space: LabelSpace, labels: Any, name: str) -> BoolArray:
     mask = np.zeros(space.size, dtype=np.bool_)
     if not isinstance(labels, Iterable):
-        raise ParameterError(f"sensitive must be a list of labels, got {type(labels).__name__}.")
+        raise ParameterError(f"{name} must be a list of labels, got {type(labels).__name__}.")
     if isinstance(labels, range) and isinstance(space, IntegerRange) and labels.step == 1:
         # Without a code for every label: domains have millions of values.
         first, last = labels.start - space.start, labels.stop - space.start
@@ -88,17 +101,17 @@ def _by_labels(space: LabelSpace, labels: Any) -> BoolArray:
     try:
         codes = space.encode(listed)
     except DataError as error:
-        raise ParameterError(f"sensitive: {error}") from None
+        raise ParameterError(f"{name}: {error}") from None
     unknown = np.flatnonzero(codes < 0)
     if len(unknown):
         raise ParameterError(
-            f"sensitive must name values of the domain; {len(unknown)} of {len(codes)} are not in it "
-            f"(first at position {unknown[0]})."
+            f"{name} must name values of the domain, such as {known_labels(space)}; {len(unknown)} of {len(codes)} are "
+            f"not in it (first at position {unknown[0]})."
         )
     mask[codes] = True
     if isinstance(space, IntegerRange | Integers) and np.count_nonzero(mask) != len(codes):
         raise ParameterError(
-            "sensitive must name each label once; to mark values by position, give true and false, not 1 and 0."
+            f"{name} must name each label once; to mark values by position, give true and false, not 1 and 0."
         )
     return mask
 
@@ -116,21 +129,19 @@ def _by_predicate(space: LabelSpace, predicate: Callable[..., bool]) -> BoolArra
         raise ParameterError("a predicate of what is sensitive must answer true or false for every value.") from None
 
 
-def _by_patterns(space: LabelSpace, patterns: Sequence[Mapping[str, Any]]) -> BoolArray:
+def _by_patterns(space: LabelSpace, patterns: Sequence[Mapping[str, Any]], name: str) -> BoolArray:
     if not isinstance(space, Product):
-        raise ParameterError("sensitive patterns need a product domain; list the sensitive labels instead.")
+        raise ParameterError(f"{name} patterns need a product domain; list the labels instead.")
     mask = np.zeros(tuple(part.size for part in space.attributes.values()), dtype=np.bool_)
     for place, pattern in enumerate(patterns):
-        mask[np.ix_(*_selection(space, pattern, place))] = True
+        mask[np.ix_(*_selection(space, pattern, f"{name} pattern {place}"))] = True
     return mask.reshape(-1)
 
 
-def _selection(space: Product, pattern: Mapping[str, Any], place: int) -> list[IntArray]:
+def _selection(space: Product, pattern: Mapping[str, Any], where: str) -> list[IntArray]:
     unknown = [name for name in pattern if name not in space.attributes]
     if unknown or not pattern:
-        raise ParameterError(
-            f"sensitive pattern {place} must name attributes among {list(space.attributes)}, got {list(pattern)}."
-        )
+        raise ParameterError(f"{where} must name attributes among {list(space.attributes)}, got {list(pattern)}.")
     chosen = []
     for name, part in space.attributes.items():
         if name not in pattern:
@@ -138,7 +149,7 @@ def _selection(space: Product, pattern: Mapping[str, Any], place: int) -> list[I
             continue
         wanted = pattern[name]
         wanted = list(wanted) if isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes) else [wanted]
-        chosen.append(_codes(part, wanted, f"sensitive pattern {place}, attribute {name!r}"))
+        chosen.append(_codes(part, wanted, f"{where}, attribute {name!r}"))
     return chosen
 
 
@@ -148,5 +159,11 @@ def _codes(part: LabelSpace, wanted: list[Any], where: str) -> IntArray:
     except DataError as error:
         raise ParameterError(f"{where}: {error}") from None
     if (codes < 0).any() or not len(codes):
-        raise ParameterError(f"{where} must name its labels, got {wanted!r}.")
+        raise ParameterError(f"{where} must name its labels, which are {known_labels(part)}; got {wanted!r}.")
     return codes
+
+
+def known_labels(space: LabelSpace) -> str:
+    """Return the first labels of a space, as refusals list them."""
+    shown = names(space, np.arange(min(space.size, _SHOWN)))
+    return ", ".join(shown) + (f" and {space.size - _SHOWN:,} more" if space.size > _SHOWN else "")

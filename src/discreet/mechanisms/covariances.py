@@ -22,14 +22,9 @@ from discreet.accuracy.design import Design
 from discreet.accuracy.linear_decoder import LinearDecoder
 from discreet.accuracy.pool_bias import PoolBias
 from discreet.arrays import FloatArray
-from discreet.core.covariance import (
-    Contributions,
-    Covariance,
-    DeferredCovariance,
-    LowRankCovariance,
-    SampleCovariance,
-)
+from discreet.core.covariance import Covariance, DeferredCovariance, LowRankCovariance
 from discreet.core.domain import Domain
+from discreet.core.sample_covariance import Contributions, SampleCovariance
 from discreet.core.tally import Tally
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.evidence import Evidence

@@ -1,0 +1,310 @@
+"""Sums, marginals, conditions, differences, ratios, means and quantiles of an estimate, with errors from covariances.
+
+Errors and intervals are those of the unbiased estimates from the same reports, whatever the method of the estimate is:
+an interval belongs to the reports. Variances are exact for every number of reports, and unbiased; how these are formed
+stands in `discreet.core.covariance`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import nan
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray
+from discreet.core.checks import checked_between
+from discreet.core.confidence_intervals import Intervals
+from discreet.core.covariance import Covariance
+from discreet.core.domain import Domain
+from discreet.core.marginals import condition, marginal
+from discreet.core.ordered_labels import ascending, scores_of
+from discreet.core.partitions import CellPartition, ValueCells
+from discreet.core.quantities import ANY, Quantile, Quantity, Ratio, single
+from discreet.core.ratios import ConditionalIntervals, Moments
+from discreet.core.sensitivity import value_mask
+from discreet.core.sum_intervals import SumIntervals
+from discreet.errors import DataError, ParameterError
+
+# Covariances of more values than this are no table that anybody reads, and take memory in the square.
+_MOST_VALUES = 4096
+
+
+class Functionals:
+    """The quantities that follow from an estimate."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        domain: Domain
+        frequencies: FloatArray
+        n: int
+        method: str
+        simulated: bool
+        intervals: Intervals | None
+        spread: Covariance | None
+
+    def covariance(self, values: Any = None) -> FloatArray:
+        """Return the covariance matrix of the unbiased estimates of some values, exact for every n and unbiased.
+
+        Args:
+            values: ``(m,)`` values of the domain, at most 4096; None for all.
+
+        Returns:
+            ``(m, m)`` covariances, in the order of the values.
+
+        Raises:
+            DataError: if one of them is not in the domain.
+            ParameterError: if there is none, there are too many, or there is only one report.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car"]), epsilon=1.0)
+            >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
+            >>> dc.estimate(mechanism, reports).covariance(["bus", "car"]).round(5).tolist()
+            [[0.00116, -0.00116], [-0.00116, 0.00116]]
+        """
+        codes = np.arange(self.domain.size) if values is None else self.domain.encode(values)
+        if not 1 <= len(codes) <= _MOST_VALUES:
+            raise ParameterError(f"values must be 1 to {_MOST_VALUES} of the domain, got {len(codes)}.")
+        return self._known_spread.matrix(codes)
+
+    def total(self, values: Any) -> Quantity:
+        """Return the share of people who have one of some values.
+
+        Args:
+            values: a list of values, a ``(|X|,)`` mask, a predicate, or for products a pattern such as
+                ``{"age": ["30s", "40s"]}`` or a list of them, as for the sensitive values of a domain.
+
+        Raises:
+            ParameterError: if it names what is not in the domain, or no value, or there is only one report.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.SubsetSelection(dc.Domain(["bus", "car", "tram", "walk"]), epsilon=2.0)
+            >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
+            >>> estimate = dc.estimate(mechanism, reports)
+            >>> estimate.total(["bus", "tram"])
+            share of 2 values: 0.6187, standard error 0.0254, 95% interval 0.5688 to 0.6686 (linear, n=1,000, simulated)
+        """
+        mask = self._mask(values, "values")
+        count, size = int(np.count_nonzero(mask)), self.domain.size
+        if count == size:
+            cells: ValueCells = CellPartition(1, size, np.arange(size), np.zeros(size, np.int64))
+        else:
+            cells = CellPartition(2, size, np.arange(size), (~mask).astype(np.int64))
+        summed = self._known_spread.sums(cells)
+        intervals = self._intervals_of(cells, summed)
+        error = float(np.sqrt(summed.variances()[0]))
+        name = "share of 1 value" if count == 1 else f"share of {count} values"
+        return Quantity(name, float(self.frequencies[mask].sum()), error, intervals, (0, 1), self._facts)
+
+    def weighted(self, weights: Any, name: str = "weighted sum") -> Quantity:
+        """Return a weighted sum of the frequencies.
+
+        Args:
+            weights: ``(|X|,)`` finite numbers.
+            name: of the sum.
+
+        Raises:
+            ParameterError: if they are none, or there is only one report.
+        """
+        numbers = scores_of(self.domain, weights, "weights")
+        borders = float(numbers.min()), float(numbers.max())
+        return self._sum(name, numbers, borders)
+
+    def mean(self, scores: Any = None) -> Quantity:
+        """Return the mean of labels that are integers, or of a score of each value.
+
+        Args:
+            scores: ``(|X|,)`` numbers, or a mapping from every label to its number; None for the labels.
+
+        Raises:
+            ParameterError: if the labels are no numbers and there are no scores, or there is only one report.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.RandomizedResponse(dc.Domain(range(5)), epsilon=3.0)
+            >>> reports = mechanism.obfuscate([1] * 500 + [3] * 500, random=dc.SeededRandom(1))
+            >>> round(dc.estimate(mechanism, reports).mean().estimate, 1)
+            2.0
+        """
+        numbers = scores_of(self.domain, scores, "scores")
+        return self._sum("mean", numbers, (float(numbers.min()), float(numbers.max())))
+
+    def difference(self, first: Any, second: Any) -> Quantity:
+        """Return the difference of the shares of two sets of values, of the same people.
+
+        For two collections, or two groups, see `discreet.compare`.
+
+        Args:
+            first: a set of values; see `total`.
+            second: another one; what both have in common cancels out.
+
+        Raises:
+            ParameterError: as for `total`.
+        """
+        masks = self._mask(first, "first"), self._mask(second, "second")
+        return self._sum("difference", masks[0].astype(np.float64) - masks[1], (-1.0, 1.0))
+
+    def ratio(self, first: Any, second: Any) -> Ratio:
+        """Return the ratio of the shares of two sets of values, with Fieller's interval.
+
+        Args:
+            first: a set of values; see `total`.
+            second: the set to divide by; if it holds the first one the ratio is a share, in [0, 1].
+
+        Raises:
+            ParameterError: as for `total`.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
+            >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
+            >>> dc.estimate(mechanism, reports).ratio(["walk"], ["walk", "car"]).determined
+            True
+        """
+        top, bottom = self._mask(first, "first"), self._mask(second, "second")
+        spread, weights = self._known_spread, (top.astype(np.float64), bottom.astype(np.float64))
+        centres = [float(one @ spread.centre) for one in weights]
+        across = spread.between(*weights)
+        moments = Moments(centres[0], centres[1], spread.variance(weights[0]), across, spread.variance(weights[1]))
+        divisor = float(self.frequencies[bottom].sum())
+        estimate = float(self.frequencies[top].sum()) / divisor if divisor > 0 else nan
+        borders = (0.0, 1.0) if not (top & ~bottom).any() else (0.0, ANY[1])
+        return Ratio("ratio", estimate, moments, borders, self._facts)
+
+    def quantile(self, share: float, order: Any = None) -> Quantile:
+        """Return a quantile of labels that have an order, with an interval by inversion.
+
+        Args:
+            share: tau, in (0, 1): the quantile is the first label at or below which this share of people is.
+            order: all labels from the lowest to the highest; None for labels that are integers.
+
+        Raises:
+            ParameterError: if the share is none, the labels have no order, or there is only one report.
+        """
+        share = checked_between("share", share)
+        codes, labels = ascending(self.domain, order)
+        ranks = CellPartition(len(codes), self.domain.size, codes, np.arange(len(codes)))
+        spread = self._known_spread.sums(ranks)
+        cumulative = np.cumsum(self.frequencies[codes]), np.cumsum(spread.centre)
+        name = "median" if share == 0.5 else f"{share:g} quantile"
+        return Quantile(name, share, labels, *cumulative, np.sqrt(spread.prefixes()), self._facts)
+
+    def median(self, order: Any = None) -> Quantile:
+        """Return the median of labels that have an order; see `quantile`.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.UnaryEncoding(dc.Domain(range(18, 100)), epsilon=4.0)
+            >>> reports = mechanism.obfuscate([30] * 4000 + [50] * 2000, random=dc.SeededRandom(1))
+            >>> dc.estimate(mechanism, reports).median().interval()
+            IntervalEnds(lower=30, upper=30)
+        """
+        return self.quantile(0.5, order)
+
+    def marginal(self, *attributes: str) -> Self:
+        """Return the estimate of some attributes of a product domain, with its own errors and intervals.
+
+        Its standard errors are those of the sums of unbiased estimates. A value of it is sensitive if one that falls on
+        it is.
+
+        Args:
+            attributes: names; the last one varies fastest.
+
+        Raises:
+            ParameterError: if the domain is no product or has no such attribute, or there is only one report.
+
+        Example:
+            >>> import discreet as dc
+            >>> domain = dc.Domain.product({"sex": ["f", "m"], "age": ["<40", "40+"]})
+            >>> mechanism = dc.RandomizedResponse(domain, epsilon=2.0)
+            >>> reports = mechanism.obfuscate([("f", "<40")] * 600 + [("m", "40+")] * 400, random=dc.SeededRandom(1))
+            >>> [(one.value, round(one.frequency, 1)) for one in dc.estimate(mechanism, reports).marginal("sex")]
+            [('f', 0.6), ('m', 0.4)]
+        """
+        domain, cells = marginal(self.domain, attributes)
+        summed = self._known_spread.sums(cells)
+        intervals = self._intervals_of(cells, summed)
+        return self._over(domain, cells.total(self.frequencies), summed, intervals)
+
+    def where(self, **labels: Any) -> Self:
+        """Return the estimate among the people who have some labels of a product domain, with Fieller's intervals.
+
+        Args:
+            labels: a label, or a list of labels, by attribute.
+
+        Returns:
+            The distribution of the other attributes. Its standard errors are to first order, its intervals are not:
+            where the reports do not determine a share they reach from 0 to 1.
+
+        Raises:
+            ParameterError: if the domain is no product, an attribute or label is unknown, none is left open, or there
+                is only one report.
+            DataError: if nobody is estimated to have these labels.
+
+        Example:
+            >>> import discreet as dc
+            >>> domain = dc.Domain.product({"sex": ["f", "m"], "age": ["<40", "40+"]})
+            >>> mechanism = dc.RandomizedResponse(domain, epsilon=2.0)
+            >>> reports = mechanism.obfuscate([("f", "<40")] * 600 + [("m", "40+")] * 400, random=dc.SeededRandom(1))
+            >>> dc.estimate(mechanism, reports).where(sex="f").top(1)[0].value
+            '<40'
+        """
+        domain, cells = condition(self.domain, labels)
+        base = self._known_spread.sums(cells)
+        shares = cells.total(self.frequencies)
+        divisors = float(shares.sum()), float(base.centre.sum())
+        if min(divisors) <= 0:
+            raise DataError(
+                f"the share of people with these labels must be estimated above 0, got {min(divisors):.4f}; take "
+                "labels that more people have."
+            )
+        return self._over(domain, shares / divisors[0], base.conditional(), ConditionalIntervals(base))
+
+    # What they have in common
+
+    @property
+    def _known_spread(self) -> Covariance:
+        if self.spread is None:
+            raise ParameterError(
+                "the covariances of these estimates do not follow from what they were made of; estimate from the "
+                "reports of hash functions, not from their tally."
+            )
+        return self.spread
+
+    @property
+    def _facts(self) -> str:
+        return f"{self.method}, n={self.n:,}{', simulated' if self.simulated else ''}"
+
+    def _mask(self, values: Any, name: str) -> BoolArray:
+        mask = value_mask(self.domain.space, values, name)
+        if not mask.any():
+            raise ParameterError(f"{name} must name at least one value of the domain, got none.")
+        return mask
+
+    def _sum(self, name: str, weights: FloatArray, borders: tuple[float, float]) -> Quantity:
+        spread = self._known_spread
+        error = float(np.sqrt(spread.variance(weights)))
+        intervals = single(float(weights @ spread.centre), error)
+        return Quantity(name, float(weights @ self.frequencies), error, intervals, borders, self._facts)
+
+    def _intervals_of(self, cells: ValueCells, summed: Covariance) -> Intervals:
+        """Return the intervals of sums over cells that leave out no value."""
+        if isinstance(self.intervals, ConditionalIntervals):
+            return self.intervals.sums(cells)
+        return SumIntervals(summed, self.n)
+
+    def _over(self, domain: Domain, frequencies: FloatArray, spread: Covariance, intervals: Intervals) -> Self:
+        """Return an estimate of other values, from the same reports."""
+        errors = intervals.standard_errors if isinstance(intervals, SumIntervals) else np.sqrt(spread.variances())
+        changed: Mapping[str, Any] = {
+            "domain": domain,
+            "frequencies": frequencies,
+            "standard_errors": errors,
+            "intervals": intervals,
+            "spread": spread,
+        }
+        found: Self = replace(self, **changed)  # type: ignore[type-var]
+        return found

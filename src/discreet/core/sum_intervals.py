@@ -1,0 +1,64 @@
+"""Intervals of sums of frequencies: exact where the count behind a sum is binomial, else from its variance."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.core.confidence_intervals import BorderDeviations, Limits, NormalIntervals, miss_probability
+from discreet.core.covariance import CountedLimits, Covariance
+
+
+@dataclass(frozen=True, eq=False)
+class SumIntervals:
+    """The intervals of sums over cells.
+
+    Attributes:
+        covariance: of the sums.
+        n: number of reports.
+    """
+
+    covariance: Covariance
+    n: int
+
+    @cached_property
+    def standard_errors(self) -> FloatArray:
+        """``(m,)`` standard errors of the sums; where all reports agree, what one report more or less is worth.
+
+        The sum of all frequencies is 1 and has none.
+        """
+        errors: FloatArray = np.sqrt(self.covariance.variances())
+        if len(errors) > 1:
+            errors[errors < 0.5 / self.n] = 1 / self.n
+        return errors
+
+    @cached_property
+    def _counted(self) -> tuple[IntArray, CountedLimits] | None:
+        """The cells whose counts are binomial, with the law of these."""
+        counted = self.covariance.counted
+        if counted is None or not counted.known.any():
+            return None
+        rows = np.flatnonzero(counted.known)
+        return rows, counted.law(counted.counts[rows], counted.bases[rows])
+
+    @property
+    def _normal(self) -> NormalIntervals:
+        return NormalIntervals(self.covariance.centre, self.standard_errors)
+
+    def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
+        """Return the limits of the sums, not clipped; see `Intervals.limits`."""
+        low, high = self._normal.limits(level, simultaneous=simultaneous)
+        if self._counted is not None:
+            rows, law = self._counted
+            low[rows], high[rows] = law.limits(miss_probability(level, len(low), simultaneous=simultaneous))
+        return low, high
+
+    @property
+    def border_deviations(self) -> BorderDeviations:
+        """The standard deviations of the sums at the ends of [0, 1]: as they are, where the counts do not tell."""
+        nobody, everybody = self.standard_errors.copy(), self.standard_errors.copy()
+        if self._counted is not None:
+            rows, law = self._counted
+            nobody[rows], everybody[rows] = law.border_deviations
+        return BorderDeviations(nobody, everybody)
