@@ -74,7 +74,7 @@ FAULTS = [
     Fault(
         "a plan is written of a mechanism over another domain",
         "io/written_plan.py",
-        "        if plan.fingerprint != mechanism.fingerprint:\n",
+        "        if written.fingerprint != mechanism.fingerprint:\n",
         "        if False:\n",
         ("tests/io/test_written_plans.py",),
     ),

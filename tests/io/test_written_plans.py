@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,8 @@ from discreet.errors import OutputExistsError, ParameterError
 from discreet.io.plan import Plan
 from discreet.io.written_plan import toml_text, write_plan
 from discreet.mechanisms import BlockDesign, PooledHashing
+from discreet.mechanisms.law_mechanism import LawMechanism
+from refusals import refused
 
 DOMAINS = {
     "labels": 'labels = ["a\\u007f", "b \\"c\\"", "ç漢\\n"]\nsensitive = ["ç漢\\n"]',
@@ -110,3 +113,83 @@ TABLES = st.dictionaries(
 @given(TABLES)
 def test_any_document_comes_back(document: dict[str, Any]) -> None:
     assert tomllib.loads(toml_text(document)) == document
+
+
+# Plans of mechanisms
+
+
+BUILT = {
+    "texts": dc.Domain(["a\x7f", 'b "c"', "ç漢\n", "true"], sensitive=["ç漢\n", "true"]),
+    "all sensitive": dc.Domain(["yes", "no"]),
+    "nothing sensitive": dc.Domain(["yes", "no"], sensitive=[], allow_unprotected=True),
+    "integers": dc.Domain([5, 3, -1, 1 << 60], sensitive=[3, 1 << 60]),
+    "ones and zeros": dc.Domain([1, 0], sensitive=[1]),
+    "range": dc.Domain(range(-3, 7), sensitive=[-3, 6]),
+    "product": dc.Domain.product(
+        {"sex": ["f", "m"], "age group": [1, 2, 3], "last": ["x", "y"]},
+        sensitive=[{"sex": "f", "age group": 2}, {"last": "y"}],
+    ),
+    "one by one": dc.Domain.product({"a": range(3), "b": ["x", "y", "z"]}, sensitive=[True, False, False] * 3),
+    "grid": dc.Domain.grid(lat=(1.5, 2.0), lon=(-7e-5, 3.0), rows=5, cols=4, sensitive=np.arange(20) % 3 == 0),
+}
+
+
+@pytest.mark.parametrize("ending", ["toml", "json"])
+@pytest.mark.parametrize("kind", BUILT)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_plan_of_a_mechanism_is_read_back(tmp_path: Path, kind: str, name: str, ending: str) -> None:
+    domain = BUILT[kind]
+    if name != "default" and domain.sensitive_count < 2:
+        return
+    if name == "design" and not domain.clear_count:
+        return
+    mechanism: Any = MECHANISMS[name](domain) if domain.sensitive_count else dc.RandomizedResponse(domain, 1.0)
+    plan = Plan.of(mechanism, title="Ä")
+    saved = plan.save(tmp_path / f"plan.{ending}")
+    assert saved.fingerprint == plan.fingerprint == mechanism.fingerprint
+    assert saved.document == plan.document
+    assert saved.mechanism() == mechanism
+    again = Plan.load(tmp_path / f"plan.{ending}").save(tmp_path / f"again.{ending}")
+    assert (tmp_path / f"again.{ending}").read_text() == (tmp_path / f"plan.{ending}").read_text()
+    assert again.document == plan.document
+
+
+def test_promises_to_each_value_and_tags_are_saved(tmp_path: Path) -> None:
+    domain = BUILT["texts"]
+    each = dc.PerValueEncoding(domain, 1.0, epsilons={"ç漢\n": 0.5, "true": 1.0})
+    assert Plan.of(each).save(tmp_path / "each.toml").mechanism() == each
+    for others in (True, False):
+        personal = dc.Personalized(domain, 1.0, ["home"], mechanism="unary", others=others)
+        saved = Plan.of(personal).save(tmp_path / f"personal-{others}.toml")
+        assert saved.personalized().tags == personal.tags
+        assert saved.personalized().fingerprint == personal.fingerprint
+
+
+def test_a_saved_plan_replaces_nothing_and_finds_its_files(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("label,sensitive\na,true\nb,false\n")
+    source = tmp_path / "plan.toml"
+    file = 'file = { path = "labels.csv", sensitive = "sensitive" }'
+    source.write_text(f'epsilon = 1.0\n[domain]\n{file}\n[mechanism]\nname = "rr"\n')
+    plan = Plan.load(source)
+    refused(OutputExistsError, lambda: plan.save(source))
+    (tmp_path / "below").mkdir()
+    outside = refused(ParameterError, lambda: plan.save(tmp_path / "below" / "plan.toml"))
+    assert "must lie beside" in outside
+    assert not list((tmp_path / "below").iterdir())
+    moved = Plan.load(source, allow_outside=True).save(tmp_path / "below" / "plan.toml")
+    assert moved.fingerprint == plan.fingerprint
+    assert plan.save(source, force=True).fingerprint == plan.fingerprint
+    assert "are kept as .toml or .json" in refused(ParameterError, lambda: plan.save(tmp_path / "plan.yaml"))
+    assert "on this machine" in refused(ParameterError, lambda: plan.save("s3://bucket/plan.toml"))
+
+
+def test_mechanisms_that_no_plan_names() -> None:
+    domain = dc.Domain(range(4))
+    by_law = LawMechanism(domain, 1.0, dc.RandomizedResponse(domain, 1.0).law)
+    over_cells = dc.Personalized.cells(BUILT["grid"], 1.0, rows=1, cols=2)
+    with_bots = dc.RandomizedResponse(domain.with_bots(["home"]), 1.0)
+    for mechanism in (with_bots, dc.Channel([[0.5, 0.5], [0.4, 0.6]]), by_law, over_cells):
+        refused(ParameterError, lambda mechanism=mechanism: Plan.of(mechanism))
+    huge = dc.Domain(range(3_000_000), sensitive=np.arange(3_000_000) > 0)
+    assert "domain.file" in refused(ParameterError, lambda: Plan.of(dc.RandomizedResponse(huge, 1.0)))
+    assert len(Plan.of(dc.RandomizedResponse(dc.Domain(range(3_000_000)), 1.0)).document.domain.range or ()) == 2

@@ -29,7 +29,7 @@ from discreet.core.checks import meant
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.io.domain_spec import CellsSpec, DomainSpec
-from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, Mechanism
 from discreet.mechanisms.personalized import Personalized
 
 
@@ -39,13 +39,12 @@ def _mechanism_spec(name: str, cls: type[BlockMechanism]) -> type[msgspec.Struct
         (option.name, option.type) if option.default is MISSING else (option.name, option.type, option.default)
         for option in cls.options()
     ]
-    made = msgspec.defstruct(
-        f"{cls.__name__}Spec", fields, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="name", tag=name
-    )
+    made = msgspec.defstruct(f"{cls.__name__}Spec", fields, kw_only=True, tag_field="name", tag=name, **_STRICT)
     made.__doc__ = inspect.getdoc(cls).splitlines()[0] if inspect.getdoc(cls) else None  # type: ignore[union-attr]
     return made
 
 
+_STRICT: dict[str, Any] = {"frozen": True, "forbid_unknown_fields": True, "omit_defaults": True}
 _SPECS = {name: _mechanism_spec(name, cls) for name, cls in BLOCK_MECHANISMS.built_in.items()}
 MechanismSpec: Any = Union[tuple(_SPECS.values())]  # noqa: UP007
 
@@ -57,7 +56,7 @@ def build_mechanism(spec: msgspec.Struct, domain: Domain, epsilon: float) -> Blo
     return BLOCK_MECHANISMS[name](domain, epsilon, **options)
 
 
-class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The content of a plan file.
 
     Attributes:
@@ -87,9 +86,7 @@ def _with_joined() -> Any:
     joined = (_mechanism_spec(name, cls) for name, cls in BLOCK_MECHANISMS.joined.items())
     every: Any = Union[(*_SPECS.values(), *joined)]
     fields: list[Any] = [("mechanism", every)]
-    return msgspec.defstruct(
-        PlanDocument.__name__, fields, bases=(PlanDocument,), frozen=True, forbid_unknown_fields=True, kw_only=True
-    )
+    return msgspec.defstruct(PlanDocument.__name__, fields, bases=(PlanDocument,), kw_only=True, **_STRICT)
 
 
 class DomainDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -200,6 +197,55 @@ class Plan:
             ParameterError: if it cannot be read or says what it may not; it names the place.
         """
         return cls(read_document(path, PlanDocument), Path(path).parent, allow_outside)
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, *, title: str = "") -> "Plan":
+        """Return the plan of a mechanism, which `save` writes.
+
+        Args:
+            mechanism: a mechanism that plans have a name for, or a personalized one with tags.
+            title: for people.
+
+        Raises:
+            ParameterError: if no plan says what the mechanism is: one of a law or a matrix of one's own, or over cells.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.UnaryEncoding(dc.Domain(["clinic", "court", "park"], sensitive=["clinic"]), epsilon=1.0)
+            >>> plan = dc.Plan.of(mechanism, title="Places")
+            >>> plan.fingerprint == mechanism.fingerprint, plan.document.domain.sensitive
+            (True, ['clinic'])
+        """
+        from discreet.io.written_plan import described_plan
+
+        kind = _with_joined() if BLOCK_MECHANISMS.joined else PlanDocument
+        plan = cls(msgspec.convert(described_plan(mechanism, title), kind))
+        if plan.fingerprint != mechanism.fingerprint:
+            raise ParameterError("no plan says all that this mechanism is: read back it would be another one.")
+        return plan
+
+    def save(self, path: str | Path, *, force: bool = False) -> "Plan":
+        """Write the plan to a file, and return it as it was read back.
+
+        Args:
+            path: the file, .toml or .json.
+            force: whether a file that exists is replaced.
+
+        Raises:
+            OutputExistsError: if the file exists and ``force`` is not set.
+            ParameterError: if the plan cannot be written there.
+
+        Example:
+            >>> import discreet as dc
+            >>> from tempfile import TemporaryDirectory
+            >>> plan = dc.Plan.of(dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0))
+            >>> with TemporaryDirectory() as folder:
+            ...     plan.save(f"{folder}/plan.toml").fingerprint == plan.fingerprint
+            True
+        """
+        from discreet.io.written_plan import save_plan
+
+        return save_plan(path, self, force=force)
 
     @cached_property
     def domain(self) -> Domain:

@@ -3,16 +3,26 @@
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
+from discreet.arrays import FloatArray
+from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.io.atomic import replacing
+from discreet.io.described_domain import described_domain, described_values
 from discreet.io.plan import Plan, read_document
-from discreet.mechanisms import BlockMechanism
+from discreet.io.remote import output_of
+from discreet.io.suffixes import PLANS, checked_output
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, Mechanism
+from discreet.mechanisms.given import as_blocks, as_personalized
+from discreet.mechanisms.personalized import OTHERS
 
+_BY_VALUE = "epsilons"
 _OF_DOMAIN = ("title", "domain", "tags", "others", "cells")
 
 
@@ -46,28 +56,88 @@ def write_plan(
         >>> plan.fingerprint == mechanism.fingerprint
         True
     """
-    target, document = Path(path), dict(read_document(source, dict))
+    document = dict(read_document(source, dict))
     said = {name: document[name] for name in _OF_DOMAIN if name in document}
+    said |= {"epsilon": mechanism.epsilon, "mechanism": _described(mechanism)}
+    with _written(path, said, Path(source).parent, force=force, allow_outside=allow_outside) as written:
+        if written.fingerprint != mechanism.fingerprint:
+            raise ParameterError(f"the mechanism must be over the domain of {source}, and it is over another one.")
+    return written
+
+
+def save_plan(path: str | Path, plan: Plan, *, force: bool = False) -> Plan:
+    """Write a plan, and return it as it was read back; arguments and errors as for `Plan.save`."""
+    said = msgspec.to_builtins(plan.document, enc_hook=_plain)
+    order = dict.fromkeys(("title", *said))
+    said = {name: said[name] for name in order if name in said}
+    with _written(path, said, plan.folder, force=force, allow_outside=plan.allow_outside) as written:
+        if written.fingerprint != plan.fingerprint:
+            raise ParameterError("the plan would be another one when it is read back; change its labels to plain text.")
+    return written
+
+
+@contextmanager
+def _written(
+    path: str | Path, said: dict[str, Any], folder: Path, *, force: bool, allow_outside: bool
+) -> Iterator[Plan]:
+    """Write a document whose files are named from a folder, and read it back; an error leaves nothing."""
+    target = output_of(path, "plans")
+    checked_output(target, PLANS, "plans")
     file = said["domain"].get("file")
     if file is not None:
-        moved = os.path.relpath(Path(source).parent / file["path"], target.absolute().parent)
+        moved = os.path.relpath(folder / file["path"], target.absolute().parent)
         said["domain"] = {**said["domain"], "file": {**file, "path": Path(moved).as_posix()}}
-    said |= {"epsilon": mechanism.epsilon, "mechanism": _described(mechanism)}
     with replacing(target, force=force) as beside:
         text = json.dumps(said, indent=2, ensure_ascii=False) if target.suffix == ".json" else toml_text(said)
         beside.write_text(text + "\n", encoding="utf-8")
         # Where it lies, as files are named from there.
-        plan = Plan.load(beside, allow_outside=allow_outside)
-        if plan.fingerprint != mechanism.fingerprint:
-            raise ParameterError(f"the mechanism must be over the domain of {source}, and it is over another one.")
-    return plan
+        yield Plan.load(beside, allow_outside=allow_outside)
+
+
+def described_plan(mechanism: Mechanism, title: str) -> dict[str, Any]:
+    """Return the document of a mechanism's plan; arguments and errors as for `Plan.of`."""
+    personal = as_personalized(mechanism)
+    blocks = as_blocks(mechanism) if personal is None else personal.common
+    if blocks is None or type(blocks) not in BLOCK_MECHANISMS.values():
+        raise ParameterError(
+            f"plans say by name what a mechanism is ({', '.join(BLOCK_MECHANISMS)}), and a "
+            f"{type(mechanism).__name__} has no such name; make one of these, or join yours by an entry point."
+        )
+    tags: dict[str, Any] = {}
+    if personal is not None:
+        if personal.cell_of is not None:
+            raise ParameterError(
+                "a plan with bots over coarse cells says how many these are; write its file, with a table cells."
+            )
+        others = OTHERS in personal.tags
+        tags = {"tags": [tag for tag in personal.tags if tag != OTHERS]} | ({} if others else {"others": False})
+    head = {"title": title} if title else {}
+    epsilon: float = blocks.epsilon
+    return head | {
+        "epsilon": epsilon,
+        **tags,
+        "domain": described_domain(mechanism.domain),
+        "mechanism": _described(blocks),
+    }
 
 
 def _described(mechanism: BlockMechanism) -> dict[str, Any]:
     """Return a mechanism as plans name it, with the options that are not the defaults."""
     options = {option.name: (getattr(mechanism, option.name), option.default) for option in mechanism.options()}
-    given = {name: value for name, (value, default) in options.items() if value != default}
+    given = {name: value for name, (value, default) in options.items() if value is not default and value != default}
+    if _BY_VALUE in given:
+        given[_BY_VALUE] = _groups(mechanism.domain, np.asarray(given[_BY_VALUE]))
     return {"name": mechanism.name, **msgspec.to_builtins(given, enc_hook=_plain)}
+
+
+def _groups(domain: Domain, epsilons: FloatArray) -> list[dict[str, Any]]:
+    """Return the groups of sensitive values that have one epsilon each, as plans name them."""
+    groups = []
+    for epsilon in np.unique(epsilons):
+        chosen = np.zeros(domain.size, dtype=np.bool_)
+        chosen[domain.sensitive_codes[epsilons == epsilon]] = True
+        groups.append({"values": described_values(domain, chosen), "epsilon": float(epsilon)})
+    return groups
 
 
 def _plain(value: Any) -> Any:
