@@ -9,12 +9,14 @@ import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.charts.frequencies import Panel, frequency_chart
+from discreet.charts.maps import Map, map_chart
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.confidence_intervals import Intervals, Limits, NormalIntervals, miss_probability, within_borders
 from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
 from discreet.core.estimate_table import Cells, as_html, as_text, table_cells
 from discreet.core.functionals import Functionals
+from discreet.core.grids import Grid
 from discreet.errors import DiscreetError, ParameterError
 from discreet.extras import optional
 
@@ -277,6 +279,20 @@ class Estimate(Functionals):
         title = f"Estimated shares: {self.n:,} reports, method {self.method}"
         codes = self.largest(largest, truth)
         return frequency_chart(self.panel(title, codes, level=level, simultaneous=simultaneous, truth=truth))
+
+    def map(self) -> Any:
+        """Return an Altair map of the shares, for the domain of a grid; sensitive regions are framed.
+
+        Raises:
+            ParameterError: if the domain is no grid.
+            MissingExtraError: if Altair is missing.
+        """
+        if not isinstance(self.domain.space, Grid):
+            raise ParameterError(f"a map needs the domain of a grid, got {self.domain!r}; use plot for other values.")
+        sensitive = self.domain.sensitive if self.domain.clear_count else None
+        one = Map(f"{self.method}, n={self.n:,}", self.domain.table(), self.frequencies, sensitive)
+        marks = "" if sensitive is None else "; framed: sensitive"
+        return map_chart([one], title=f"Estimated shares of people{marks}", across=1)
 
     def largest(self, count: int, truth: Any = None) -> IntArray:
         """Return the codes of the ``count`` most frequent values, by the truth if it is passed, in falling order."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_between
 from discreet.core.confidence_intervals import Intervals
 from discreet.core.covariance import Covariance
@@ -23,8 +23,12 @@ from discreet.core.partitions import CellPartition, ValueCells
 from discreet.core.quantities import ANY, Quantile, Quantity, Ratio, single
 from discreet.core.ratios import ConditionalIntervals, Moments
 from discreet.core.sensitivity import value_mask
+from discreet.core.significance import Control, rejections
 from discreet.core.sum_intervals import SumIntervals
 from discreet.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from discreet.core.estimate import ValueEstimate
 
 # Covariances of more values than this are no table that anybody reads, and take memory in the square.
 _MOST_VALUES = 4096
@@ -43,6 +47,11 @@ class Functionals:
         simulated: bool
         intervals: Intervals | None
         spread: Covariance | None
+
+        @property
+        def _intervals(self) -> Intervals: ...
+
+        def _shares(self, codes: IntArray) -> "list[ValueEstimate]": ...
 
     def covariance(self, values: Any = None) -> FloatArray:
         """Return the covariance matrix of the unbiased estimates of some values, exact for every n and unbiased.
@@ -262,6 +271,35 @@ class Functionals:
                 "labels that more people have."
             )
         return self._over(domain, shares / divisors[0], base.conditional(), ConditionalIntervals(base))
+
+    def significant(self, rate: float = 0.05, *, control: Control = "fdr") -> "list[ValueEstimate]":
+        """Return the values that somebody has, beyond what noise explains, the most frequent first.
+
+        A value is tested against 0 by its own interval: it is kept at alpha if the lower limit of its interval at
+        1 - 2 alpha is above 0. False discovery rates are proven for independent tests and for positively dependent
+        ones; frequencies that sum to 1 depend on each other a little the other way.
+
+        Args:
+            rate: the bound on false discoveries, in (0, 1/2).
+            control: ``"fdr"``: the bound is on their expected share among the values returned [Benjamini and Hochberg
+                1995]; ``"fwer"``: on the probability that there is any [Holm 1979].
+
+        Raises:
+            ParameterError: if rate or control are none of these.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.SubsetSelection(dc.Domain(range(50)), epsilon=2.0)
+            >>> reports = mechanism.obfuscate([7] * 600 + [9] * 400, random=dc.SeededRandom(1))
+            >>> [one.value for one in dc.estimate(mechanism, reports).significant()]
+            ['7', '9']
+        """
+
+        def above(alpha: float) -> BoolArray:
+            return self._intervals.limits(1 - 2 * alpha)[0] > 0
+
+        codes = np.flatnonzero(rejections(above, self.domain.size, rate, control))
+        return self._shares(codes[np.argsort(-self.frequencies[codes], kind="stable")])
 
     # What they have in common
 

@@ -1,0 +1,89 @@
+"""Many tests at once: against the definitions, and over collections in which some values are nobody's."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.significance import rejected
+from discreet.errors import ParameterError
+from discreet.estimators import estimate
+from discreet.mechanisms import RandomizedResponse, UnaryEncoding
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("rate", [0.01, 0.05, 0.3])
+def test_rejections_are_those_of_the_definitions(seed: int, rate: float) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 30))
+    p = np.where(rng.random(size) < 0.5, rng.random(size) ** 6, rng.random(size))
+    ordered = np.sort(p)
+    fits = [k for k in range(1, size + 1) if ordered[k - 1] <= k * rate / size]
+    assert rejected(p, rate).sum() == max(fits, default=0)
+    holm = 0
+    while holm < size and ordered[holm] <= rate / (size - holm):
+        holm += 1
+    assert rejected(p, rate, control="fwer").sum() == holm
+    assert (p[rejected(p, rate)] <= np.append(p[~rejected(p, rate)], 1).min()).all()
+
+
+@pytest.mark.parametrize("build", [RandomizedResponse, UnaryEncoding])
+def test_false_discoveries_keep_their_rate(build: Any) -> None:
+    """300 collections of 3,000 over 40 values, 28 of them nobody's: both bounds hold, within 4 standard errors."""
+    domain, runs, rate = Domain(range(40), sensitive=range(36)), 300, 0.1
+    mechanism, rng = build(domain, 2.0), np.random.default_rng(5)
+    p = np.r_[np.linspace(1, 4, 12) / 30, np.zeros(28)]
+    shares, found = np.zeros((2, runs)), np.zeros(2)
+    for run in range(runs):
+        codes = rng.choice(40, 3000, p=p)
+        made = estimate(mechanism, mechanism.obfuscate_codes(codes, random=SeededRandom(run)))
+        for at, control in enumerate(("fdr", "fwer")):
+            values = [int(one.value) for one in made.significant(rate, control=control)]  # type: ignore[arg-type]
+            false = sum(value >= 12 for value in values)
+            shares[at, run] = false / max(len(values), 1) if control == "fdr" else false > 0
+            found[at] += len(values) - false
+    assert shares[0].mean() <= rate + 4 * shares[0].std() / np.sqrt(runs)
+    assert shares[1].mean() <= rate + 4 * np.sqrt(rate * (1 - rate) / runs)
+    assert found[0] > found[1] > 0.3 * 12 * runs
+
+
+def test_what_was_told_in_clear_is_there() -> None:
+    domain = Domain(range(10), sensitive=[0, 1])
+    mechanism = RandomizedResponse(domain, 1.0)
+    found = estimate(mechanism, mechanism.obfuscate([0] * 300 + [5] * 3, random=SeededRandom(2)))
+    assert [one.value for one in found.significant(1e-6, control="fwer")] == ["0", "5"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rate": 0.5}, "rate must be a number between 0 and 0.5"),
+        ({"rate": 0}, "rate must be a number between 0 and 0.5"),
+        ({"control": "none"}, "control must be"),
+    ],
+)
+def test_other_rates_and_controls_are_refused(options: dict[str, Any], message: str) -> None:
+    mechanism = RandomizedResponse(Domain(range(3)), 1.0)
+    found = estimate(mechanism, mechanism.obfuscate([0] * 10, random=SeededRandom(2)))
+    with pytest.raises(ParameterError, match=message):
+        found.significant(**options)
+
+
+def test_maps_of_grids() -> None:
+    domain = Domain.grid(lat=(40, 41), lon=(-74, -73), rows=3, cols=7, sensitive=[(40.1, -73.9)])
+    mechanism = RandomizedResponse(domain, 3.0)
+    found = estimate(mechanism, mechanism.obfuscate_codes(np.arange(21).repeat(40), random=SeededRandom(1)))
+    drawn = found.map().to_dict()
+    one = drawn["vconcat"][0]["hconcat"][0]
+    assert one["encoding"]["x"]["scale"]["domain"] == list(range(7))
+    assert one["encoding"]["y"]["scale"]["domain"] == [2, 1, 0]
+    regions = drawn["data"]["values"]
+    assert [region["row"] * 7 + region["col"] for region in regions if region.get("sensitive")] == [0]
+    assert sum(region["share"] for region in regions) == pytest.approx(found.frequencies[found.frequencies > 0].sum())
+    assert "framed: sensitive" in drawn["title"]["text"]
+    with pytest.raises(ParameterError, match="a map needs the domain of a grid, got Domain"):
+        estimate(
+            plain := RandomizedResponse(Domain(range(3)), 1.0), plain.obfuscate([0] * 10, random=SeededRandom(2))
+        ).map()
