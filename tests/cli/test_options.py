@@ -5,7 +5,7 @@ Used: with it the verb prints something else, writes something else, or exits ot
 
 import shutil
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,10 @@ FORMS: dict[str, list[str]] = {
         "t.csv",
     ],
     **{f"estimate {method}": f"estimate plan.toml reports.parquet --method {method}".split() for method in ESTIMATES},
-    **{f"estimate {method} of lines": f"estimate plan.toml r.jsonl --method {method}".split() for method in ESTIMATES},
+    **{
+        f"estimate {method} of lines": f"estimate plan.toml r.jsonl --method {method}".split()
+        for method in ["linear", "mle"]
+    },
     **{
         f"estimate {method} from a tally": f"estimate plan.toml kept.tally.parquet --method {method}".split()
         for method in ["linear", "threshold", "norm-sub", "projected"]
@@ -203,18 +206,19 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def outcome(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs a verb in a copy of the folder; what it prints and exits with, and what it writes."""
+@pytest.fixture(scope="module")
+def outcome(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Runs a verb in a copy of the folder, once; what it prints and exits with, and what it writes."""
+    folder = tmp_path_factory.mktemp("outcome") / "copy"
 
-    @lru_cache
+    @cache
     def of(*arguments: str) -> Outcome:
-        folder = tmp_path / "copy"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(prepared, folder)
-        monkeypatch.chdir(folder)
-        monkeypatch.setenv("DISCREET_DATA", str(folder))
-        result = run(*arguments)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.chdir(folder)
+            patched.setenv("DISCREET_DATA", str(folder))
+            result = run(*arguments)
         assert result.exit_code in {0, 2}, result.output
         before = {str(path.relative_to(prepared)) for path in prepared.rglob("*")}
         files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
