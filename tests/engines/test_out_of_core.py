@@ -38,8 +38,8 @@ def spread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def write(mechanism: Any, reports: Reports) -> Path:
         folder = tmp_path / "reports"
         folder.mkdir()
-        for place, start in enumerate(range(0, reports.n, 701)):
-            write_reports(folder / f"{place}.parquet", mechanism, reports.part(start, start + 701))
+        for place, start in enumerate(range(0, reports.n, 301)):
+            write_reports(folder / f"{place}.parquet", mechanism, reports.part(start, start + 301))
         return folder
 
     return write
@@ -68,7 +68,7 @@ def mapped_from(folder: Path) -> int:
 
 @pytest.mark.parametrize("case", cases(MEDIUM, (1.0,)), ids=str)
 def test_estimates_are_those_in_memory(case: Case, spread: Any, temporary: Path) -> None:
-    reports = sampled(case, 2000)
+    reports = sampled(case, 700)
     found, left_out = observe(case.mechanism, spread(case.mechanism, reports), folder=temporary)
     assert isinstance(found, StoredBlocks)
     assert not left_out
@@ -88,7 +88,7 @@ def test_stretches_of_rows_change_nothing(
     case: Case, method: str, spread: Any, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows are worked on a few at a time: nothing is lost where stretches and pieces of them meet."""
-    reports = sampled(case, 2000)
+    reports = sampled(case, 700)
     # In memory strings of few bits are counted: the same to rounding only.
     monkeypatch.setattr("discreet.mechanisms.packed_bits._FEW_BITS", 0)
     whole = estimate(case.mechanism, reports, method=method)

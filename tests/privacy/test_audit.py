@@ -54,7 +54,7 @@ def wired(mechanism: Any, obfuscate: Callable[..., Reports]) -> Any:
 
 @over(cases(SIZES))
 def test_every_mechanism_passes(case: Case) -> None:
-    found = seeded(case.mechanism, 50_000)
+    found = seeded(case.mechanism, 10_000)
     assert found.holds
     assert 0 <= found.lower_bound <= found.promised == case.mechanism.promised_to(found.event.first) <= case.epsilon
     assert found.per_value == (case.builder in PER_VALUE and case.domain.sensitive_count > 1)
@@ -71,8 +71,8 @@ def test_power_for_rr(size: int) -> None:
 
 @pytest.mark.parametrize("case", cases({size: SIZES[size] for size in ("3of7", "5of5", "12of40")}, (1.0, 3.0)), ids=str)
 def test_power_for_all(case: Case) -> None:
-    found = seeded(case.mechanism, 1_000_000)
-    assert found.lower_bound > found.promised * 0.9
+    found = seeded(case.mechanism, 300_000)
+    assert found.lower_bound > found.promised * 0.85
 
 
 @pytest.mark.parametrize("law", [UnaryEncoding, LocalHashing, HadamardResponse])
@@ -91,11 +91,11 @@ def test_real_randomness_unless_told_otherwise() -> None:
 
 
 def test_the_bound_is_above_the_truth_no_more_often_than_stated() -> None:
-    """Three hundred small audits at 80%, of mechanisms that are exactly at their promise."""
+    """Small audits at 80%, of mechanisms that are exactly at their promise."""
     for size, draws in ((2, 4000), (8, 24_000)):
         mechanism = RandomizedResponse(Domain(range(size)), 0.5)
-        found = [seeded(mechanism, draws, confidence=0.8, seed=seed) for seed in range(300)]
-        assert sum(not one.holds for one in found) <= binom.isf(1e-6, 300, 0.2)
+        found = [seeded(mechanism, draws, confidence=0.8, seed=seed) for seed in range(150)]
+        assert sum(not one.holds for one in found) <= binom.isf(1e-6, 150, 0.2)
         assert np.median([one.lower_bound for one in found]) > 0.3
 
 

@@ -22,7 +22,7 @@ from discreet.simulation.tallies import can_draw, draw_tally
 from laws import by_value
 
 COUNTS = np.array([40, 0, 25, 10, 5])
-RUNS = 4_000
+RUNS = 2_000
 SENSITIVE = [1, 3, 4]
 
 

@@ -149,8 +149,12 @@ def _most_deviation(count: int, mass: float, variance: tuple[PerValue, PerValue]
     if count == 0:
         return 0.0
     constant, slope = variance
-    share = mass / count if np.ndim(constant) == 0 else _equal_slopes(mass, *map(np.asarray, variance))
-    return count * float(np.mean(np.sqrt(np.maximum(constant + slope * share - share**2, 0.0))))
+    # The search asks hundreds of times: single numbers are not worth arrays.
+    if not isinstance(constant, np.ndarray) and not isinstance(slope, np.ndarray):
+        share = mass / count
+        return count * sqrt(max(constant + slope * share - share**2, 0.0))
+    shares = _equal_slopes(mass, *map(np.asarray, variance))
+    return count * float(np.mean(np.sqrt(np.maximum(constant + slope * shares - shares**2, 0.0))))
 
 
 def _equal_slopes(mass: float, constant: FloatArray, slope: FloatArray) -> FloatArray:
