@@ -104,7 +104,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A cluster of two executors with processes of their own, started once for all tests that need it."""
+    """A cluster of one executor that runs two tasks at once, all in processes of their own; for all tests that need it."""
     program("java")
     from discreet.engines.spark import QUIET, session
 
@@ -113,8 +113,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     settings = {
         "spark_driver_extraJavaOptions": f"{QUIET['spark_driver_extraJavaOptions']} {light}",
         "spark_executor_extraJavaOptions": light,
-        "spark_sql_shuffle_partitions": "4",
-        "spark_default_parallelism": "4",
+        "spark_sql_shuffle_partitions": "2",
+        "spark_default_parallelism": "2",
+        # Once more where an executor was killed; what is refused is refused the second time too.
+        "spark_task_maxFailures": "2",
+        "spark_python_daemon_module": "spark_workers",
+        "spark_executorEnv_PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]),
         # Queries of a few rows run once: to write and compile Java for each would take longer than they do.
         "spark_sql_codegen_wholeStage": "false",
         "spark_sql_codegen_factoryMode": "NO_CODEGEN",
@@ -126,7 +130,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        running = session("local-cluster[2,1,1200]", **QUIET | settings)
+        running = session("local-cluster[1,2,1200]", **QUIET | settings)
     yield running
     running.stop()
 
