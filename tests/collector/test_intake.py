@@ -398,7 +398,9 @@ def test_hostile_requests_are_refused(served: Served, tmp_path: Path) -> None:
     }
     # At once: most connections stay open, and each has its own silence.
     with ThreadPoolExecutor(len(requests)) as clients:
-        found = dict(zip(requests, clients.map(lambda request: raw(served, request[0]), requests.values()), strict=True))
+        found = dict(
+            zip(requests, clients.map(lambda request: raw(served, request[0]), requests.values()), strict=True)
+        )
     assert {name: statuses(said) for name, said in found.items() if name != "declared"} == {
         name: [status] for name, (_, status) in requests.items() if name != "declared"
     }
