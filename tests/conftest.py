@@ -104,7 +104,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A cluster of one executor that runs two tasks at once, all in processes of their own; for all tests that need it."""
+    """A cluster of one executor with two tasks at once, in processes of their own, for all tests that need it."""
     program("java")
     from discreet.engines.spark import QUIET, session
 

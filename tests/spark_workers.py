@@ -1,4 +1,4 @@
-"""The daemon of Spark's Python workers, with what they need imported: each worker is a fork that need not import it again.
+"""The daemon of Spark's Python workers, with what they need imported: each worker is a fork that imports nothing.
 
 Spark ends a worker whose task was refused, and tests refuse many.
 """
