@@ -1,4 +1,4 @@
-"""Tallies on a real cluster, in processes of its own: the same as on one machine, to the last digit, or one sentence."""
+"""Tallies on a real cluster of processes: the same as on one machine, to the last digit, or one sentence."""
 
 import os
 import shutil

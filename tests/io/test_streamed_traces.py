@@ -129,7 +129,7 @@ def spread(
         writers[place % len(writers)](table.slice(start, stop - start), folder / f"{place:03}", max(cuts[0], 1))
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     tables(),
     st.lists(st.integers(0, 40), min_size=1, max_size=3),

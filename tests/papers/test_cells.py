@@ -93,7 +93,7 @@ def test_each_task_measures_its_estimators(folder: Path) -> None:
 
 def test_squared_errors_are_what_they_are_expected_to_be(folder: Path) -> None:
     for name in (*PAPER[:2], *BEYOND):
-        rows = [row for row in measure(cell(folder, name, 2.0, runs=150), folder) if row.estimator == LINEAR]
+        rows = [row for row in measure(cell(folder, name, 2.0, runs=60), folder) if row.estimator == LINEAR]
         found, expected = [row.mse for row in rows], {row.expected_mse for row in rows}
         assert len(expected) == 1
         assert abs(np.mean(found) - expected.pop()) < 4 * np.std(found, ddof=1) / np.sqrt(len(found)), name
