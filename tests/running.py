@@ -30,6 +30,7 @@ VERBS = [
     "estimate",
     "stamp",
     "manifest",
+    "init",
     "verify",
     "plan",
     "audit",

@@ -866,6 +866,20 @@ FAULTS = [
         ("tests/core/test_reports_as_tables.py",),
     ),
     Fault(
+        "labels that few people hold get into a proposed plan",
+        "io/column_labels.py",
+        "if count >= least))",
+        "if count))",
+        ("tests/cli/test_init_verb.py",),
+    ),
+    Fault(
+        "names of people are proposed as labels",
+        "io/column_labels.py",
+        "    if 2 * len(counts) > rows:\n",
+        "    if len(counts) > rows:\n",
+        ("tests/cli/test_init_verb.py",),
+    ),
+    Fault(
         "bad rows are left out where none may be",
         "io/partitions.py",
         "sift_arrow(self.mechanism, table) if sift else",

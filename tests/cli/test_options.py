@@ -139,7 +139,7 @@ ELSEWHERE = {
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("obfuscate", "simulate")},
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("manifest", "stamp", "examples")},
 }
-OTHER_VERBS = {"risk", "collection", "device", "collector", "serve", "reproduce"}
+OTHER_VERBS = {"init", "risk", "collection", "device", "collector", "serve", "reproduce"}
 """Whose options are proved in a file of their own."""
 
 

@@ -26,6 +26,7 @@ VERBS: dict[str, Callable[[Files], list[object]]] = {
     "estimate --tally": lambda files: ["estimate", files.plan, "none.parquet", "--tally"],
     "plan --plot": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "--plot"],
     "plan -o": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "-o"],
+    "init -o": lambda files: ["init", "none.csv", "--column", "x", "--all-sensitive", "--epsilon", 1, "-o"],
     "simulate -o": lambda files: ["simulate", "none.toml", "-o"],
     "risk traces -o": lambda files: ["risk", "none.csv", "-o"],
 }
@@ -35,6 +36,7 @@ FILES = {
     "estimate --plot": "p.svg",
     "estimate --tally": "t.tally.arrow",
     "plan -o": "p.toml",
+    "init -o": "p.json",
     "plan --plot": "p.png",
 }
 DRAWING = ["estimate --plot", "plan --plot", "simulate -o", "risk traces -o"]

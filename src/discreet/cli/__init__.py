@@ -18,6 +18,8 @@ VERBS = {
     "device": "Answer: join a collection, answer, send, and see what was sent; nothing leaves without consent.",
     "estimate": "Estimate the distribution behind REPORTS made under PLAN.",
     "examples": "Copy the examples of the documentation into FOLDER: plans, a study of real people, and small tables.",
+    "init": "Propose a plan for columns of TABLE: their labels, what you call sensitive, and the mechanism that errs "
+    "least.",
     "manifest": "List the files of reports in FOLDER, with rows and digests, in FOLDER/_manifest.json.",
     "obfuscate": "Obfuscate a table of values under PLAN: one report per row, in order.",
     "plan": "Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.",

@@ -67,13 +67,21 @@ def write_plan(
 
 def save_plan(path: str | Path, plan: Plan, *, force: bool = False) -> Plan:
     """Write a plan, and return it as it was read back; arguments and errors as for `Plan.save`."""
-    said = msgspec.to_builtins(plan.document, enc_hook=_plain)
-    order = dict.fromkeys(("title", *said))
-    said = {name: said[name] for name in order if name in said}
-    with _written(path, said, plan.folder, force=force, allow_outside=plan.allow_outside) as written:
+    with _written(path, _said(plan), plan.folder, force=force, allow_outside=plan.allow_outside) as written:
         if written.fingerprint != plan.fingerprint:
             raise ParameterError("the plan would be another one when it is read back; change its labels to plain text.")
     return written
+
+
+def plan_text(plan: Plan) -> str:
+    """Return a plan as TOML."""
+    return toml_text(_said(plan))
+
+
+def _said(plan: Plan) -> dict[str, Any]:
+    """Return the document of a plan, its title first."""
+    said = msgspec.to_builtins(plan.document, enc_hook=_plain)
+    return {name: said[name] for name in dict.fromkeys(("title", *said)) if name in said}
 
 
 @contextmanager
