@@ -20,7 +20,9 @@ def _classes() -> set[str]:
     modules = [
         import_module(f"discreet.mechanisms.{path.stem}") for path in ROOM.glob("*.py") if path.stem != "__init__"
     ]
-    found = {one for module in modules for one in vars(module).values() if isinstance(one, type)}
+    known = {one for module in modules for one in vars(module).values() if isinstance(one, type)}
+    # Reports have columns too, and are everybody's.
+    found = {one for one in known if not one.__module__.startswith("discreet.core")}
     parts = ("obfuscate_codes", "draw", "is_consistent", "decode", "columns", "inclusions")
     return {one.__name__ for one in found if any(hasattr(one, part) for part in parts)}
 
