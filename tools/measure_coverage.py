@@ -17,14 +17,12 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from statistics import NormalDist
 from textwrap import fill
 
 import numpy as np
 from rich.progress import track
 
 import discreet as dc
-from discreet.estimators.methods import NO_INTERVALS
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
 
 ROOT = Path(__file__).parent.parent
@@ -143,12 +141,8 @@ class _Counted:
 
 
 def covers(found: dc.Estimate, p: np.ndarray, *, simultaneous: bool) -> np.ndarray:
-    """Return the values whose intervals hold the truth: those stated, or those that the standard errors would make."""
-    if found.no_intervals is None:
-        low, high = found.interval(0.95, simultaneous=simultaneous)
-    else:
-        z = NormalDist().inv_cdf(1 - 0.025 / (len(p) if simultaneous else 1))
-        low, high = found.frequencies - z * found.standard_errors, found.frequencies + z * found.standard_errors
+    """Return the values whose intervals hold the truth."""
+    low, high = found.interval(0.95, simultaneous=simultaneous)
     return (low <= p) & (p <= high)
 
 
@@ -233,7 +227,7 @@ def _methods(found: dict[Cell, dict[str, Measured]], notion: str, p: np.ndarray)
         together, ratios = [one.together for one in chosen], [one.ratio for one in chosen]
         rows.append(
             [
-                f"`{method}`{' *none*' if method in NO_INTERVALS else ''}",
+                f"`{method}`",
                 f"{epsilon:g}",
                 *(f"{inside[:, of_class].mean():.1%}" for of_class in _classes(p)),
                 f"{inside.min():.0%}",

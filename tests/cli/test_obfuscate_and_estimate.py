@@ -134,38 +134,21 @@ def test_estimate_is_the_estimator(tmp_path: Path, name: str, method: str) -> No
 
 
 @pytest.mark.parametrize("method", ["threshold", "norm-sub"])
-def test_methods_without_intervals_state_none_anywhere(files: Files, method: str) -> None:
-    wanted = estimate(files.mechanism, files.obfuscated(), method=method)
-    run = ("estimate", files.plan, files.reports, "--method", method)
-    facts = told(*run)
-    assert (facts["level"], facts["simultaneous"], facts["no_intervals"]) == (None, None, wanted.no_intervals)
-    assert list(columns(facts)) == ["value", "sensitive", "frequency", "standard_error"]
-    assert columns(facts)["frequency"] == wanted.frequencies.tolist()
-    text = done(*run)
-    assert f"Method '{method}' states no intervals, because" in text
-    assert "95% from" not in text
-    assert "95% from" in done("estimate", files.plan, files.reports)
-    for ending in ("csv", "parquet", "json", "svg"):
-        output = files.folder / f"{method}.{ending}"
-        done(*run, "--plot" if ending == "svg" else "-o", output)
-        content = output.read_bytes()
-        assert b"lower" not in content
-        assert b"upper" not in content
-        assert (b"states no intervals" in content) == (ending in ("json", "svg"))
-    linear = told("estimate", files.plan, files.reports)
-    assert (linear["level"], linear["simultaneous"], linear["no_intervals"]) == (0.95, False, None)
-    assert list(columns(linear))[-2:] == ["lower", "upper"]
-
-
-@pytest.mark.parametrize("method", ["threshold", "norm-sub"])
-@pytest.mark.parametrize("option", [("--level", 0.95), ("--level", 0), ("--simultaneous",)])
-def test_what_is_said_of_intervals_is_refused_where_there_are_none(
-    files: Files, method: str, option: tuple[object, ...]
+def test_biased_methods_have_the_intervals_of_the_tally_and_say_where_they_leave_them(
+    files: Files, method: str
 ) -> None:
-    """And before a report is read: these are damaged."""
-    files.reports.write_bytes(b"no reports")
-    message = refusal("estimate", files.plan, files.reports, "--method", method, *option)
-    assert f"{option[0]} does nothing here: method '{method}' states no intervals" in message
+    wanted = estimate(files.mechanism, files.obfuscated(), method=method)
+    run = ("estimate", files.plan, files.reports, "--method", method, "--level", 0.5)
+    facts, linear = told(*run), told("estimate", files.plan, files.reports, "--level", 0.5)
+    for name in ("lower", "upper"):
+        assert columns(facts)[name] == columns(linear)[name]
+    assert columns(facts)["contradicted"] == wanted.contradicted(0.5).tolist()
+    assert not any(columns(linear)["contradicted"])
+    text = done(*run)
+    assert "50% from" in text
+    assert (f"Method {wanted.method} contradicts the reports here" in " ".join(text.split())) == any(
+        columns(facts)["contradicted"]
+    )
 
 
 def test_pictures_have_the_intervals_that_were_asked_for(files: Files) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, norm
 
-from discreet.core.confidence_intervals import ScoreIntervals
+from discreet.core.confidence_intervals import score_ends
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
@@ -239,7 +239,7 @@ def test_standard_errors_and_intervals_hold_over_pools() -> None:
     assert binom.ppf(LEVEL, runs, 0.88) <= covered.min() <= covered.max() <= binom.isf(LEVEL, runs, 0.92)
     # Rival: intervals of the reports' own noise.
     blind = [
-        ScoreIntervals(one.frequencies, many.mechanism.decoder.variance_of(0.7), one.n).limits(0.9)
+        score_ends(one.frequencies, many.mechanism.decoder.variance_of(0.7), one.n, float(norm.isf(0.05)))
         for one in many.estimates
     ]
     assert np.sum([(low <= p) & (p <= high) for low, high in blind], axis=0)[1:18].max() < binom.ppf(LEVEL, runs, 0.88)

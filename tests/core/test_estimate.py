@@ -13,14 +13,15 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv
 from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from discreet.core.domain import Domain
 from discreet.core.estimate import Estimate
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import MissingExtraError, ParameterError
-from discreet.estimators import estimate
+from discreet.estimators import METHODS, estimate
+from discreet.estimators.linear_start import LinearStart
 from discreet.mechanisms import HadamardResponse, RandomizedResponse, UnaryEncoding
 from refusals import refused
 
@@ -41,37 +42,38 @@ def made(frequencies: list[float], errors: list[float]) -> Estimate:
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
 @pytest.mark.parametrize("simultaneous", [False, True])
-def test_values_in_clear_get_wilsons_interval(level: float, simultaneous: bool) -> None:
-    """A value in clear is a coin with probability s p, and Wilson's interval for it is divided by s."""
+@pytest.mark.parametrize("method", METHODS)
+def test_values_in_clear_have_binomial_limits(level: float, simultaneous: bool, method: str) -> None:
+    """A value in clear is a coin with probability s p; both tails of its count have half of what may be missed."""
     s, n = MECHANISM.threshold / 2**64, TALLY.n
-    z = norm.isf((1 - level ** (1 / 4 if simultaneous else 1)) / 2)
-    low, high = LINEAR.interval(level, simultaneous=simultaneous)
+    alpha = 1 - level ** (1 / 4 if simultaneous else 1)
+    low, high = estimate(MECHANISM, TALLY, method=method).interval(level, simultaneous=simultaneous)
     for code, count in zip(DOMAIN.clear_codes, TALLY.clear, strict=True):
-        share = count / n
-        centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-        half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-        assert low[code] == pytest.approx((centre - half) / s, rel=1e-9)
-        assert high[code] == pytest.approx(min((centre + half) / s, 1), rel=1e-9)
+        weight = 0.5 + 0.5 * np.exp(-count / 4)
+        of_count = weight * binom.pmf(count, n, s * np.array([low[code], high[code]]))
+        assert binom.sf(count, n, s * low[code]) + of_count[0] == pytest.approx(alpha / 2)
+        assert binom.cdf(count - 1, n, s * high[code]) + of_count[1] == pytest.approx(alpha / 2)
 
 
 @pytest.mark.parametrize("build", [RandomizedResponse, UnaryEncoding, HadamardResponse])
 @pytest.mark.parametrize("level", [0.8, 0.99])
-def test_ends_are_where_the_estimate_is_just_plausible(build: Any, level: float) -> None:
+def test_intervals_of_many_reports_are_the_score_intervals(build: Any, level: float) -> None:
     """(p_hat - p)^2 = z^2 Var(p), with the exact variance at p, solved by bisection."""
     mechanism = build(DOMAIN, 1.0)
-    codes = np.repeat(np.arange(4), [1500, 1300, 1000, 1200])
+    codes = np.repeat(np.arange(4), [150_000, 130_000, 100_000, 120_000])
     tally = mechanism.tally(mechanism.obfuscate_codes(codes, random=SeededRandom(1)))
     found, z = estimate(mechanism, tally), norm.isf((1 - level) / 2)
-    constant, slope = found.intervals.second_moments
+    constant, slope = LinearStart.of(mechanism, tally).second_moments
     low, high = found.interval(level)
     for code in range(4):
 
         def excess(p: float, code: int = code) -> float:
-            return float((found.frequencies[code] - p) ** 2 - z * z * (constant[code] + slope[code] * p - p * p) / 5000)
+            variance = (constant[code] + slope[code] * p - p * p) / 500_000
+            return float((found.frequencies[code] - p) ** 2 - z * z * variance)
 
-        at = found.frequencies[code]
-        assert low[code] == pytest.approx(max(brentq(excess, at - 1, at), 0), abs=1e-9)
-        assert high[code] == pytest.approx(min(brentq(excess, at, at + 1), 1), abs=1e-9)
+        at, width = found.frequencies[code], high[code] - low[code]
+        assert low[code] == pytest.approx(brentq(excess, at - 1, at), abs=0.01 * width)
+        assert high[code] == pytest.approx(brentq(excess, at, at + 1), abs=0.01 * width)
 
 
 def test_a_value_that_nobody_gave_in_clear_may_still_be_there() -> None:
@@ -129,15 +131,15 @@ def test_no_interval_is_nothing(build: Any, level: float, simultaneous: bool) ->
     """However far below 0 the estimate is, a value may be there: z(1 - alpha/2) - z(1 - alpha) sigmas at least."""
     found, code = far_below(build)
     low, high = found.interval(level, simultaneous=simultaneous)
-    constant = found.intervals.second_moments[0][code]
+    sigma = found.border_deviations.nobody[code]
     alpha = -math.expm1(math.log(level) / 40) if simultaneous else 1 - level
-    least = (norm.isf(alpha / 2) - max(norm.isf(alpha), 0)) * np.sqrt(constant / found.n)
-    assert found.frequencies[code] < -5 * np.sqrt(constant / found.n)
+    least = (norm.isf(alpha / 2) - max(norm.isf(alpha), 0)) * sigma
+    assert found.frequencies[code] < -5 * sigma
     assert low[code] == 0
     assert high[code] == pytest.approx(least, rel=1e-6)
     assert (high > low).all()
     if (level, simultaneous) == (0.95, False):
-        assert least == pytest.approx(0.3151 * np.sqrt(constant / found.n), rel=1e-3)
+        assert least == pytest.approx(0.3151 * sigma, rel=1e-3)
 
 
 def test_nor_is_it_everything() -> None:
@@ -146,59 +148,54 @@ def test_nor_is_it_everything() -> None:
     found = estimate(mechanism, Tally(mechanism.fingerprint, 2000, np.array([2000, 900, 800]), np.zeros(0, int)))
     assert found.frequencies[0] > 1.5
     low, high = found.interval()
-    constant, slope = (numbers[0] for numbers in found.intervals.second_moments)
+    s, pi = mechanism.numbers.truth, mechanism.numbers.inclusion
+    inside = s + (1 - s) * pi
     assert high[0] == 1
-    assert 1 - low[0] == pytest.approx(0.3151 * np.sqrt((constant + slope - 1) / 2000), rel=1e-3)
+    assert 1 - low[0] == pytest.approx(0.3151 * np.sqrt(inside * (1 - inside) / 2000) / (s * (1 - pi)), rel=1e-3)
 
 
-# Methods without intervals
-
-WITHOUT = ["threshold", "norm-sub"]
+# Intervals belong to the reports
 
 
-@pytest.mark.parametrize("method", WITHOUT)
-def test_some_methods_state_no_intervals(method: str, tmp_path: Path) -> None:
-    found = estimate(MECHANISM, TALLY, method=method)
-    asked = [found.interval, lambda: found.interval(0.9, simultaneous=True)]
-    for attempt in (found.columns, found.to_arrow, found.to_pandas, found.to_polars, found.plot):
-        asked += [lambda attempt=attempt: attempt(0.9), lambda attempt=attempt: attempt(simultaneous=True)]
-    asked += [lambda: found.to_csv(tmp_path / "e.csv", 0.95)]
-    for attempt in asked:
-        message = refused(ParameterError, attempt)
-        assert f"method '{method}' states no intervals, because" in message
-        assert "linear" in message
-    assert not (tmp_path / "e.csv").exists()
+def test_every_method_of_a_tally_has_its_intervals() -> None:
+    """Equal noise for 30 values: norm-sub and threshold move what is rare, the intervals stay."""
+    mechanism = RandomizedResponse(Domain(range(30)), 1.0)
+    counts = np.full(30, 1000) + 40 * np.arange(30)
+    tally = Tally(mechanism.fingerprint, int(counts.sum()), counts, np.zeros(0, int))
+    whole = [estimate(mechanism, tally, method=method) for method in METHODS]
+    for found in whole:
+        np.testing.assert_array_equal(found.limits(0.9), whole[0].limits(0.9))
+        np.testing.assert_array_equal(found.centre, whole[0].frequencies)
+        assert list(found.columns())[-2:] == ["lower", "upper"]
 
 
-@pytest.mark.parametrize("method", WITHOUT)
-def test_tables_without_intervals_have_no_columns_for_them(method: str, tmp_path: Path) -> None:
-    found = estimate(MECHANISM, TALLY, method=method)
-    assert list(found.columns()) == found.to_arrow().column_names == list(found.to_pandas()) == FIELDS[:-2]
-    assert found.to_polars().columns == FIELDS[:-2]
-    found.to_csv(tmp_path / "e.csv")
-    assert (tmp_path / "e.csv").read_bytes().startswith(b'"value","sensitive","frequency","standard_error"\n')
-    assert list(LINEAR.columns()) == FIELDS
+def test_a_method_that_contradicts_the_reports_says_where() -> None:
+    """Thousands of reports in clear of values that each fall below the threshold of 3,000 together."""
+    domain = Domain([f"v{code}" for code in range(8)], sensitive=["v0", "v1"])
+    mechanism = UnaryEncoding(domain, 0.1)
+    clear = np.array([1000, 900, 800, 700, 600, 500])
+    tally = Tally(mechanism.fingerprint, 60_000, np.array([28_500, 26_000]), clear)
+    linear, other = estimate(mechanism, tally), estimate(mechanism, tally, method="norm-sub")
+    assert not linear.contradicted().any()
+    assert linear.contradiction() == ""
+    low, high = other.interval()
+    outside = (other.frequencies < low) | (other.frequencies > high)
+    assert outside.sum() > 5
+    np.testing.assert_array_equal(other.contradicted(), outside)
+    said = "Method norm-sub contradicts the reports here, its frequencies lie outside their intervals: "
+    named = [f"v{code}" for code in np.flatnonzero(outside)]
+    said += f"{', '.join(named[:5])}, {len(named) - 5} more values."
+    assert said == other.contradiction()
+    assert repr(other).splitlines()[-1].strip() == said
+    assert said in other._repr_html_()
 
 
-@pytest.mark.parametrize("method", WITHOUT)
-def test_an_attribute_keeps_its_name_whatever_the_method(method: str) -> None:
-    mechanism = RandomizedResponse(Domain.product({"lower": ["x", "y"], "n": [1, 2]}), 1.0)
-    reports = mechanism.obfuscate_codes([0, 1, 2, 3])
-    names = [list(estimate(mechanism, reports, method=one).columns())[:2] for one in (method, "linear")]
-    assert names == [["label_lower", "n"]] * 2
-
-
-@pytest.mark.parametrize("method", WITHOUT)
-@pytest.mark.parametrize("truth", [None, [0.1, 0.2, 0.3, 0.4]])
-def test_pictures_without_intervals_draw_none(method: str, truth: list[float] | None) -> None:
-    found = estimate(MECHANISM, TALLY, method=method)
-    chart, other = found.plot(truth=truth).to_dict(), LINEAR.plot(truth=truth).to_dict()
-    assert [layer["mark"]["type"] for layer in chart["layer"]] == ["point", *(["tick"] if truth else [])]
-    assert other["layer"][0]["mark"]["type"] == "rule"
-    assert len(other["layer"]) == len(chart["layer"]) + 1
-    assert "lower" not in str(chart)
-    assert "this method states no intervals" in str(chart)
-    assert "bar:" not in str(chart)
+def test_below_zero_an_unbiased_estimate_contradicts_nothing() -> None:
+    found, code = far_below(UnaryEncoding)
+    assert found.frequencies[code] < 0
+    assert not found.contradicted()[code]
+    low, high = found.limits()
+    assert low[code] <= found.frequencies[code] < high[code] < 0
 
 
 # Columns
@@ -346,12 +343,6 @@ def test_labels_are_text_in_a_notebook() -> None:
     assert "<b>" not in html
     assert "&lt;b&gt;&amp;" in html
     assert html.count("<tr>") == html.count("</tr>") == 3
-
-
-def test_a_method_without_intervals_shows_none() -> None:
-    found = estimate(MECHANISM, TALLY, method="norm-sub")
-    assert "lower" not in repr(found)
-    assert (found["low"].lower, found["low"].upper) == (None, None)
 
 
 def test_an_estimate_is_a_sequence_of_its_values() -> None:

@@ -265,15 +265,13 @@ def test_what_was_protected_is_what_the_runs_protect(
 
 
 @pytest.mark.parametrize("method", ["threshold", "norm-sub"])
-def test_a_method_without_intervals_is_drawn_without(method: str, tmp_path: Path) -> None:
+def test_every_method_is_drawn_with_intervals(method: str, tmp_path: Path) -> None:
     found = found_in(tmp_path, text=f'show = "{method}"\n' + STUDY.format(epsilon=1.0) + RUNS)
     drawn = str(found.chart().to_dict())
-    assert "this method states no intervals" in drawn
-    assert "lower" not in drawn
+    assert "bar: 95% interval" in drawn
+    assert "lower" in drawn
     save_findings(found, tmp_path / "out")
     assert (tmp_path / "out" / "chart.png").read_bytes().startswith(b"\x89PNG")
-    assert "this method states no intervals" in (tmp_path / "out" / "page.html").read_text(encoding="utf-8")
-    assert "bar: 95% interval" in str(found_in(tmp_path).chart().to_dict())
 
 
 def test_the_table_is_what_the_records_say(tmp_path: Path) -> None:

@@ -27,5 +27,6 @@ class DecoderBesideClear(LinearDecoder):
     def _loss_in_clear(self) -> float:
         return self.noise
 
-    def _beside_clear(self, share: float) -> tuple[float, PerValue]:
+    def _beside_clear(self, share: float, power: int) -> tuple[float, PerValue]:
+        del power
         return share, 0.0

@@ -202,21 +202,38 @@ class Design:
 
     def variances(self, sensitive_mass: float) -> Variances:
         """Return the coefficients of the variances, given p(X_S)."""
-        constant = slope = beside = 0.0
+        sensitive = self.sensitive_moment(2, sensitive_mass)
+        if not self.instance.clear_size:
+            return Variances(sensitive, (0.0, 0.0))
+        beside = sum(
+            share * (sensitive_mass + (1 - sensitive_mass) * self.noise(k)) * self.block_worth(k)[2] ** 2
+            for k, share in self.weights.items()
+        )
+        _, other, own = self.clear_worth
+        told = self.truth * (1 - sensitive_mass)
+        return Variances(sensitive, (beside + told * other**2, self.truth * (own**2 - other**2)))
+
+    def sensitive_moment(self, power: int, sensitive_mass: float) -> tuple[float, float]:
+        """Return constant and slope of E w^k, affine in p_x, of the worth w of a report to a sensitive x."""
+        constant = slope = 0.0
         for k, share in self.weights.items():
             own, other = self.inside(k), self._inside_beside(k)
-            inside, outside, clear = self.block_worth(k)
+            inside, outside, _ = self.block_worth(k)
             blocks = share * (sensitive_mass + (1 - sensitive_mass) * self.noise(k))
             base = share * (sensitive_mass * other + (1 - sensitive_mass) * self.noise(k) * k / self.size)
-            constant += base * inside**2 + (blocks - base) * outside**2
-            slope += share * (own - other) * (inside**2 - outside**2)
-            beside += blocks * clear**2
+            constant += base * inside**power + (blocks - base) * outside**power
+            slope += share * (own - other) * (inside**power - outside**power)
         if not self.instance.clear_size:
-            return Variances((constant, slope), (0.0, 0.0))
-        silent, other_clear, own_clear = self.clear_worth
-        told = self.truth * (1 - sensitive_mass)
-        clear_slope = self.truth * (own_clear**2 - other_clear**2)
-        return Variances((constant + told * silent**2, slope), (beside + told * other_clear**2, clear_slope))
+            return constant, slope
+        return constant + self.truth * (1 - sensitive_mass) * self.clear_worth[0] ** power, slope
+
+    @property
+    def count_law(self) -> tuple[float, float] | None:
+        """Return b and d such that the support of x is binomial with probability b + d p_x; None where it is not."""
+        if self.instance.clear_size or len(self.mixture.sizes) > 1:
+            return None
+        other = self._inside_beside(self.mixture.sizes[0])
+        return other, self.inside(self.mixture.sizes[0]) - other
 
     def _inside_beside(self, k: int) -> float:
         """Return the probability that a block of size k from a sensitive value contains another one, x'."""

@@ -183,9 +183,9 @@ class LinearDecoder:
         """Return the summed square contribution of a report in clear to the sensitive values."""
         return self._summed(self.worth[2] ** 2)
 
-    def _beside_clear(self, share: float) -> tuple[float, PerValue]:
-        """Return the addends of a share in clear: to that of noise blocks, and to the constant of a variance."""
-        return 0.0, share * self.worth[2] ** 2
+    def _beside_clear(self, share: float, power: int) -> tuple[float, PerValue]:
+        """Return the addends of a share in clear: to that of noise blocks, and to the constant of a moment."""
+        return 0.0, share * self.worth[2] ** power
 
     def mse(self, n: int, sensitive: PerValue, squares: float) -> float:
         """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
@@ -264,11 +264,27 @@ class LinearDecoder:
 
     def sensitive_variance(self, sensitive_mass: float) -> tuple[PerValue, PerValue]:
         """Return (A, B) with n Var(p_hat_x) = A + B p_x - p_x^2 for a sensitive x, given p(X_S)."""
+        return self.sensitive_moment(2, sensitive_mass)
+
+    def sensitive_moment(self, power: int, sensitive_mass: float) -> tuple[PerValue, PerValue]:
+        """Return constant and slope of E w^k, affine in p_x, of the worth w of a report to a sensitive x."""
         inside, outside, _ = self.worth
         beside = self.truth * self.conditional_inclusion * sensitive_mass
         clear = self.truth * (1 - sensitive_mass)
-        more_noise, silent = self._beside_clear(clear)
+        more_noise, silent = self._beside_clear(clear, power)
         base = beside + (self.noisy + more_noise) * self.inclusion
         slope = self.truth * (1 - self.conditional_inclusion)
-        constant = inside**2 * base + outside**2 * (self.block_count(1.0, clear) - base) + silent
-        return constant, slope * (inside**2 - outside**2)
+        constant = inside**power * base + outside**power * (self.block_count(1.0, clear) - base) + silent
+        return constant, slope * (inside**power - outside**power)
+
+    @property
+    def count_law(self) -> tuple[PerValue, PerValue] | None:
+        """Return b and d such that the support of x is binomial with probability b + d p_x; None where it is not.
+
+        It is not where the number of blocks varies with p(X_S) and a block of another value may hold x, nor where
+        reports share a pool.
+        """
+        varies = bool(self.clear_size) and not self.clear_blocks and bool(np.any(self.conditional_inclusion))
+        if varies or self.pool_bias:
+            return None
+        return self.noisy * self.inclusion + self.truth * self.conditional_inclusion, self.scale

@@ -9,6 +9,8 @@ from discreet.charts.self_contained import self_contained
 from discreet.extras import optional
 
 SENSITIVE, CLEAR = "sensitive", "not sensitive"
+DRAWN = ("frequency", "lower", "upper")
+"""Columns of numbers that a chart of frequencies draws."""
 _COLOURS = {SENSITIVE: "#c2410c", CLEAR: "#1d4ed8"}
 _ROW_HEIGHT = 15
 
@@ -20,10 +22,9 @@ class Panel:
     Attributes:
         title: above the chart.
         names: one label per value, from the top down.
-        columns: ``frequency``, ``sensitive``, and ``lower`` and ``upper`` where there are intervals; each as long as
-            ``names``.
+        columns: ``frequency``, ``sensitive``, ``lower`` and ``upper``; each as long as ``names``.
         truth: true frequencies, as long; None where they are not known.
-        level: confidence of the intervals, if there are any.
+        level: confidence of the intervals.
         simultaneous: whether all intervals hold at once with that confidence.
     """
 
@@ -35,22 +36,11 @@ class Panel:
     simultaneous: bool = False
 
     @property
-    def drawn(self) -> tuple[str, ...]:
-        """The columns of numbers."""
-        return tuple(name for name in ("frequency", "lower", "upper") if name in self.columns)
-
-    @property
-    def has_intervals(self) -> bool:
-        """True if there are intervals to draw."""
-        return "lower" in self.columns
-
-    @property
     def legend(self) -> str:
         """Legend of the marks."""
         known = "" if self.truth is None else "; black tick: true share"
         kind = "simultaneous " if self.simultaneous else ""
-        bars = f"bar: {self.level * 100:g}% {kind}interval" if self.has_intervals else "this method states no intervals"
-        return f"dot: estimate; {bars}{known}"
+        return f"dot: estimate; bar: {self.level * 100:g}% {kind}interval{known}"
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -58,14 +48,14 @@ class Panel:
         found = []
         for place, name in enumerate(self.names):
             row: dict[str, Any] = {"name": name, "class": SENSITIVE if self.columns["sensitive"][place] else CLEAR}
-            row |= {field: float(self.columns[field][place]) for field in self.drawn}
+            row |= {field: float(self.columns[field][place]) for field in DRAWN}
             found.append(row if self.truth is None else {**row, "truth": float(self.truth[place])})
         return found
 
     @property
     def end(self) -> float:
         """The largest number drawn."""
-        highest = [float(self.columns[field].max()) for field in self.drawn]
+        highest = [float(self.columns[field].max()) for field in DRAWN]
         return max([*highest, *([] if self.truth is None else [float(self.truth.max())])])
 
 
@@ -92,9 +82,8 @@ def frequency_chart(panel: Panel, *, width: int = 520, end: float | None = None,
     tips += [alt.Tooltip(f"{field}:Q", format=".3%") for field in panel.rows[0] if field not in ("name", "class")]
     shared = {"y": y, "color": _colour(alt), "tooltip": tips}
     layers = []
-    if panel.has_intervals:
-        bar = base.mark_rule(strokeWidth=2.5, opacity=0.5)
-        layers.append(bar.encode(x=alt.X("lower:Q", axis=ticks, **x), x2="upper:Q", **shared))
+    bar = base.mark_rule(strokeWidth=2.5, opacity=0.5)
+    layers.append(bar.encode(x=alt.X("lower:Q", axis=ticks, **x), x2="upper:Q", **shared))
     dot = base.mark_point(filled=True, size=34, opacity=1)
     layers.append(dot.encode(x=alt.X("frequency:Q", axis=ticks, **x), **shared))
     if panel.truth is not None:

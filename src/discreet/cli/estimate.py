@@ -145,7 +145,7 @@ def estimate(
 
     document = load_plan(plan)
     mechanism, known = document.mechanism(), backgrounds(document, background)
-    _check_options(method, level, reports, engine, simultaneous=simultaneous)
+    _check_sources(reports, engine)
     with (
         progress_bar("reading") as progress,
         _engine(engine, master, memory, temporary) as running,
@@ -165,17 +165,10 @@ def estimate(
     show(view.record(), view.parts(largest), as_json=as_json)
 
 
-def _check_options(
-    method: str, level: float | None, reports: Sequence[Path], engine: str, *, simultaneous: bool
-) -> None:
+def _check_sources(reports: Sequence[Path], engine: str) -> None:
     """Refuse options that would do nothing, before anything is read."""
-    from discreet.estimators.methods import NO_INTERVALS
     from discreet.io.remote import file_of
 
-    why = NO_INTERVALS.get(method)
-    if why is not None and (level is not None or simultaneous):
-        name = "--simultaneous" if level is None else "--level"
-        raise ParameterError(f"{name} does nothing here: {why}")
     if STANDARD in reports and engine != "local":
         raise ParameterError("- is read on this machine, and executors see files; name files, or use --engine local.")
     if all(is_tally(file_of(source)) for source in reports):

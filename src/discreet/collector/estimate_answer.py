@@ -15,7 +15,7 @@ def spelled(release: Release, entry: Entry, level: float | None, accept: str) ->
     """Return a release in the first known form that is accepted, JSON if none is said, and its media type.
 
     Raises:
-        ParameterError: if a level is asked for where the method has no intervals.
+        ParameterError: if the level is not in (0, 1).
     """
     found = release.found
     kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]

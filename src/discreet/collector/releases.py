@@ -17,7 +17,7 @@ from discreet.collector.store import SealRow, Store
 from discreet.collector.working import JobError, Workers
 from discreet.core.estimate import Estimate
 from discreet.core.tally import Tally
-from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.methods import thresholded
@@ -171,12 +171,12 @@ class Releases:
         start = LinearStart.of(entry.mechanism, whole)
         floor = thresholded(start, _SIGNIFICANCE, uniform=False)[1]
         if query.method in FROM_REPORTS:
-            found = self._from_reports(entry, query, epochs)
+            found = self._from_reports(start, entry, query, epochs)
         else:
             found = estimate(entry.mechanism, whole, method=query.method)
         return Release(epochs, found, floor.tolist(), provisional)
 
-    def _from_reports(self, entry: Entry, query: EstimateQuery, epochs: Sequence[int]) -> Estimate:
+    def _from_reports(self, start: LinearStart, entry: Entry, query: EstimateQuery, epochs: Sequence[int]) -> Estimate:
         place = sealed_folder(self._folder, entry)
         files = [str(place / f"epoch-{epoch:06d}.parquet") for epoch in epochs]
         if gone := sum(not Path(file).exists() for file in files):
@@ -199,7 +199,7 @@ class Releases:
             said["gap"],
             said["passes"],
             said["simulated"],
-            said["no_intervals"],
+            start.intervals,
         )
 
     def _sealed_tally(self, entry: Entry, seal: SealRow) -> Tally:
@@ -252,8 +252,6 @@ def estimate_files(plan: str, files: Sequence[str], method: str) -> dict[str, An
     mechanism = Plan.load(plan).mechanism()
     data, _ = gather(mechanism, files)
     found = estimate(mechanism, data, method=method)
-    if found.intervals is not None:
-        raise DataError("estimates with intervals of their tally come from tallies.")
     return {
         "frequencies": found.frequencies.tolist(),
         "standard_errors": found.standard_errors.tolist(),
@@ -263,5 +261,4 @@ def estimate_files(plan: str, files: Sequence[str], method: str) -> dict[str, An
         "gap": found.gap,
         "passes": found.passes,
         "simulated": found.simulated,
-        "no_intervals": found.no_intervals,
     }

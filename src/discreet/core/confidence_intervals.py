@@ -33,8 +33,13 @@ class Intervals(Protocol):
         ...
 
     @property
+    def centre(self) -> FloatArray:
+        """The ``(|X|,)`` estimates that the limits lie around, nearly unbiased; they may be negative."""
+        ...
+
+    @property
     def border_deviations(self) -> BorderDeviations:
-        """The standard deviations of the estimates at the ends of [0, 1]."""
+        """The standard deviations of these estimates at the ends of [0, 1]."""
         ...
 
 
@@ -75,18 +80,18 @@ class NormalIntervals:
     """Intervals of an estimate whose standard errors are all that is known of it: estimate -+ z standard errors.
 
     Attributes:
-        frequencies: ``(|X|,)`` the estimate.
+        centre: ``(|X|,)`` the estimate.
         standard_errors: ``(|X|,)`` its standard errors.
     """
 
-    frequencies: FloatArray
+    centre: FloatArray
     standard_errors: FloatArray
 
     def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
         """Return the limits; see `Intervals.limits`."""
-        alpha = miss_probability(level, len(self.frequencies), simultaneous=simultaneous)
+        alpha = miss_probability(level, len(self.centre), simultaneous=simultaneous)
         away = sigmas(alpha / 2) * self.standard_errors
-        return self.frequencies - away, self.frequencies + away
+        return self.centre - away, self.centre + away
 
     @property
     def border_deviations(self) -> BorderDeviations:
@@ -99,19 +104,19 @@ class ScoreIntervals:
     """Wilson's intervals for any mechanism: the p whose own variance makes the linear estimate plausible.
 
     Attributes:
-        linear: ``(|X|,)`` linear estimates.
+        centre: ``(|X|,)`` linear estimates.
         second_moments: ``(A, B)``, each ``(|X|,)``, with n Var = A + B p - p^2.
         n: number of reports; ``(|X|,)`` where weights leave as much as so many of one weight.
     """
 
-    linear: FloatArray
+    centre: FloatArray
     second_moments: tuple[FloatArray, FloatArray]
     n: float | FloatArray
 
     def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
         """Return the limits; see `Intervals.limits`."""
-        alpha = miss_probability(level, len(self.linear), simultaneous=simultaneous)
-        return score_ends(self.linear, self.second_moments, self.n, sigmas(alpha / 2))
+        alpha = miss_probability(level, len(self.centre), simultaneous=simultaneous)
+        return score_ends(self.centre, self.second_moments, self.n, sigmas(alpha / 2))
 
     @property
     def border_deviations(self) -> BorderDeviations:

@@ -7,11 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
 from discreet.charts.frequencies import Panel, frequency_chart
 from discreet.charts.maps import Map, map_chart
 from discreet.core.checks import checked_level, checked_whole
-from discreet.core.confidence_intervals import Intervals, Limits, NormalIntervals, miss_probability, within_borders
+from discreet.core.confidence_intervals import (
+    BorderDeviations,
+    Intervals,
+    Limits,
+    NormalIntervals,
+    miss_probability,
+    within_borders,
+)
 from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
 from discreet.core.estimate_table import Cells, as_html, as_text, table_cells
@@ -26,6 +33,10 @@ DEFAULT_LEVEL = 0.95
 
 # Rows that are shown of an estimate: all of so many, or the most frequent.
 _SHOWN = 12
+# Values that are named where a method contradicts the reports.
+_NAMED = 5
+# Of an interval's width: a frequency at its end is not outside.
+_ROUNDING = 1e-9
 
 
 class ValueEstimate(NamedTuple):
@@ -36,7 +47,7 @@ class ValueEstimate(NamedTuple):
         sensitive: whether it is.
         frequency: its estimated share.
         standard_error: of that.
-        lower: end of the interval at 95%; None if the method states none.
+        lower: end of the interval at 95%.
         upper: the other end.
     """
 
@@ -44,8 +55,8 @@ class ValueEstimate(NamedTuple):
     sensitive: bool
     frequency: float
     standard_error: float
-    lower: float | None
-    upper: float | None
+    lower: float
+    upper: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -62,7 +73,6 @@ class Estimate(Functionals):
         gap: how far the log-likelihood may be from its maximum, in nats per report; None if that was not the aim.
         passes: how many times the reports were gone through; None if only the tally was used.
         simulated: whether any report was simulated.
-        no_intervals: why there are none, as the sentence that refuses them; None where there are.
         intervals: the confidence intervals that the data give; None for those of the standard errors.
         spread: the covariance of the unbiased estimates from the same reports, whatever the method is; None where it
             is not known.
@@ -99,7 +109,6 @@ class Estimate(Functionals):
     gap: float | None = None
     passes: float | None = None
     simulated: bool = False
-    no_intervals: str | None = None
     intervals: Intervals | None = field(default=None)
     spread: Covariance | None = None
 
@@ -127,7 +136,8 @@ class Estimate(Functionals):
         codes = self.largest(_SHOWN) if left > 0 else np.arange(self.domain.size)
         columns = {name: column[codes] for name, column in self._numbers(None, simultaneous=False).items()}
         below = f"and {left:,} less frequent values; to_arrow, to_pandas and to_polars return all" if left > 0 else ""
-        return table_cells(self.domain.names(codes), columns), below
+        notes = [note for note in (below, self.contradiction()) if note]
+        return table_cells(self.domain.names(codes), columns), "\n".join(notes)
 
     def __len__(self) -> int:
         return self.domain.size
@@ -160,11 +170,8 @@ class Estimate(Functionals):
 
     def _shares(self, codes: IntArray) -> list["ValueEstimate"]:
         columns = self._numbers(None, simultaneous=False)
-        ends = [
-            columns[name][codes].tolist() if name in columns else [None] * len(codes) for name in ("lower", "upper")
-        ]
-        numbers = [columns[name][codes].tolist() for name in ("sensitive", "frequency", "standard_error")]
-        return [ValueEstimate(*row) for row in zip(self.domain.names(codes), *numbers, *ends, strict=True)]
+        numbers = [columns[name][codes].tolist() for name in ValueEstimate._fields[1:]]
+        return [ValueEstimate(*row) for row in zip(self.domain.names(codes), *numbers, strict=True)]
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Return the columns as a stream of Arrow, which polars, pandas, DuckDB and Arrow read as a table."""
@@ -173,25 +180,24 @@ class Estimate(Functionals):
     def interval(self, level: float = DEFAULT_LEVEL, simultaneous: bool = False) -> tuple[FloatArray, FloatArray]:
         """Return confidence intervals for the true frequencies.
 
-        Linear estimates get score intervals (Wilson's, for any mechanism: the p whose own variance makes the estimate
-        plausible), which are right for small frequencies too and always reach above zero. The others get estimate -+ z
-        standard errors; where such an estimator is biased, as every one is that must stay above zero, they cover less
-        than they say. Methods for which that would mislead have none: ``threshold`` and ``norm-sub``.
+        An interval belongs to the reports and the value, not to the method: it holds every share under which the count
+        of the value is not surprising, by exact binomial tails where the count is binomial, else corrected for
+        skewness. ``mle`` and ``em`` have shorter ones from whole reports. A biased method's frequency may lie outside;
+        see `contradicted`.
 
         Args:
             level: confidence, in (0, 1).
-            simultaneous: whether all |X| intervals hold at once with this confidence (Sidak; less often where many
-                values expect only a few reports each, see docs/coverage.md).
+            simultaneous: whether all |X| intervals hold at once with this confidence (Sidak).
 
         Returns:
             Lower and upper ends, each ``(|X|,)``, within [0, 1]; never equal where anything is unknown.
 
         Raises:
-            ParameterError: if the level is not in (0, 1), or the method states no intervals.
+            ParameterError: if the level is not in (0, 1).
         """
         limits = self.limits(level, simultaneous)
         alpha = miss_probability(level, self.domain.size, simultaneous=simultaneous)
-        return within_borders(limits, self._intervals.border_deviations, alpha)
+        return within_borders(limits, self.border_deviations, alpha)
 
     def limits(self, level: float = DEFAULT_LEVEL, simultaneous: bool = False) -> Limits:
         """Return the ends of `interval` before they are clipped to [0, 1]; differences of estimates need these.
@@ -204,26 +210,65 @@ class Estimate(Functionals):
             ParameterError: as for `interval`.
         """
         level = checked_level(level)
-        if self.no_intervals is not None:
-            raise ParameterError(self.no_intervals)
         return self._intervals.limits(level, simultaneous=simultaneous)
+
+    @property
+    def centre(self) -> FloatArray:
+        """``(|X|,)`` nearly unbiased estimates that `limits` lie around, whatever the method is."""
+        return self._intervals.centre
+
+    @property
+    def border_deviations(self) -> BorderDeviations:
+        """Standard deviations of `centre` where nobody, and where everybody, has the value, each ``(|X|,)``."""
+        return self._intervals.border_deviations
 
     @property
     def _intervals(self) -> Intervals:
         return self.intervals or NormalIntervals(self.frequencies, self.standard_errors)
 
-    def columns(self, level: float | None = None, *, simultaneous: bool = False) -> dict[str, AnyArray]:
-        """Return the estimate as named columns: labels, sensitive, frequency, standard_error, lower, upper.
+    def contradicted(self, level: float = DEFAULT_LEVEL, simultaneous: bool = False) -> BoolArray:
+        """Return ``(|X|,)`` booleans: true where a frequency lies outside its interval.
 
-        A method that states no intervals has no columns lower and upper. An attribute that bears one of these names
-        itself is called label_... here.
+        There the method contradicts the reports: it states a share under which they would be surprising.
 
         Args:
-            level: confidence of the intervals; None for 0.95 where there are any.
+            level: confidence, in (0, 1).
             simultaneous: as for `interval`.
 
         Raises:
-            ParameterError: if intervals are asked for that the method does not state; or as for `interval`.
+            ParameterError: as for `interval`.
+        """
+        low, high = self.interval(level, simultaneous)
+        lowest, highest = self.limits(level, simultaneous)
+        slack = _ROUNDING * (high - low)
+        outside: BoolArray = (self.frequencies < np.minimum(low, lowest) - slack) | (
+            self.frequencies > np.maximum(high, highest) + slack
+        )
+        return outside
+
+    def contradiction(self, level: float | None = None, *, simultaneous: bool = False) -> str:
+        """Return a sentence that names values where the method contradicts the reports; empty if there are none."""
+        where = np.flatnonzero(self.contradicted(DEFAULT_LEVEL if level is None else level, simultaneous))
+        if not len(where):
+            return ""
+        named = self.domain.names(where[:_NAMED])
+        more = [f"{len(where) - _NAMED:,} more values"] if len(where) > _NAMED else []
+        return (
+            f"Method {self.method} contradicts the reports here, its frequencies lie outside their intervals: "
+            f"{', '.join([*named, *more])}."
+        )
+
+    def columns(self, level: float | None = None, *, simultaneous: bool = False) -> dict[str, AnyArray]:
+        """Return the estimate as named columns: labels, sensitive, frequency, standard_error, lower, upper.
+
+        An attribute that bears one of these names itself is called label_... here.
+
+        Args:
+            level: confidence of the intervals; None for 0.95.
+            simultaneous: as for `interval`.
+
+        Raises:
+            ParameterError: as for `interval`.
         """
         columns = self._numbers(level, simultaneous=simultaneous)
         taken = {*columns, "lower", "upper"}
@@ -236,10 +281,8 @@ class Estimate(Functionals):
             "frequency": self.frequencies,
             "standard_error": self.standard_errors,
         }
-        if self.no_intervals is None or level is not None or simultaneous:
-            ends = self.interval(DEFAULT_LEVEL if level is None else level, simultaneous=simultaneous)
-            columns |= dict(zip(("lower", "upper"), ends, strict=True))
-        return columns
+        ends = self.interval(DEFAULT_LEVEL if level is None else level, simultaneous=simultaneous)
+        return columns | dict(zip(("lower", "upper"), ends, strict=True))
 
     def to_arrow(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
         """Return a `pyarrow.Table` of `columns`."""
@@ -268,10 +311,10 @@ class Estimate(Functionals):
     def plot(
         self, level: float | None = None, *, simultaneous: bool = False, truth: Any = None, largest: int = 40
     ) -> Any:
-        """Return an Altair chart of frequencies with intervals, if the method states any; sensitive values are marked.
+        """Return an Altair chart of frequencies with their intervals; sensitive values are marked.
 
         Args:
-            level: confidence of the intervals; None for 0.95 where there are any.
+            level: confidence of the intervals; None for 0.95.
             simultaneous: as for `interval`.
             truth: ``(|X|,)`` true frequencies to be drawn too, where they are known.
             largest: how many values to draw, those with the largest frequencies.

@@ -23,11 +23,11 @@ def table_cells(names: Sequence[str], columns: Mapping[str, AnyArray]) -> Cells:
 
 
 def as_text(cells: Cells, below: str) -> str:
-    """Return cells in aligned columns, texts to the left and numbers to the right, and a line below them."""
+    """Return cells in aligned columns, texts to the left and numbers to the right, and lines below them."""
     widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
     sides = [str.ljust, str.ljust, *[str.rjust] * (len(widths) - 2)]
     lines = ["  ".join(side(cell, wide) for side, cell, wide in zip(sides, row, widths, strict=True)) for row in cells]
-    return "\n".join(f"  {line}".rstrip() for line in [*lines, *([below] if below else [])])
+    return "\n".join(f"  {line}".rstrip() for line in [*lines, *below.splitlines()])
 
 
 def as_html(title: str, cells: Cells, below: str) -> str:
@@ -42,7 +42,7 @@ def as_html(title: str, cells: Cells, below: str) -> str:
         return f"<tr>{inner}</tr>"
 
     body = "".join(line(row, "td") for row in rows)
-    foot = f"<p>{escape(below)}</p>" if below else ""
+    foot = "".join(f"<p>{escape(line)}</p>" for line in below.splitlines())
     return (
         f"<table><caption>{escape(title)}</caption><thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>{foot}"
     )

@@ -99,7 +99,7 @@ def estimate(
             refused (``"refuse"``) or left out (``"leave-out"``); they are never named.
 
     Returns:
-        Frequencies in the domain's order, with standard errors, and intervals where the method states any.
+        Frequencies in the domain's order, with standard errors and intervals.
 
     Raises:
         ParameterError: if the method or an option is unknown, or the method needs more than a tally.

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.core.confidence_intervals import Intervals, ScoreIntervals, score_ends
+from discreet.core.confidence_intervals import Intervals, score_ends
 from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
 from discreet.core.tally import Tally
@@ -14,6 +14,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms.decoders import Decoder
 from discreet.mechanisms.evidence import Data, Evidence
 from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.tally_intervals import TallyIntervals
 
 # Values at a time: what is in between stays in the cache.
 _CHUNK = 1 << 13
@@ -72,7 +73,7 @@ class LinearStart:
     @property
     def intervals(self) -> Intervals:
         """The intervals that the tally gives, whatever the point estimate is."""
-        return ScoreIntervals(self.linear, self.second_moments, self.n)
+        return TallyIntervals(self.decoder, self.tally, self.linear)
 
     @cached_property
     def spread(self) -> Covariance | None:

@@ -13,20 +13,13 @@ from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.simplex import norm_sub, projection
 from discreet.estimators.spread import censored_deviation, projected_deviation
 
-NO_INTERVALS = {
-    name: f"method {name!r} states no intervals, because those of its standard errors would hold far less often than "
-    "they say (docs/coverage.md); take those of method 'linear'."
-    for name in ("threshold", "norm-sub")
-}
-"""Why the methods that state no intervals do not, by name."""
-
 
 def linear(start: LinearStart) -> Estimate:
     """Solve for the frequencies: unbiased, may be negative, need not sum to one [ULDP, (3)].
 
     Wins where estimates are averaged or compared later, and where honest intervals are wanted.
     """
-    return make_estimate(start, start.linear, start.linear_errors, "linear", intervals=start.intervals)
+    return make_estimate(start, start.linear, start.linear_errors, "linear")
 
 
 def threshold(start: LinearStart, *, significance: float = 0.05, remainder: str = "uniform") -> Estimate:
@@ -45,8 +38,7 @@ def threshold(start: LinearStart, *, significance: float = 0.05, remainder: str 
     below = np.where(start.linear > cut, 0.0, frequencies)
     deviation = np.sqrt(start.variance(np.maximum(frequencies, 0)))
     errors = censored_deviation(frequencies, deviation, cut, below)
-    no_intervals = NO_INTERVALS["threshold"]
-    return make_estimate(start, frequencies, errors, f"threshold ({remainder})", no_intervals=no_intervals)
+    return make_estimate(start, frequencies, errors, f"threshold ({remainder})")
 
 
 def checked_significance(significance: object) -> float:
@@ -101,7 +93,7 @@ def _projected(start: LinearStart, pull: FloatArray, found: tuple[FloatArray, fl
     variance = start.safe_variance
     covariance = start.covariance_with_sum(frequencies, variance)
     errors = projected_deviation(start.linear - correction * pull, variance, covariance, positive, share)
-    return make_estimate(start, frequencies, errors, method, no_intervals=NO_INTERVALS.get(method))
+    return make_estimate(start, frequencies, errors, method)
 
 
 def make_estimate(
@@ -112,13 +104,12 @@ def make_estimate(
     *,
     gap: float | None = None,
     passes: float | None = None,
-    no_intervals: str | None = None,
     intervals: Intervals | None = None,
 ) -> Estimate:
     """Return an estimate of these frequencies and errors.
 
-    Where `LinearStart.unseen` holds, or an error is below half a report, the error is at least that of the linear
-    estimate.
+    Its intervals are those of the tally, unless others are passed. Where `LinearStart.unseen` holds, or an error is
+    below half a report, the error is at least that of the linear estimate.
     """
     tally = start.tally
     if errors is not start.linear_errors:
@@ -134,7 +125,6 @@ def make_estimate(
         gap,
         passes,
         tally.simulated,
-        no_intervals,
-        intervals,
+        intervals or start.intervals,
         start.spread,
     )

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.core.confidence_intervals import BorderDeviations, Limits
 from discreet.core.domain import Domain
 from discreet.core.estimate import Estimate
 from discreet.errors import DataError, ParameterError
@@ -246,11 +247,58 @@ def _share(personalized: Personalized, r: FloatArray, place: int, known: Any) ->
 def _shared(domain: Domain, r: Estimate, shares: tuple[Share, ...]) -> Estimate:
     """Return p_hat with its standard errors, from those of r_hat and the shares of the bots."""
     frequencies, factors = r.frequencies[: domain.size].copy(), np.ones(domain.size)
-    variance = np.zeros(domain.size)
-    for mass, error, share in zip(r.frequencies[domain.size :], r.standard_errors[domain.size :], shares, strict=True):
+    for mass, share in zip(r.frequencies[domain.size :], shares, strict=True):
         frequencies[share.codes] += mass * share.weights
-        variance[share.codes] += (error * share.weights) ** 2
         factors[share.codes] += mass / share.base
-    variance += (factors * r.standard_errors[: domain.size]) ** 2
+    intervals = SharedIntervals(r, shares, factors)
     numbers = r.n, f"{r.method}, bots shared", r.fingerprint, r.gap, r.passes, r.simulated
-    return Estimate(domain, frequencies, np.sqrt(variance), *numbers, no_intervals=r.no_intervals)
+    return Estimate(domain, frequencies, intervals.combined(r.standard_errors), *numbers, intervals)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedIntervals:
+    """Intervals of p_hat: of sums of values and bots, from the intervals of r_hat [Zou and Donner 2008].
+
+    The squared distances of limits from their estimates add up, as variances of independent estimates do; those here
+    are negatively correlated, so that this errs on the safe side. pi_hat is taken as right.
+
+    Attributes:
+        common: r_hat, over the values and the bots.
+        shares: pi_hat of every bot.
+        factors: ``(|X|,)`` the derivatives of p_hat by r_hat of the same value.
+    """
+
+    common: Estimate
+    shares: tuple[Share, ...]
+    factors: FloatArray
+
+    @property
+    def centre(self) -> FloatArray:
+        """The ``(|X|,)`` estimates that the limits lie around."""
+        centre, size = self.common.centre, len(self.factors)
+        sums = centre[:size].copy()
+        for mass, share in zip(centre[size:], self.shares, strict=True):
+            sums[share.codes] += mass * share.weights
+        return sums
+
+    def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
+        """Return the limits, not clipped; see `Intervals.limits`."""
+        low, high = self.common.limits(level, simultaneous)
+        around, centre = self.common.centre, self.centre
+        return centre - self.combined(around - low), centre + self.combined(high - around)
+
+    @property
+    def border_deviations(self) -> BorderDeviations:
+        """The standard deviations at the ends of [0, 1], bots included."""
+        nobody, everybody = self.common.border_deviations
+        return BorderDeviations(self.combined(nobody), self.combined(everybody))
+
+    def combined(self, deviations: FloatArray) -> FloatArray:
+        """Return ``(|X|,)`` deviations of p_hat, from the ``(|X| + bots,)`` ones of r_hat."""
+        size = len(self.factors)
+        squares = np.zeros(size)
+        for deviation, share in zip(deviations[size:], self.shares, strict=True):
+            squares[share.codes] += (deviation * share.weights) ** 2
+        squares += (self.factors * deviations[:size]) ** 2
+        combined: FloatArray = np.sqrt(squares)
+        return combined

@@ -23,17 +23,17 @@ def estimate_facts(
         more: further columns, each as long as the domain.
 
     Raises:
-        ParameterError: if intervals are asked for that the method does not state.
+        ParameterError: if the level is not in (0, 1).
     """
-    columns, some = found.columns(level, simultaneous=simultaneous), found.no_intervals is None
+    columns = found.columns(level, simultaneous=simultaneous)
+    columns["contradicted"] = found.contradicted(DEFAULT_LEVEL if level is None else level, simultaneous)
     return {
         "plan": found.fingerprint,
         "method": found.method,
         "n": found.n,
         "gap": found.gap,
-        "level": (DEFAULT_LEVEL if level is None else level) if some else None,
-        "simultaneous": simultaneous if some else None,
-        "no_intervals": found.no_intervals,
+        "level": DEFAULT_LEVEL if level is None else level,
+        "simultaneous": simultaneous,
         "simulated": found.simulated,
         "values": objects({name: column.tolist() for name, column in columns.items()} | dict(more or {})),
     }

@@ -19,8 +19,8 @@ from discreet.core.reports import Column, Reports, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.consistency import refuse_unfit_reports
-from discreet.mechanisms.decoders import MatrixDecoder
 from discreet.mechanisms.evidence import Data, Evidence, evidence_of_outputs
+from discreet.mechanisms.matrix_decoder import MatrixDecoder
 
 _ROW_TOLERANCE = 1e-9
 _RATIO_TOLERANCE = 1e-12

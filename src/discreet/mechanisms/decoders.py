@@ -1,4 +1,4 @@
-"""Decoders: unbiased estimates from tallies, with exact errors; for truth or noise, designs and explicit channels."""
+"""Decoders: unbiased estimates from tallies, with exact errors; for truth or noise, and designs."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,10 +6,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from discreet.accuracy.binomial_limits import BinomialCounts
 from discreet.accuracy.decoder import PerValue
 from discreet.accuracy.design import Design
 from discreet.accuracy.linear_decoder import LinearDecoder
-from discreet.accuracy.worst import worst_distribution
+from discreet.accuracy.skewed_limits import MeanWorths
 from discreet.arrays import FloatArray
 from discreet.core.checks import checked_n
 from discreet.core.covariance import Covariance
@@ -19,8 +20,9 @@ from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.consistency import Maker, checked_tally_of, refuse_unfit_tally
-from discreet.mechanisms.covariances import block_covariance, output_covariance
+from discreet.mechanisms.covariances import block_covariance
 from discreet.mechanisms.evidence import Evidence
+from discreet.mechanisms.tally_intervals import CountLaw, clear_counts, worth_moments
 
 _PATIENCE = 1 << 25
 
@@ -64,6 +66,10 @@ class Decoder(Protocol):
         """Return ``(|X|,)`` variances of a pool bias, which more reports do not lessen; 0 where nothing is pooled."""
         del tally, linear
         return np.zeros(self.domain.size)
+
+    def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]:
+        """Return the counts of all values with what is known of their laws, from which intervals follow."""
+        ...
 
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` covariances of estimates of these variances with their sum."""
@@ -167,6 +173,22 @@ class BlockDecoder(Decoder):
         squares: FloatArray = constant + slope * linear
         return squares
 
+    def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]:
+        """Return the counts of all values with their laws; see `discreet.mechanisms.tally_intervals`."""
+        domain, laws = self.domain, clear_counts(self.domain, tally, self.numbers.truth)
+        if not domain.sensitive_count:
+            return laws
+        binomial = self.numbers.count_law
+        if binomial is not None:
+            sensitive: BinomialCounts | MeanWorths = BinomialCounts(
+                self._counts.support_of(tally.support), tally.n, *binomial
+            )
+        else:
+            mass, chosen = self._mass_seen(tally), domain.sensitive
+            pool_bias = self.pool_bias_variance(tally, linear)[chosen] if self.numbers.pool_bias else 0.0
+            sensitive = MeanWorths(linear[chosen], tally.n, *worth_moments(self.numbers, mass), mass, pool_bias)
+        return [*laws, (domain.sensitive_codes, sensitive)]
+
     def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
         """Return ``(|X|,)`` variances of the pool bias, which more reports do not lessen, from the linear estimates."""
         found, chosen, n = np.zeros(self.domain.size), self.domain.sensitive, tally.n
@@ -246,97 +268,3 @@ class BlockDecoder(Decoder):
         ones, rest = np.ones(domain.sensitive_count), np.ones(domain.clear_count)
         least, most = (domain.arrange(a * ones, b * rest) for a, b in zip(ranges.sensitive, ranges.clear, strict=True))
         return least, most
-
-
-@dataclass(frozen=True, eq=False)
-class MatrixDecoder(Decoder):
-    """The decoder of an explicit channel.
-
-    Attributes:
-        maker: the channel, by which tallies and reports are checked.
-        matrix: ``(|X|, |Y|)`` Q(y|x).
-    """
-
-    maker: Maker
-    matrix: FloatArray
-
-    @cached_property
-    def inverse(self) -> FloatArray:
-        """``(|Y|, |X|)`` right inverse of Q with the least variance for the uniform distribution.
-
-        Raises:
-            ParameterError: if the matrix does not determine the frequencies.
-        """
-        used = self.matrix.sum(axis=0) > 0
-        q = self.matrix[:, used]
-        if np.linalg.matrix_rank(q) < self.domain.size:
-            raise ParameterError("matrix must have linearly independent rows, else no estimate is unbiased.")
-        weighted = q / q.mean(axis=0)
-        inverse = np.zeros((self.matrix.shape[1], self.domain.size))
-        try:
-            inverse[used] = np.linalg.solve(weighted @ q.T, weighted).T
-        except np.linalg.LinAlgError:
-            raise ParameterError("matrix must tell its inputs apart by more than rounding errors.") from None
-        return inverse
-
-    def decode(self, tally: Tally) -> FloatArray:
-        """Return `estimate` of a tally that was checked before."""
-        estimate: FloatArray = (tally.support / tally.n) @ self.inverse
-        return estimate
-
-    def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``(A, B)`` such that n Var(p_hat_x) is about A + B p - p^2, the others' shares being as estimated."""
-        squares = self.matrix @ self.inverse**2
-        likely = np.maximum(linear, 0)
-        likely /= likely.sum()
-        own = np.diagonal(squares)
-        others = likely @ squares - likely * own
-        constant = others / np.maximum(1 - likely, 1 / tally.n)
-        return constant, own - constant
-
-    def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` mean squared contributions of the reports to the estimates."""
-        del linear
-        squares: FloatArray = (tally.support / tally.n) @ self.inverse**2
-        return squares
-
-    def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` covariances of the estimates with their sum, as seen in the reports."""
-        del variances
-        totals = self.inverse.sum(axis=1)
-        share = tally.support / tally.n
-        covariance: FloatArray = ((share * totals) @ self.inverse - frequencies * (share @ totals)) / tally.n
-        return covariance
-
-    def covariance(self, evidence: Evidence, linear: FloatArray) -> Covariance:
-        """Return the covariance of the linear estimate."""
-        return output_covariance(lambda: self.inverse, evidence.tally, linear)
-
-    def variances(self, n: int, p: Any) -> FloatArray:
-        """Return the ``(|X|,)`` variances of the estimate, exactly, for a true ``p``."""
-        p = self.domain.check_distribution(p)
-        variance: FloatArray = np.maximum(p @ self.matrix @ self.inverse**2 - p * p, 0) / checked_n(n)
-        return variance
-
-    def mse(self, n: int, p: Any) -> float:
-        """Return E ||p_hat - p||^2, exactly."""
-        p = self.domain.check_distribution(p)
-        return float((p @ self.matrix @ (self.inverse**2).sum(axis=1) - p @ p) / checked_n(n))
-
-    def worst_case_mse(self, n: int) -> float:
-        """Return the largest `mse` over all distributions: a concave maximum over the simplex."""
-        loss = self.matrix @ (self.inverse**2).sum(axis=1)
-        p = worst_distribution(loss)
-        return float((loss @ p - p @ p) / checked_n(n))
-
-    def worth(self, reports: Reports) -> FloatArray:
-        """Return the ``(n, |X|)`` contributions of reports to the estimates: the row of the output of each."""
-        checked_tally_of(self.maker, reports)
-        worth: FloatArray = self.inverse[reports.blocks["output"].astype(np.int64)]
-        return worth
-
-    @cached_property
-    def worth_range(self) -> tuple[FloatArray, FloatArray]:
-        """Return the ``(|X|,)`` least and largest contribution of any one report to each estimate."""
-        possible = self.inverse[self.matrix.max(axis=0) > 0]
-        return possible.min(axis=0), possible.max(axis=0)

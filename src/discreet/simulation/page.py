@@ -2,7 +2,7 @@
 
 import json
 
-from discreet.charts.frequencies import Panel
+from discreet.charts.frequencies import DRAWN, Panel
 from discreet.extras import optional
 from discreet.pages.rendering import PageTable, render
 from discreet.simulation.findings import Findings, table
@@ -40,7 +40,7 @@ def page(findings: Findings) -> str:
 
 def _numbers(panel: Panel) -> PageTable:
     """Return the truth and the estimates of a panel as a table."""
-    columns = {"truth": panel.truth, **{name: panel.columns[name] for name in panel.drawn}}
+    columns = {"truth": panel.truth, **{name: panel.columns[name] for name in DRAWN}}
     known = {name: column for name, column in columns.items() if column is not None}
     rows = [
         [str(name), *(f"{column[place]:.4%}" for column in known.values())] for place, name in enumerate(panel.names)

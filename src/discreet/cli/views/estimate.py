@@ -13,6 +13,8 @@ from discreet.io.estimates import estimate_facts, objects, write_columns
 from discreet.io.json_text import json_text
 from discreet.io.plan import Plan
 
+_NUMBERS = ("frequency", "standard_error", "lower", "upper")
+
 
 @dataclass(frozen=True, slots=True)
 class EstimateView:
@@ -49,8 +51,8 @@ class EstimateView:
         """Yield the table of the largest values, and what holds of all of them."""
         found, mechanism = self.found, self.plan.personalized() if self.plan.is_personalized else self.plan.mechanism()
         yield _largest_values(found, self.level, simultaneous=self.simultaneous, largest=largest)
-        if found.no_intervals is not None:
-            yield found.no_intervals[0].upper() + found.no_intervals[1:]
+        if contradiction := found.contradiction(self.level, simultaneous=self.simultaneous):
+            yield contradiction
         if found.gap is not None:
             yield f"Log-likelihood certified to {found.gap:.1e} nats per report."
         yield str(mechanism.guarantee)
@@ -78,16 +80,15 @@ class EstimateView:
 
 def _largest_values(found: Estimate, level: float | None, *, simultaneous: bool, largest: int) -> Table:
     columns = found.columns(level, simultaneous=simultaneous)
-    numbers = [name for name in ("frequency", "standard_error", "lower", "upper") if name in columns]
     codes = found.largest(max(largest, 1))
     cells = [
-        [name, "yes" if columns["sensitive"][code] else "no", *(f"{columns[field][code]:.4%}" for field in numbers)]
+        [name, "yes" if columns["sensitive"][code] else "no", *(f"{columns[field][code]:.4%}" for field in _NUMBERS)]
         for code, name in zip(codes, found.domain.names(codes), strict=True)
     ]
     kind, confidence = "simultaneous " if simultaneous else "", DEFAULT_LEVEL if level is None else level
     title = f"{len(codes)} largest of {found.domain.size} values; {found.n:,} reports, method {found.method}"
     headings = ["value", "sensitive", "estimate", "std. error", f"{kind}{confidence * 100:g}% from", "to"]
-    return Table(title, headings[: 2 + len(numbers)], cells, left=2)
+    return Table(title, headings, cells, left=2)
 
 
 def _bots(found: TagEstimate) -> dict[str, Any]:

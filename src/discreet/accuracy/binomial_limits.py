@@ -1,0 +1,114 @@
+"""Confidence limits from binomial counts: the p under which both tails of the count have at least alpha/2.
+
+Between Clopper-Pearson's, which count all of the observed number to the tail, and mid-p's, which count half of it: the
+observed number t weighs w = 1/2 + exp(-t/4)/2, so that limits are exact at t = 0, where mid-p's cover too little, and
+mid-p's from about 15 on, where Clopper-Pearson's are too long.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.accuracy.decoder import PerValue
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.core.confidence_intervals import BorderDeviations, Limits, score_ends, sigmas
+
+_ROUNDS = 60
+# In the logarithm of the odds: far from the limit a step of Newton's may be too long.
+_LONGEST_STEP = 3.0
+# In standard deviations of these; the next step would be about the square of the last one.
+_LAST_STEP = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinomialCounts:
+    """Counts of reports, binomial with probability b + d p where the frequency of the value is p.
+
+    Attributes:
+        counts: ``(m,)`` t.
+        n: number of reports.
+        base: b; a number, or ``(m,)``.
+        slope: d, above 0; likewise.
+    """
+
+    counts: IntArray
+    n: int
+    base: PerValue
+    slope: PerValue
+
+    def limits(self, alpha: float) -> Limits:
+        """Return the ``(m,)`` lower and upper limits of p, not clipped; each misses with about alpha/2."""
+        distinct, places = np.unique(self.counts, return_inverse=True)
+        low, high = (end[places] for end in probability_limits(distinct, self.n, alpha))
+        return (low - self.base) / self.slope, (high - self.base) / self.slope
+
+    @property
+    def border_deviations(self) -> BorderDeviations:
+        """The standard deviations of (t/n - b)/d at p = 0 and p = 1."""
+        ends = (np.asarray(self.base), np.asarray(self.base + self.slope))
+        nobody, everybody = (np.sqrt(np.maximum(q * (1 - q), 0) / self.n) / self.slope for q in ends)
+        shape = self.counts.shape
+        return BorderDeviations(np.broadcast_to(nobody, shape), np.broadcast_to(everybody, shape))
+
+
+def probability_limits(counts: IntArray, n: int, alpha: float) -> Limits:
+    """Return limits of a binomial probability, 0 for the lower one where t = 0 and 1 for the upper one where t = n.
+
+    Args:
+        counts: ``(m,)`` t, in 0..n.
+        n: number of trials, at least 1.
+        alpha: the probability with which both limits together may miss; in (0, 1).
+    """
+    t = counts.astype(np.float64)
+    # As a count of those who were not counted, the number is as rare near n as near 0.
+    weight = 0.5 + 0.5 * np.exp(-np.minimum(t, n - t) / 4)
+    low, high = np.zeros(len(t)), np.ones(len(t))
+    some, others = counts > 0, counts < n
+    low[some] = _solved(t[some], n, weight[some], alpha / 2, upper=False)
+    high[others] = _solved(t[others], n, weight[others], alpha / 2, upper=True)
+    return low, high
+
+
+def _solved(t: FloatArray, n: int, weight: FloatArray, tail: float, *, upper: bool) -> FloatArray:
+    """Return the probabilities at which the weighted tail beyond t is ``tail``, by Newton's method on its logarithm.
+
+    In the logarithm of the odds the logarithm of either tail is concave, so that after one step all others go one way.
+    """
+    spread = 1 / np.sqrt(np.minimum(t, n - t) + 1)
+    first = np.clip(score_ends(t / n, (np.zeros(1), np.ones(1)), n, sigmas(tail))[upper], 0.1 / n, 1 - 0.1 / n)
+    odds, active = np.log(first / (1 - first)), np.arange(len(t))
+    for _ in range(_ROUNDS):
+        step = _step(odds[active], (t[active], n, weight[active]), tail, upper=upper)
+        odds[active] += step
+        active = active[np.abs(step) > _LAST_STEP * spread[active]]
+        if not len(active):
+            break
+    found: FloatArray = 1 / (1 + np.exp(-odds))
+    return found
+
+
+def _step(odds: FloatArray, counted: tuple[FloatArray, int, FloatArray], tail: float, *, upper: bool) -> FloatArray:
+    from scipy.special import betainc, betaincc, gammaln
+
+    t, n, weight = counted
+    q, rest = 1 / (1 + np.exp(-odds)), 1 / (1 + np.exp(odds))
+    exact = gammaln(n + 1) - gammaln(t + 1) - gammaln(n - t + 1) + t * np.log(q) + (n - t) * np.log(rest)
+    mass = np.exp(np.minimum(exact, 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # The tails beyond t and from t on; a beta function of 0 is no number, its tail is.
+        if upper:
+            from_t, beyond = betaincc(t + 1, n - t, q), np.where(t > 0, betaincc(t, n - t + 1, q), 0)
+            slope = -mass * (weight * (n - t) * q + (1 - weight) * t * rest)
+        else:
+            from_t, beyond = betainc(t, n - t + 1, q), np.where(t < n, betainc(t + 1, n - t, q), 0)
+            slope = mass * (weight * t * rest + (1 - weight) * (n - t) * q)
+        value = weight * from_t + (1 - weight) * beyond
+        step: FloatArray = (np.log(tail) - np.log(value)) * value / slope
+    return _bounded(step, value > tail, upper=upper)
+
+
+def _bounded(step: FloatArray, heavy: BoolArray, *, upper: bool) -> FloatArray:
+    """Return steps that are neither too long nor no numbers, as where a tail vanishes."""
+    towards = np.where(heavy == upper, _LONGEST_STEP, -_LONGEST_STEP)
+    bounded: FloatArray = np.clip(np.where(np.isfinite(step), step, towards), -_LONGEST_STEP, _LONGEST_STEP)
+    return bounded

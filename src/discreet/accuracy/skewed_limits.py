@@ -1,0 +1,125 @@
+"""Confidence limits from mean worths of reports, by Pearson's type III: the normal quantile, corrected for skewness.
+
+Where a report's worth has the moments m_k(p) = E w^k, the estimate has variance (m_2 - p^2)/n and skewness
+gamma = (m_3 - 3 p m_2 + 2 p^3) / ((m_2 - p^2)^(3/2) sqrt(n)). A shifted gamma distribution with the same three moments
+has shape 4/gamma^2; a limit is the p at which one of its tails is alpha/2.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.accuracy.decoder import PerValue
+from discreet.arrays import FloatArray
+from discreet.core.confidence_intervals import BorderDeviations, Limits, score_ends, sigmas
+
+_ROUNDS = 4
+# Less skewed than this is normal.
+_SYMMETRIC = 1e-3
+_MOST_SKEWED = 40.0
+# Its power 3/2 is still a number.
+_TINY = 1e-60
+
+
+class WorthMoment(NamedTuple):
+    """A moment of a report's worth, affine in p: constant + slope p + beyond max(p - a, 0).
+
+    Each is a number, or ``(m,)``. Where p exceeds the estimate a of the mass of all values like it, that mass is p.
+    """
+
+    constant: PerValue
+    slope: PerValue
+    beyond: PerValue = 0.0
+
+    def at(self, p: FloatArray, mass: float) -> FloatArray:
+        """Return the ``(m,)`` moments at frequencies p."""
+        moment: FloatArray = self.constant + self.slope * p + self.beyond * np.maximum(p - mass, 0)
+        return moment
+
+    def line(self, p: FloatArray, mass: float) -> tuple[FloatArray, FloatArray]:
+        """Return constant and slope of the line, of the two, on which p lies."""
+        past = p > mass
+        constant, slope = self.constant - past * self.beyond * mass, self.slope + past * self.beyond
+        return np.broadcast_to(constant, p.shape), np.broadcast_to(slope, p.shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanWorths:
+    """Estimates that are means of the worths of reports, with the moments of these.
+
+    Attributes:
+        estimates: ``(m,)`` p_hat.
+        n: number of reports, or what is left of it where parameters were fitted.
+        second: m_2.
+        third: m_3.
+        mass: a, from which on the moments have another slope.
+        lasting: variance that more reports do not lessen; a number, or ``(m,)``.
+    """
+
+    estimates: FloatArray
+    n: float
+    second: WorthMoment
+    third: WorthMoment
+    mass: float = 1.0
+    lasting: PerValue = 0.0
+
+    def limits(self, alpha: float) -> Limits:
+        """Return the ``(m,)`` lower and upper limits of p, not clipped; each misses with about alpha/2."""
+        numbers = (*self.second, *self.third, self.lasting)
+        if any(np.ndim(number) for number in numbers):
+            return self._ends(self.estimates, alpha / 2)
+        distinct, places = np.unique(self.estimates, return_inverse=True)
+        low, high = self._ends(distinct, alpha / 2)
+        return low[places], high[places]
+
+    @property
+    def border_deviations(self) -> BorderDeviations:
+        """The standard deviations at p = 0 and p = 1."""
+        ends = (np.full(self.estimates.shape, end) for end in (0.0, 1.0))
+        nobody, everybody = (np.sqrt(self._variance(p)) for p in ends)
+        return BorderDeviations(nobody, everybody)
+
+    def _variance(self, p: FloatArray) -> FloatArray:
+        variance: FloatArray = np.maximum(self.second.at(p, self.mass) - p * p, 0) / self.n + self.lasting
+        return variance
+
+    def _ends(self, estimates: FloatArray, tail: float) -> Limits:
+        middle = np.full(estimates.shape, sigmas(tail))
+        low, high = self._end(estimates, estimates, middle, 0), self._end(estimates, estimates, middle, 1)
+        for _ in range(_ROUNDS):
+            above, below = standard_limit(self._skewness(low), tail), standard_limit(-self._skewness(high), tail)
+            low, high = self._end(estimates, low, above, 0), self._end(estimates, high, below, 1)
+        return low, high
+
+    def _end(self, estimates: FloatArray, near: FloatArray, deviations: FloatArray, side: int) -> FloatArray:
+        """Return the solution of (p_hat - p)^2 = deviations^2 Var(p) on one side, with the variance near ``near``."""
+        constant, slope = self.second.line(near, self.mass)
+        ends = score_ends(estimates, (constant + self.n * self.lasting, slope), self.n, deviations)
+        # Below the middle of a skewed distribution the quantile changes sides.
+        return np.where(deviations >= 0, ends[side], ends[1 - side])
+
+    def _skewness(self, p: FloatArray) -> FloatArray:
+        p = np.clip(p, 0, 1)
+        second, third = self.second.at(p, self.mass), self.third.at(p, self.mass)
+        variance = np.maximum(second - p * p, _TINY)
+        whole = variance / self.n + self.lasting
+        skewness: FloatArray = (third - 3 * p * second + 2 * p**3) / (self.n**2 * whole**1.5)
+        return skewness
+
+
+def standard_limit(skewness: FloatArray, tail: float) -> FloatArray:
+    """Return the number that a standard variable of Pearson's type III exceeds with probability ``tail``.
+
+    Args:
+        skewness: ``(m,)`` gamma, of either sign.
+        tail: in (0, 1).
+    """
+    from scipy.special import gammainccinv, gammaincinv
+
+    size = np.clip(np.abs(skewness), _SYMMETRIC, _MOST_SKEWED)
+    shape = 4 / size**2
+    ends = np.where(skewness > 0, gammainccinv(shape, tail), gammaincinv(shape, tail))
+    away = (ends - shape) * size / 2 * np.sign(skewness)
+    limit: FloatArray = np.where(np.abs(skewness) < _SYMMETRIC, sigmas(tail), away)
+    return limit

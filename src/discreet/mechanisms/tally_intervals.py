@@ -1,0 +1,108 @@
+"""The intervals that a tally gives: for every value the shares under which its count is not surprising.
+
+They follow from the counts alone, whatever point estimate is made of these. Where the count of a value is binomial they
+are exact: values in clear; values in blocks where nothing goes in clear, or where a report in clear is worth as much as
+a block without the value. Elsewhere the estimate is a mean of the worths of reports, whose second and third moments are
+known for every p.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from discreet.accuracy.binomial_limits import BinomialCounts
+from discreet.accuracy.decoder import PerValue
+from discreet.accuracy.skewed_limits import MeanWorths, WorthMoment
+from discreet.arrays import FloatArray, IntArray, frozen
+from discreet.core.confidence_intervals import BorderDeviations, Limits, miss_probability
+from discreet.core.domain import Domain
+from discreet.core.tally import Tally
+
+CountLaw: TypeAlias = tuple[IntArray, BinomialCounts | MeanWorths]
+"""Codes, and what is known of the counts of these values."""
+
+
+class _Decoder(Protocol):
+    """The part of a decoder that its tallies' intervals need."""
+
+    @property
+    def domain(self) -> Domain: ...
+
+    def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class TallyIntervals:
+    """The intervals of a tally; computed when they are asked for.
+
+    Attributes:
+        decoder: of the tally's mechanism.
+        tally: the counts.
+        centre: ``(|X|,)`` linear estimates from them.
+    """
+
+    decoder: _Decoder
+    tally: Tally
+    centre: FloatArray
+
+    @cached_property
+    def counts(self) -> list[CountLaw]:
+        """The counts of all values, with their laws."""
+        return self.decoder.count_laws(self.tally, self.centre)
+
+    def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
+        """Return the limits of the frequencies, not clipped; see `Intervals.limits`."""
+        alpha = miss_probability(level, self.decoder.domain.size, simultaneous=simultaneous)
+        if alpha not in self._limits:
+            # A table, its notes and a picture ask for the same ones.
+            self._limits.clear()
+            low, high = self._arranged([(codes, law.limits(alpha)) for codes, law in self.counts])
+            self._limits[alpha] = frozen(low), frozen(high)
+        return self._limits[alpha]
+
+    @cached_property
+    def _limits(self) -> dict[float, Limits]:
+        """The limits that were asked for last, by the probability with which each may miss."""
+        return {}
+
+    @property
+    def border_deviations(self) -> BorderDeviations:
+        """The standard deviations of the estimates at the ends of [0, 1]."""
+        return BorderDeviations(*self._arranged([(codes, law.border_deviations) for codes, law in self.counts]))
+
+    def _arranged(self, parts: list[tuple[IntArray, tuple[FloatArray, FloatArray]]]) -> FloatArray:
+        whole = np.empty((2, self.decoder.domain.size))
+        for codes, pair in parts:
+            whole[:, codes] = pair
+        return whole
+
+
+class _Numbers(Protocol):
+    """The numbers of a block mechanism that the law of its counts follows from."""
+
+    @property
+    def truth(self) -> float: ...
+
+    @property
+    def count_law(self) -> tuple[PerValue, PerValue] | None: ...
+
+    def sensitive_moment(self, power: int, sensitive_mass: float) -> tuple[PerValue, PerValue]: ...
+
+
+def clear_counts(domain: Domain, tally: Tally, truth: float) -> list[CountLaw]:
+    """Return the counts of the values in clear: binomial with probability s p."""
+    if not domain.clear_count:
+        return []
+    return [(domain.clear_codes, BinomialCounts(tally.clear, tally.n, 0.0, truth))]
+
+
+def worth_moments(numbers: _Numbers, mass: float) -> tuple[WorthMoment, WorthMoment]:
+    """Return the second and third moment of a report's worth to a sensitive value, where p(X_S) is about ``mass``."""
+    moments = []
+    for power in (2, 3):
+        constant, slope = numbers.sensitive_moment(power, mass)
+        nothing, everything = (numbers.sensitive_moment(power, end)[0] for end in (0.0, 1.0))
+        moments.append(WorthMoment(constant, slope, everything - nothing))
+    return moments[0], moments[1]
