@@ -23,6 +23,11 @@ class BorderDeviations(NamedTuple):
 class Intervals(Protocol):
     """Confidence intervals of a domain's values for any level; they belong to the data, not to a point estimate."""
 
+    @property
+    def remark(self) -> str:
+        """A sentence on where they come from, if not from where the method says; empty otherwise."""
+        ...
+
     def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
         """Return the limits of the frequencies, each ``(|X|,)``, not clipped: they may lie outside [0, 1].
 
@@ -82,10 +87,12 @@ class NormalIntervals:
     Attributes:
         centre: ``(|X|,)`` the estimate.
         standard_errors: ``(|X|,)`` its standard errors.
+        remark: a sentence on where they come from.
     """
 
     centre: FloatArray
     standard_errors: FloatArray
+    remark: str = ""
 
     def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
         """Return the limits; see `Intervals.limits`."""
@@ -107,11 +114,13 @@ class ScoreIntervals:
         centre: ``(|X|,)`` linear estimates.
         second_moments: ``(A, B)``, each ``(|X|,)``, with n Var = A + B p - p^2.
         n: number of reports; ``(|X|,)`` where weights leave as much as so many of one weight.
+        remark: a sentence on where they come from.
     """
 
     centre: FloatArray
     second_moments: tuple[FloatArray, FloatArray]
     n: float | FloatArray
+    remark: str = ""
 
     def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
         """Return the limits; see `Intervals.limits`."""

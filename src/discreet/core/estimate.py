@@ -136,7 +136,7 @@ class Estimate(Functionals):
         codes = self.largest(_SHOWN) if left > 0 else np.arange(self.domain.size)
         columns = {name: column[codes] for name, column in self._numbers(None, simultaneous=False).items()}
         below = f"and {left:,} less frequent values; to_arrow, to_pandas and to_polars return all" if left > 0 else ""
-        notes = [note for note in (below, self.contradiction()) if note]
+        notes = [note for note in (below, self.contradiction(), self.remark) if note]
         return table_cells(self.domain.names(codes), columns), "\n".join(notes)
 
     def __len__(self) -> int:
@@ -216,6 +216,11 @@ class Estimate(Functionals):
     def centre(self) -> FloatArray:
         """``(|X|,)`` nearly unbiased estimates that `limits` lie around, whatever the method is."""
         return self._intervals.centre
+
+    @property
+    def remark(self) -> str:
+        """A sentence on where the intervals come from, if not from where the method says; empty otherwise."""
+        return self._intervals.remark
 
     @property
     def border_deviations(self) -> BorderDeviations:

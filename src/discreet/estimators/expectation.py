@@ -32,6 +32,9 @@ class Reconstruction:
             at the point one iteration before these frequencies, which are at least as likely.
         iterations: The number of iterations, one pass over the reports each.
         converged: Whether the stopping rule was met.
+        point: The sensitive values' frequencies one iteration before, and the sum of the others if
+            it is above 0: shape ``(k,)``.
+        gradient: The mean over the reports of their likelihood ratios there, shape ``(k,)``.
     """
 
     frequencies: FloatArray
@@ -39,6 +42,8 @@ class Reconstruction:
     gap: float
     iterations: int
     converged: bool
+    point: FloatArray
+    gradient: FloatArray
 
 
 def expectation_maximization(
@@ -75,15 +80,17 @@ def expectation_maximization(
         raise ParameterError(f"{message}, got {change} and {most_iterations}.")
     before, counts = _checked(likelihood, start, clear_counts)
     steps = enumerate(_iterate(likelihood, before, counts), start=1)
-    for iterations, (after, gap) in steps:
+    for iterations, (after, gap, ratios) in steps:
         if progress is not None:
             progress(iterations, gap)
         moved = float(np.add.reduce(np.abs(after - before)))
-        before = after
+        point, before, gradient = before, after, ratios
         if moved <= change or iterations >= most_iterations:
             break
     size = likelihood.membership.size
-    return Reconstruction(before[:size], before[size:], gap, iterations, moved <= change)
+    rest = float(np.add.reduce(point[size:]))
+    point = np.append(point[:size], rest) if rest else point[:size]
+    return Reconstruction(before[:size], before[size:], gap, iterations, moved <= change, point, gradient[: len(point)])
 
 
 def passes_to_gap(
@@ -107,7 +114,7 @@ def passes_to_gap(
         The passes, of one product and one transposed product each, or None if they were not enough.
     """
     point, counts = _checked(likelihood, start, clear_counts)
-    for passes, (_, certified) in enumerate(_iterate(likelihood, point, counts), start=1):
+    for passes, (_, certified, _) in enumerate(_iterate(likelihood, point, counts), start=1):
         if certified <= gap:
             return passes
         if passes >= most_passes:
@@ -115,8 +122,10 @@ def passes_to_gap(
     return None
 
 
-def _iterate(likelihood: RowLikelihood, point: FloatArray, counts: FloatArray) -> Iterator[tuple[FloatArray, float]]:
-    """Yield, for ever, the next point and the gap of the one before it."""
+def _iterate(
+    likelihood: RowLikelihood, point: FloatArray, counts: FloatArray
+) -> Iterator[tuple[FloatArray, float, FloatArray]]:
+    """Yield, for ever, the next point, and the gap of the one before it with its gradient, the rest last."""
     rows, size = likelihood.rows_of(likelihood), likelihood.membership.size
     reports = likelihood.reports
     while True:
@@ -124,11 +133,13 @@ def _iterate(likelihood: RowLikelihood, point: FloatArray, counts: FloatArray) -
         everywhere = weights.everywhere / (reports * likelihood.contrast)
         gradient = weights.inside / reports + everywhere
         clear = point[size:] * everywhere + counts / reports
+        rest = float(np.add.reduce(point[size:]))
+        of_rest = everywhere + float(np.add.reduce(counts)) / (reports * rest) if rest else everywhere
         largest = max(float(gradient.max()), _largest(clear, point[size:]))
         point = np.concatenate([point[:size] * gradient, clear])
         # Rounding would otherwise drift over thousands of iterations.
         point /= np.add.reduce(point)
-        yield point, max(largest - 1.0, 0.0)
+        yield point, max(largest - 1.0, 0.0), np.append(gradient, of_rest)
 
 
 def _largest(after: FloatArray, before: FloatArray) -> float:

@@ -1,6 +1,7 @@
 """Maximum likelihood and the paper's EM, for the evidence of any mechanism."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from discreet.estimators.likelihood import LocalRows, RowLikelihood
 from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.maximum import Solution, Start, maximize
 from discreet.estimators.methods import checked_significance, make_estimate, thresholded
+from discreet.estimators.one_step import MOST_VALUES, OneStepIntervals
+from discreet.estimators.one_step_covariance import OneStepSpread
 from discreet.estimators.spread import projected_deviation
 from discreet.mechanisms.evidence import Evidence, needs_reports
 from discreet.mechanisms.membership import Membership
@@ -53,7 +56,8 @@ def maximum_likelihood(
     solution = maximize(_likelihood(start, "mle"), _first_values(start), tolerance=missing, progress=progress)
     frequencies = _arranged(evidence, solution.frequencies, _shared(evidence, solution.rest))
     variance = _information_variance(start, solution)
-    return _with_errors(start, frequencies, variance, "mle", solution.gap, solution.passes)
+    found = _with_errors(start, frequencies, variance, "mle", solution.gap, solution.passes)
+    return _one_stepped(start, found, (solution.frequencies, solution.rest), solution.gradient)
 
 
 def _checked_tolerance(start: LinearStart, tolerance: object) -> float:
@@ -159,7 +163,29 @@ def expectation_maximization(
         progress=progress,
     )
     frequencies = _arranged(evidence, result.frequencies, result.clear_frequencies)
-    return _with_errors(start, frequencies, start.safe_variance, "em", result.gap, result.iterations)
+    found = _with_errors(start, frequencies, start.safe_variance, "em", result.gap, result.iterations)
+    size = len(result.frequencies)
+    return _one_stepped(start, found, (result.point[:size], float(result.point[size:].sum())), result.gradient)
+
+
+def _one_stepped(
+    start: LinearStart, found: Estimate, point: tuple[FloatArray, float], gradient: FloatArray
+) -> Estimate:
+    """Return an estimate with the intervals of its one-step estimate, where blocks hold more than one value.
+
+    Args:
+        start: the reports.
+        found: the estimate.
+        point: the frequencies of covered values, and of the rest, at which the gradient is.
+        gradient: the mean of the likelihood ratios of the reports.
+    """
+    evidence, covered = start.evidence, point[0]
+    if evidence.noise is not None or len(covered) > MOST_VALUES:
+        return found
+    ratios = start.decoder.likelihood_ratios(evidence, *point)
+    intervals = OneStepIntervals(start.intervals, np.flatnonzero(evidence.covered), ratios, gradient, start.n)
+    spread = OneStepSpread(intervals, np.flatnonzero(~evidence.covered), start.spread)
+    return replace(found, intervals=intervals, spread=spread)
 
 
 def _possible(likelihood: RowLikelihood, first: FloatArray) -> FloatArray:

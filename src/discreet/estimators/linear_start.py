@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.core.confidence_intervals import Intervals, score_ends
+from discreet.core.confidence_intervals import score_ends
 from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
 from discreet.core.tally import Tally
@@ -71,7 +71,7 @@ class LinearStart:
         return self.decoder.second_moments(self.tally, self.linear)
 
     @property
-    def intervals(self) -> Intervals:
+    def intervals(self) -> TallyIntervals:
         """The intervals that the tally gives, whatever the point estimate is."""
         return TallyIntervals(self.decoder, self.tally, self.linear)
 

@@ -63,6 +63,8 @@ class Solution:
             occur.
         information: Minus the diagonal of the Hessian per report on the simplex, approximately:
             shape ``(v,)``, or ``(v + 1,)`` with the rest last.
+        gradient: The mean over the reports of their likelihood ratios, in double precision: shape
+            ``(v,)``, or ``(v + 1,)`` with the rest last if any report is in clear.
         converged: Whether the gap is within the tolerance.
     """
 
@@ -71,6 +73,7 @@ class Solution:
     gap: float
     passes: float
     information: FloatArray
+    gradient: FloatArray
     converged: bool
 
 
@@ -279,6 +282,7 @@ class _Ascent:
             gap=gap,
             passes=self.rows.passes,
             information=diagonal,
+            gradient=self._gradient,
             converged=gap <= tolerance,
         )
 

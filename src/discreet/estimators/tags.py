@@ -273,6 +273,11 @@ class SharedIntervals:
     factors: FloatArray
 
     @property
+    def remark(self) -> str:
+        """A sentence on where the intervals of r_hat come from, if not from where its method says."""
+        return self.common.remark
+
+    @property
     def centre(self) -> FloatArray:
         """The ``(|X|,)`` estimates that the limits lie around."""
         centre, size = self.common.centre, len(self.factors)

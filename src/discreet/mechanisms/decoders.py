@@ -22,6 +22,7 @@ from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.consistency import Maker, checked_tally_of, refuse_unfit_tally
 from discreet.mechanisms.covariances import block_covariance
 from discreet.mechanisms.evidence import Evidence
+from discreet.mechanisms.likelihood_ratios import BlockRatios, LikelihoodRatios
 from discreet.mechanisms.tally_intervals import CountLaw, clear_counts, worth_moments
 
 _PATIENCE = 1 << 25
@@ -69,6 +70,16 @@ class Decoder(Protocol):
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]:
         """Return the counts of all values with what is known of their laws, from which intervals follow."""
+        ...
+
+    def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
+        """Return the likelihood ratios of reports under a distribution.
+
+        Args:
+            evidence: of reports of the mechanism.
+            covered: ``(v,)`` frequencies of the values that blocks cover.
+            rest: the frequency of all others together; 0 if none was seen.
+        """
         ...
 
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
@@ -188,6 +199,14 @@ class BlockDecoder(Decoder):
             pool_bias = self.pool_bias_variance(tally, linear)[chosen] if self.numbers.pool_bias else 0.0
             sensitive = MeanWorths(linear[chosen], tally.n, *worth_moments(self.numbers, mass), mass, pool_bias)
         return [*laws, (domain.sensitive_codes, sensitive)]
+
+    def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
+        """Return the likelihood ratios of blocks and values in clear under a distribution."""
+        contrasts = evidence.contrast if evidence.shares is None else evidence.contrast * evidence.shares
+        # From the odds of the truth, pi c: where s is nearly 1, 1 - s would have lost its digits.
+        first = 0 if self.law.groups is None else int(self.law.groups[0])
+        noisy = 1 / (1 + float(self.law.inclusions[first]) * float(np.ravel(contrasts)[0]))
+        return BlockRatios(self.law, evidence.truth, noisy, contrasts, covered, rest)
 
     def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
         """Return ``(|X|,)`` variances of the pool bias, which more reports do not lessen, from the linear estimates."""

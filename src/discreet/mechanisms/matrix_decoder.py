@@ -18,6 +18,7 @@ from discreet.mechanisms.consistency import Maker, checked_tally_of
 from discreet.mechanisms.covariances import output_covariance
 from discreet.mechanisms.decoders import Decoder
 from discreet.mechanisms.evidence import Evidence
+from discreet.mechanisms.likelihood_ratios import OutputRatios
 from discreet.mechanisms.tally_intervals import CountLaw
 
 
@@ -81,6 +82,11 @@ class MatrixDecoder(Decoder):
         """Return the means of the worths of outputs, with their moments as far as the tally tells."""
         second, third = (WorthMoment(*self._moment(power, tally, linear)) for power in (2, 3))
         return [(np.arange(self.domain.size), MeanWorths(linear, tally.n, second, third))]
+
+    def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> OutputRatios:
+        """Return the likelihood ratios of outputs under a distribution of all values."""
+        del evidence, rest
+        return OutputRatios(self.matrix, covered)
 
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` covariances of the estimates with their sum, as seen in the reports."""

@@ -6,6 +6,7 @@ a block without the value. Elsewhere the estimate is a mean of the worths of rep
 known for every p.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeAlias
@@ -27,34 +28,30 @@ CountLaw: TypeAlias = tuple[IntArray, BinomialCounts | MeanWorths]
 class _Decoder(Protocol):
     """The part of a decoder that its tallies' intervals need."""
 
-    @property
-    def domain(self) -> Domain: ...
-
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]: ...
 
 
-@dataclass(frozen=True, eq=False)
-class TallyIntervals:
-    """The intervals of a tally; computed when they are asked for.
+class CountIntervals(ABC):
+    """Intervals from what is known of the counts of all values; computed when they are asked for."""
 
-    Attributes:
-        decoder: of the tally's mechanism.
-        tally: the counts.
-        centre: ``(|X|,)`` linear estimates from them.
-    """
+    @property
+    def remark(self) -> str:
+        """Nothing: they come from where the method says."""
+        return ""
 
-    decoder: _Decoder
-    tally: Tally
-    centre: FloatArray
+    @property
+    @abstractmethod
+    def centre(self) -> FloatArray:
+        """The ``(|X|,)`` estimates that the limits lie around."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def counts(self) -> list[CountLaw]:
         """The counts of all values, with their laws."""
-        return self.decoder.count_laws(self.tally, self.centre)
 
     def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
         """Return the limits of the frequencies, not clipped; see `Intervals.limits`."""
-        alpha = miss_probability(level, self.decoder.domain.size, simultaneous=simultaneous)
+        alpha = miss_probability(level, len(self.centre), simultaneous=simultaneous)
         if alpha not in self._limits:
             # A table, its notes and a picture ask for the same ones.
             self._limits.clear()
@@ -73,10 +70,35 @@ class TallyIntervals:
         return BorderDeviations(*self._arranged([(codes, law.border_deviations) for codes, law in self.counts]))
 
     def _arranged(self, parts: list[tuple[IntArray, tuple[FloatArray, FloatArray]]]) -> FloatArray:
-        whole = np.empty((2, self.decoder.domain.size))
+        whole = np.empty((2, len(self.centre)))
         for codes, pair in parts:
             whole[:, codes] = pair
         return whole
+
+
+@dataclass(frozen=True, eq=False)
+class TallyIntervals(CountIntervals):
+    """The intervals of a tally.
+
+    Attributes:
+        decoder: of the tally's mechanism.
+        tally: the counts.
+        linear: ``(|X|,)`` linear estimates from them.
+    """
+
+    decoder: _Decoder
+    tally: Tally
+    linear: FloatArray
+
+    @property
+    def centre(self) -> FloatArray:
+        """The linear estimates."""
+        return self.linear
+
+    @cached_property
+    def counts(self) -> list[CountLaw]:
+        """The counts of all values, with their laws."""
+        return self.decoder.count_laws(self.tally, self.linear)
 
 
 class _Numbers(Protocol):

@@ -53,6 +53,8 @@ class EstimateView:
         yield _largest_values(found, self.level, simultaneous=self.simultaneous, largest=largest)
         if contradiction := found.contradiction(self.level, simultaneous=self.simultaneous):
             yield contradiction
+        if found.remark:
+            yield found.remark
         if found.gap is not None:
             yield f"Log-likelihood certified to {found.gap:.1e} nats per report."
         yield str(mechanism.guarantee)

@@ -1,0 +1,158 @@
+"""The one-step estimate: the best linear decoder at an estimate, and what it knows of its own error.
+
+Let u be the likelihood ratios of a report at an estimate f (`discreet.mechanisms.likelihood_ratios`) and J = E u u'
+under f. Then J f = 1, and E u = J p for any true p, so that
+
+    p~ = f + J^-1 (mean of u - 1)
+
+is unbiased whatever f is, with n Cov = J^-1 - f f' where f is right: no decoder has less. The mean of u over reports
+is the gradient that certifies a maximum of the likelihood. Worths w = J^-1 u of reports give the second and third
+moments from which limits follow (`discreet.accuracy.skewed_limits`): E w^k under f, and E u_x w_x^k, which is that of
+reports of x.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discreet.accuracy.skewed_limits import MeanWorths, WorthMoment
+from discreet.arrays import FloatArray, IntArray
+from discreet.mechanisms.likelihood_ratios import LikelihoodRatios
+from discreet.mechanisms.tally_intervals import CountIntervals, CountLaw, TallyIntervals
+
+MOST_VALUES = 1000
+"""More values than this would take too long: their number enters in the third power."""
+# Of the largest eigenvalue of J, in units of its diagonal: below it values cannot be told apart.
+_SINGULAR = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneStep:
+    """A one-step estimate.
+
+    Attributes:
+        estimates: ``(k,)`` p~.
+        inverse: ``(k, k)`` J^-1.
+        point: ``(k,)`` f.
+        n: number of reports, less one for every positive frequency of f.
+        second: ``(2, k)`` E w^2 under f, and of reports of the value itself.
+        third: ``(2, k)`` E w^3, likewise.
+    """
+
+    estimates: FloatArray
+    inverse: FloatArray
+    point: FloatArray
+    n: float
+    second: FloatArray
+    third: FloatArray
+
+    @property
+    def covariance(self) -> FloatArray:
+        """``(k, k)`` n Cov(p~) = J^-1 - f f'."""
+        covariance: FloatArray = self.inverse - np.outer(self.point, self.point)
+        return covariance
+
+    def worths(self, size: int) -> MeanWorths:
+        """Return the means of worths to the first ``size`` values, from which their limits follow."""
+        f = self.point[:size]
+        moments = []
+        for whole, own in (self.second[:, :size], self.third[:, :size]):
+            # Where p moves to t, those who have another value keep their proportions.
+            others = (whole - f * own) / np.maximum(1 - f, 1 / self.n)
+            moments.append(WorthMoment(others, own - others))
+        return MeanWorths(self.estimates[:size], self.n, moments[0], moments[1])
+
+
+def one_step(ratios: LikelihoodRatios, mean: FloatArray, n: int) -> OneStep | None:
+    """Return the one-step estimate at a distribution; None where its reports do not tell all values apart.
+
+    Args:
+        ratios: of the reports, at f.
+        mean: ``(k,)`` the mean of u over the n reports.
+        n: number of reports.
+    """
+    f = ratios.point
+    information = np.zeros((len(f), len(f)))
+    for weights, u in ratios.stretches():
+        information += (u * weights[:, None]).T @ u
+    inverse = _inverse(information)
+    if inverse is None:
+        return None
+    second, third = np.zeros((2, len(f))), np.zeros((2, len(f)))
+    # Where blocks are drawn J f is not quite 1; worths have the mean f all the same.
+    shift = f - inverse.sum(axis=1)
+    for weights, u in ratios.stretches():
+        for part in _parts(len(u)):
+            w, each = u[part] @ inverse + shift, weights[part]
+            for found, power in ((second, w * w), (third, w * w * w)):
+                found += [each @ power, each @ (u[part] * power)]
+    left = max(n - int(np.count_nonzero(f > 0)), 1)
+    return OneStep(f + inverse @ (mean - 1), inverse, f, left, second, third)
+
+
+def _parts(rows: int, step: int = 4096) -> Iterator[slice]:
+    return (slice(start, start + step) for start in range(0, rows, step))
+
+
+def _inverse(information: FloatArray) -> FloatArray | None:
+    """Return the inverse of J; None where it has none to speak of."""
+    scale = np.sqrt(np.diagonal(information))
+    if not (np.isfinite(scale).all() and (scale > 0).all()):
+        return None
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    if values[0] <= _SINGULAR * values[-1]:
+        return None
+    inverse: FloatArray = (vectors / values) @ vectors.T / np.outer(scale, scale)
+    return inverse
+
+
+@dataclass(frozen=True, eq=False)
+class OneStepIntervals(CountIntervals):
+    """Intervals from whole reports: of the one-step estimate at a likelihood estimate; worked out when asked for.
+
+    Values in clear keep those of their counts.
+
+    Attributes:
+        tally: the intervals of the tally.
+        codes: ``(v,)`` the values that blocks cover.
+        ratios: the likelihood ratios of reports at the estimate.
+        mean: ``(k,)`` their mean over the reports.
+        n: number of reports.
+    """
+
+    tally: TallyIntervals
+    codes: IntArray
+    ratios: LikelihoodRatios
+    mean: FloatArray
+    n: int
+
+    @cached_property
+    def step(self) -> OneStep | None:
+        """The one-step estimate; None where reports do not tell all values apart."""
+        return one_step(self.ratios, self.mean, self.n)
+
+    @property
+    def remark(self) -> str:
+        """A sentence where the intervals are those of the tally after all."""
+        if self.step is not None:
+            return ""
+        return "The blocks do not tell all values apart; intervals are those of the tally."
+
+    @cached_property
+    def centre(self) -> FloatArray:
+        """The one-step estimates, and the linear ones of values in clear."""
+        centre = self.tally.centre
+        if self.step is not None:
+            centre = centre.copy()
+            centre[self.codes] = self.step.estimates[: len(self.codes)]
+        return centre
+
+    @cached_property
+    def counts(self) -> list[CountLaw]:
+        """The worths of reports to the values that blocks cover, and the counts of values in clear."""
+        if self.step is None:
+            return self.tally.counts
+        in_clear = [law for law in self.tally.counts if not np.isin(law[0][:1], self.codes).any()]
+        return [*in_clear, (self.codes, self.step.worths(len(self.codes)))]

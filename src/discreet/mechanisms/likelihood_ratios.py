@@ -1,0 +1,120 @@
+"""Likelihood ratios of the reports of a mechanism: how much likelier each is for a value than on average.
+
+At a distribution f a block A has the ratios u_x = (1 + c_x 1{x in A}) / q, q = 1 + sum(c_x f_x) over its members, and
+u_rest = 1/q for all values that may go in clear; a value in clear has 0 and 1/rest. An output y of an explicit channel
+has u_x = Q(y|x) / q_y. Sums over all reports are exact where these are few; elsewhere blocks are drawn under f, from a
+fixed seed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from discreet.accuracy.decoder import PerValue
+from discreet.arrays import FloatArray
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Blocks, block_count
+from discreet.mechanisms.block_law import BlockLaw
+
+_LEAST_DRAWN = 10_000
+_DRAWN_PER_VALUE = 100
+_SEED = 1
+# Ratios that are held together.
+_AT_ONCE = 1 << 23
+
+
+class LikelihoodRatios(Protocol):
+    """The reports of a mechanism under a distribution, with their probabilities and likelihood ratios."""
+
+    @property
+    def point(self) -> FloatArray:
+        """The ``(k,)`` distribution f: of the values that blocks cover, and of the rest if any of it was seen."""
+        ...
+
+    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield stretches of reports: ``(m,)`` probabilities, and ``(m, k)`` ratios u."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRatios:
+    """The likelihood ratios of blocks, and of values in clear as one.
+
+    Attributes:
+        law: the block law.
+        truth: s, the probability of telling the truth.
+        noisy: 1 - s, on its own.
+        contrasts: c, of all sensitive values, or of each.
+        members: ``(v,)`` frequencies of the sensitive values.
+        rest: the frequency of all others; 0 if none was seen.
+    """
+
+    law: BlockLaw
+    truth: float
+    noisy: float
+    contrasts: PerValue
+    members: FloatArray
+    rest: float
+
+    @property
+    def point(self) -> FloatArray:
+        """The ``(k,)`` distribution."""
+        return np.append(self.members, self.rest) if self.rest else self.members
+
+    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield stretches of reports; see `LikelihoodRatios`."""
+        blocks, weights = self._blocks
+        step = max(_AT_ONCE // self.law.size, 1)
+        for start in range(0, block_count(blocks), step):
+            part = {name: column[start : start + step] for name, column in blocks.items()}
+            likelihoods = 1 + self._contained(part) * self.contrasts
+            q = 1 + (likelihoods - 1) @ self.members
+            if self.rest:
+                likelihoods = np.column_stack([likelihoods, np.ones(len(q))])
+            base = np.full(len(q), weights) if isinstance(weights, float) else weights[start : start + step] * q
+            yield base, likelihoods / q[:, None]
+        if self.rest:
+            yield np.array([self.truth * self.rest]), np.append(np.zeros(len(self.members)), 1 / self.rest)[None]
+
+    def _contained(self, blocks: Blocks) -> FloatArray:
+        contained, done = np.zeros((block_count(blocks), self.law.size)), 0
+        for counts, ranks in self.law.members(blocks):
+            contained[np.repeat(np.arange(done, done + len(counts)), counts), ranks] = 1
+            done += len(counts)
+        return contained
+
+    @cached_property
+    def _blocks(self) -> tuple[Blocks, FloatArray | float]:
+        """All blocks, with (1 - s) Lambda(A); or blocks drawn under f, and the probability of each."""
+        drawn = max(_DRAWN_PER_VALUE * self.law.size, _LEAST_DRAWN)
+        if self.law.alphabet_size <= drawn:
+            blocks, probabilities = self.law.alphabet()
+            return blocks, self.noisy * np.array([float(each) for each in probabilities])
+        # As many for each value as it is expected to send, to one.
+        ends = np.cumsum(np.append(self.noisy, self.truth * self.members))
+        members = np.searchsorted(ends, (np.arange(drawn) + 0.5) * (ends[-1] / drawn)).astype(np.int64) - 1
+        blocks = {each.name: np.empty(each.shape(drawn), dtype=each.dtype) for each in self.law.columns}
+        self.law.draw(members, SeededRandom(_SEED), blocks)
+        return blocks, float(ends[-1]) / drawn
+
+
+@dataclass(frozen=True, eq=False)
+class OutputRatios:
+    """The likelihood ratios of the outputs of an explicit channel.
+
+    Attributes:
+        matrix: ``(|X|, |Y|)`` Q(y|x).
+        point: ``(|X|,)`` the distribution.
+    """
+
+    matrix: FloatArray
+    point: FloatArray
+
+    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield all outputs that are possible; see `LikelihoodRatios`."""
+        q = self.point @ self.matrix
+        seen = q > 0
+        yield q[seen], (self.matrix[:, seen] / q[seen]).T

@@ -1,0 +1,217 @@
+"""The one-step estimate: figures, what it equals, where it falls back, its covariance, and whether it covers."""
+
+import pickle
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.estimators import estimate
+from discreet.estimators.one_step import OneStep, one_step
+from discreet.estimators.one_step_covariance import OneStepCovariance
+from discreet.mechanisms import Channel, HadamardResponse, PooledHashing, RandomizedResponse, UnaryEncoding
+from discreet.mechanisms.law_mechanism import LawMechanism
+from discreet.mechanisms.likelihood_ratios import BlockRatios, OutputRatios
+from discreet.mechanisms.per_value import PerValueEncoding
+from discreet.mechanisms.pooled_hashing import PooledHashBlocks
+
+P = np.array([0.35, 0.25, 0.2, 0.1, 0.1, 0.0])
+
+
+def bits(epsilon: float, size: int, clear: int) -> np.ndarray:
+    """The channel of independent bits with d = 1/(e^(eps/2) + 1), blocks first, then values in clear."""
+    odds = np.exp(epsilon / 2)
+    theta, noise = (odds / (odds + 1), 1 / (odds + 1)) if clear == 0 else (np.nan, 1 / (odds + 1))
+    strings = np.array(list(product([0, 1], repeat=size)))
+    base = np.where(strings, noise, 1 - noise).prod(axis=1)
+    # s/(1 - s) = pi (e^eps - 1): a block that contains x is e^eps times as likely as one that does not.
+    s = noise * np.expm1(epsilon) / (1 + noise * np.expm1(epsilon))
+    rows = [(1 - s) * base * np.where(strings[:, x], np.exp(epsilon), 1) for x in range(size)]
+    if clear == 0:
+        assert theta == pytest.approx(rows[0][strings[:, 0] == 1].sum())
+        return np.array(rows)
+    told = [np.append((1 - s) * base, np.eye(clear)[y] * s) for y in range(clear)]
+    return np.array([np.append(row, np.zeros(clear)) for row in rows] + told)
+
+
+def test_the_variances_of_bits_at_known_distributions() -> None:
+    for p, clear, wanted in [
+        ([0.6, 0.4, 0], 0, [0.33678732, 0.33279597, 0.02718175]),
+        ([0.3, 0.2, 0, 0.5], 1, [0.27867433, 0.22183137, 0.02695597, 0.30270283]),
+    ]:
+        point = np.array(p)
+        step = one_step(OutputRatios(bits(4.0, 3, clear), point), np.ones(len(point)), 1000)
+        assert step is not None
+        np.testing.assert_allclose(np.diagonal(step.covariance), wanted, atol=6e-9)
+        np.testing.assert_allclose(step.inverse.sum(axis=1), point, atol=1e-12)
+        np.testing.assert_allclose(step.second[0] - point**2, wanted, atol=6e-9)
+        assert step.n == 1000 - np.count_nonzero(point)
+
+
+def ratios_of(mechanism: LawMechanism | UnaryEncoding, f: np.ndarray) -> BlockRatios:
+    sensitive = mechanism.domain.sensitive
+    numbers = mechanism.numbers
+    return BlockRatios(
+        mechanism.law, numbers.truth, numbers.noisy, mechanism.contrasts, f[sensitive], float(f[~sensitive].sum())
+    )
+
+
+@pytest.mark.parametrize("build", [UnaryEncoding, HadamardResponse, PerValueEncoding], ids=lambda one: one.__name__)
+def test_ratios_of_blocks_are_those_of_the_spelled_out_channel(build: type) -> None:
+    """Every block with its probability under f, and the moments of what reports are worth."""
+    domain = Domain(range(6), sensitive=[0, 1, 2, 5])
+    options = (
+        {"epsilons": {value: [0.7, 1.5][value % 2] for value in (0, 1, 2, 5)}} if build is PerValueEncoding else {}
+    )
+    mechanism = build(domain, 1.5, **options)
+    whole = np.append(P[domain.sensitive], P[~domain.sensitive])
+    found = one_step(ratios_of(mechanism, P), np.ones(5), 100)
+    # Values in clear as one: their rows of the channel, mixed.
+    matrix = mechanism.channel().matrix
+    rest = P[~domain.sensitive] @ matrix[~domain.sensitive] / P[~domain.sensitive].sum()
+    point = np.append(P[domain.sensitive], whole[4:].sum())
+    wanted = one_step(OutputRatios(np.vstack([matrix[domain.sensitive], rest]), point), np.ones(5), 100)
+    assert found is not None
+    assert wanted is not None
+    for name in ("inverse", "second", "third", "estimates"):
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-9, atol=1e-9)
+
+
+def test_blocks_that_are_drawn_tell_nearly_what_all_tell() -> None:
+    """20 bits have a million strings: 10,000 are drawn, one for as many of each value as it sends."""
+    domain = Domain(range(20), sensitive=range(18))
+    mechanism = UnaryEncoding(domain, 4.0)
+    p = np.arange(20, 0, -1) / 210
+    step = one_step(ratios_of(mechanism, p), np.ones(19), 1000)
+    assert step is not None
+    point = np.append(p[:18], p[18:].sum())
+    # J f = 1 up to what M = 10,000 draws leave open, v/M of each other.
+    np.testing.assert_allclose(np.linalg.solve(step.inverse, point), 1, atol=0.05)
+    linear = mechanism.decoder.variances(1, p)[:18]
+    assert ((np.diagonal(step.covariance)[:18] / linear) < 0.9).all()
+    np.testing.assert_allclose(step.second[0, :18] - point[:18] ** 2, np.diagonal(step.covariance)[:18], rtol=0.05)
+
+
+def reports_of(mechanism: UnaryEncoding, n: int, seed: int) -> object:
+    codes = np.random.default_rng(seed).choice(len(P), n, p=P)
+    return mechanism.obfuscate_codes(codes, random=SeededRandom(seed))
+
+
+def test_one_step_from_anywhere_near_is_the_same_estimate() -> None:
+    """mle and em start from points of their own and state nearly the same; values in clear keep their counts'."""
+    mechanism = UnaryEncoding(Domain(range(6), sensitive=[0, 1, 2, 5]), 4.0)
+    reports = reports_of(mechanism, 3000, 1)
+    linear, mle, em = (estimate(mechanism, reports, method=method) for method in ("linear", "mle", "em"))
+    width = mle.standard_errors
+    assert (np.abs(mle.centre - em.centre) < 0.01 * width).all()
+    assert not mle.contradicted().any()
+    for found in (mle, em):
+        np.testing.assert_array_equal(np.array(found.limits())[:, 3:5], np.array(linear.limits())[:, 3:5])
+    narrow, wide = (np.subtract(*found.limits()[::-1]) for found in (mle, linear))
+    assert (narrow[:3] < 0.97 * wide[:3]).all()
+    # The gradient of the certificate: the mean of the likelihood ratios over the reports themselves.
+    told = reports.in_clear.sum() / 3000
+    contained = mechanism.law.contains(reports.blocks)
+    f = mle.frequencies[[0, 1, 2, 5]]
+    q = 1 + mechanism.contrast * contained @ f
+    wanted = ((1 + mechanism.contrast * contained) / q[:, None]).sum(axis=0) / 3000
+    np.testing.assert_allclose(mle.intervals.mean[:4], wanted, rtol=1e-9)
+    rest = float(mle.frequencies[3:5].sum())
+    assert mle.intervals.mean[4] == pytest.approx((1 / q).sum() / 3000 + told / rest)
+
+
+@pytest.mark.parametrize("build", [HadamardResponse, PooledHashing, UnaryEncoding], ids=lambda one: one.__name__)
+def test_limits_survive_pickling_and_come_from_tallies_where_these_suffice(build: type) -> None:
+    mechanism = build(Domain(range(6)), 2.0)
+    reports = reports_of(mechanism, 500, 2)
+    found = estimate(mechanism, reports, method="mle")
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).limits(), found.limits())
+    if build is not UnaryEncoding:
+        again = estimate(mechanism, mechanism.tally(reports), method="mle")
+        np.testing.assert_array_equal(again.limits(), found.limits())
+
+
+def test_single_values_and_many_values_keep_the_tallys_intervals() -> None:
+    for mechanism, n in [
+        (RandomizedResponse(Domain(range(6)), 1.0), 300),
+        (HadamardResponse(Domain(range(1001)), 3.0), 60),
+    ]:
+        reports = reports_of(mechanism, n, 3)
+        linear, mle = (estimate(mechanism, reports, method=method) for method in ("linear", "mle"))
+        np.testing.assert_array_equal(mle.limits(), linear.limits())
+        assert mle.remark == ""
+
+
+def test_values_that_blocks_do_not_tell_apart_have_the_tallys_intervals() -> None:
+    """Two functions to two buckets put 12 values into four groups at most."""
+    mechanism = LawMechanism(Domain(range(12)), 1.0, PooledHashBlocks(12, 2, 2, seed=1))
+    reports = mechanism.obfuscate_codes(np.arange(600) % 12, random=SeededRandom(4))
+    linear, mle = (estimate(mechanism, reports, method=method) for method in ("linear", "mle"))
+    np.testing.assert_array_equal(mle.limits(), linear.limits())
+    assert mle.remark == "The blocks do not tell all values apart; intervals are those of the tally."
+    assert mle.remark in repr(mle)
+    assert linear.remark == ""
+
+
+def test_an_explicit_channel_has_the_intervals_of_its_blocks() -> None:
+    mechanism = UnaryEncoding(Domain(range(4)), 4.0)
+    channel: Channel = mechanism.channel()
+    p = np.array([0.5, 0.3, 0.2, 0.0])
+    exact, spelled = (
+        one_step(ratios_of(mechanism, p), np.ones(4), 9),
+        one_step(OutputRatios(channel.matrix, p), np.ones(4), 9),
+    )
+    assert exact is not None
+    assert spelled is not None
+    np.testing.assert_allclose(exact.covariance, spelled.covariance, rtol=1e-9)
+    reports = channel.obfuscate_codes(np.repeat(np.arange(4), [500, 300, 200, 1]), random=SeededRandom(5))
+    low, high = estimate(channel, reports, method="mle").interval()
+    assert (high - low < np.subtract(*estimate(channel, reports).interval()[::-1])).sum() >= 3
+
+
+def test_the_covariance_of_sums() -> None:
+    """Against the dense matrix, where counts in clear share the rest."""
+    mechanism = UnaryEncoding(Domain(range(6), sensitive=[0, 1, 2, 5]), 2.0)
+    reports = reports_of(mechanism, 2000, 6)
+    found = estimate(mechanism, reports, method="mle")
+    step: OneStep | None = found.intervals.step
+    assert step is not None
+    tally, spread = mechanism.tally(reports), found.spread
+    h = tally.clear / tally.clear_total
+    lift = np.zeros((6, 5))
+    lift[[0, 1, 2, 5], :4] = np.eye(4)
+    lift[[3, 4], 4] = h
+    rest = step.estimates[4]
+    dense = lift @ step.covariance @ lift.T / step.n
+    dense[np.ix_([3, 4], [3, 4])] += rest**2 / tally.clear_total * (np.diag(h) - np.outer(h, h))
+    np.testing.assert_allclose(spread.matrix(np.arange(6)), dense, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(spread.variances(), np.diagonal(dense), rtol=1e-9)
+    w, u = np.arange(6.0), np.array([1, 0, 1, 1, 0, 0.5])
+    assert spread.between(w, u) == pytest.approx(w @ dense @ u)
+    prefix = np.tril(np.ones((6, 6)))
+    np.testing.assert_allclose(spread.prefixes(), np.diagonal(prefix @ dense @ prefix.T), rtol=1e-9, atol=1e-15)
+    cells = np.array([0, 1, 0, 1, 2, 2])
+    of_sums = np.eye(3)[cells].T
+    np.testing.assert_allclose(spread.sums(cells, 3).matrix(np.arange(3)), of_sums @ dense @ of_sums.T, rtol=1e-9)
+    np.testing.assert_allclose(spread.centre, found.centre, atol=5 * found.standard_errors.max())
+    assert isinstance(OneStepCovariance.of(step, np.array([0, 1, 2, 5]), np.array([3, 4]), tally), OneStepCovariance)
+
+
+def test_one_step_intervals_cover_and_are_shorter() -> None:
+    """200 runs of 8 values: the mean of 1,600 hits, were they one in two of one run alone, has an error of 0.8%."""
+    p = 1 / np.arange(1, 9)
+    p /= p.sum()
+    mechanism, source, values = UnaryEncoding(Domain(range(8)), 4.0), SeededRandom(7), np.random.default_rng(7)
+    runs, inside, widths = 200, np.zeros(8), np.zeros(2)
+    for _ in range(runs):
+        reports = mechanism.obfuscate_codes(values.choice(8, 1000, p=p), random=source)
+        low, high = estimate(mechanism, reports, method="mle").interval()
+        below, above = estimate(mechanism, reports).interval()
+        inside += (low <= p) & (p <= high)
+        widths += [(high - low).mean(), (above - below).mean()]
+    assert binom.ppf(1e-9, runs, 0.94) <= inside.min()
+    assert 0.92 < inside.mean() / runs < 0.98
+    assert widths[0] < 0.9 * widths[1]
