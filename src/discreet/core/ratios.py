@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from discreet.arrays import FloatArray
 from discreet.core.confidence_intervals import BorderDeviations, Limits, miss_probability, sigmas
 from discreet.core.covariance import Covariance
 from discreet.core.partitions import ValueCells
@@ -68,6 +69,14 @@ class ConditionalIntervals:
     """
 
     covariance: Covariance
+
+    remark = ""
+
+    @property
+    def centre(self) -> FloatArray:
+        """The ``(|X|,)`` shares."""
+        centre: FloatArray = self._moments.top / self._moments.bottom
+        return centre
 
     def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
         """Return the limits of the shares, infinite where the reports do not bound them; see `Intervals.limits`."""

@@ -22,6 +22,13 @@ class SumIntervals:
     covariance: Covariance
     n: int
 
+    remark = ""
+
+    @property
+    def centre(self) -> FloatArray:
+        """The ``(m,)`` estimated sums."""
+        return self.covariance.centre
+
     @cached_property
     def standard_errors(self) -> FloatArray:
         """``(m,)`` standard errors of the sums; where all reports agree, what one report more or less is worth.

@@ -184,7 +184,7 @@ def _one_stepped(
         return found
     ratios = start.decoder.likelihood_ratios(evidence, *point)
     intervals = OneStepIntervals(start.intervals, np.flatnonzero(evidence.covered), ratios, gradient, start.n)
-    spread = OneStepSpread(intervals, np.flatnonzero(~evidence.covered), start.spread)
+    spread = None if start.spread is None else OneStepSpread(intervals, start.spread)
     return replace(found, intervals=intervals, spread=spread)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -26,7 +27,7 @@ def estimate_facts(
         ParameterError: if the level is not in (0, 1).
     """
     columns = found.columns(level, simultaneous=simultaneous)
-    columns["contradicted"] = found.contradicted(DEFAULT_LEVEL if level is None else level, simultaneous)
+    outside = np.flatnonzero(found.contradicted(DEFAULT_LEVEL if level is None else level, simultaneous))
     return {
         "plan": found.fingerprint,
         "method": found.method,
@@ -34,6 +35,7 @@ def estimate_facts(
         "gap": found.gap,
         "level": DEFAULT_LEVEL if level is None else level,
         "simultaneous": simultaneous,
+        "contradicted": list(found.domain.names(outside)),
         "simulated": found.simulated,
         "values": objects({name: column.tolist() for name, column in columns.items()} | dict(more or {})),
     }
