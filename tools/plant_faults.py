@@ -684,7 +684,7 @@ FAULTS = [
     ),
     Fault(
         "no method contradicts the reports",
-        "core/estimate.py",
+        "core/stated_intervals.py",
         "        if not len(where):\n",
         "        if len(where):\n",
         ("tests/core/test_estimate.py",),

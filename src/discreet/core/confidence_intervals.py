@@ -9,6 +9,9 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 
+DEFAULT_LEVEL = 0.95
+"""Confidence of intervals where none is asked for."""
+
 Limits: TypeAlias = tuple[FloatArray, FloatArray]
 """Lower and upper limits, each ``(|X|,)``."""
 

@@ -7,36 +7,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
+from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.charts.frequencies import Panel, frequency_chart
 from discreet.charts.maps import Map, map_chart
-from discreet.core.checks import checked_level, checked_whole
-from discreet.core.confidence_intervals import (
-    BorderDeviations,
-    Intervals,
-    Limits,
-    NormalIntervals,
-    miss_probability,
-    within_borders,
-)
+from discreet.core.checks import checked_whole
+from discreet.core.confidence_intervals import DEFAULT_LEVEL, Intervals
 from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
 from discreet.core.estimate_table import Cells, as_html, as_text, table_cells
 from discreet.core.functionals import Functionals
 from discreet.core.grids import Grid
+from discreet.core.stated_intervals import StatedIntervals
 from discreet.errors import DiscreetError, ParameterError
 from discreet.extras import optional
 
-DEFAULT_LEVEL = 0.95
-"""Confidence of intervals where none is asked for."""
-
-
 # Rows that are shown of an estimate: all of so many, or the most frequent.
 _SHOWN = 12
-# Values that are named where a method contradicts the reports.
-_NAMED = 5
-# Of an interval's width: a frequency at its end is not outside.
-_ROUNDING = 1e-9
 
 
 class ValueEstimate(NamedTuple):
@@ -60,7 +46,7 @@ class ValueEstimate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Estimate(Functionals):
+class Estimate(StatedIntervals, Functionals):
     """The estimated frequencies of a domain's values, with their errors.
 
     Attributes:
@@ -176,92 +162,6 @@ class Estimate(Functionals):
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Return the columns as a stream of Arrow, which polars, pandas, DuckDB and Arrow read as a table."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-    def interval(self, level: float = DEFAULT_LEVEL, simultaneous: bool = False) -> tuple[FloatArray, FloatArray]:
-        """Return confidence intervals for the true frequencies.
-
-        An interval belongs to the reports and the value, not to the method: it holds every share under which the count
-        of the value is not surprising, by exact binomial tails where the count is binomial, else corrected for
-        skewness. ``mle`` and ``em`` have shorter ones from whole reports. A biased method's frequency may lie outside;
-        see `contradicted`.
-
-        Args:
-            level: confidence, in (0, 1).
-            simultaneous: whether all |X| intervals hold at once with this confidence (Sidak).
-
-        Returns:
-            Lower and upper ends, each ``(|X|,)``, within [0, 1]; never equal where anything is unknown.
-
-        Raises:
-            ParameterError: if the level is not in (0, 1).
-        """
-        limits = self.limits(level, simultaneous)
-        alpha = miss_probability(level, self.domain.size, simultaneous=simultaneous)
-        return within_borders(limits, self.border_deviations, alpha)
-
-    def limits(self, level: float = DEFAULT_LEVEL, simultaneous: bool = False) -> Limits:
-        """Return the ends of `interval` before they are clipped to [0, 1]; differences of estimates need these.
-
-        Args:
-            level: confidence, in (0, 1).
-            simultaneous: as for `interval`.
-
-        Raises:
-            ParameterError: as for `interval`.
-        """
-        level = checked_level(level)
-        return self._intervals.limits(level, simultaneous=simultaneous)
-
-    @property
-    def centre(self) -> FloatArray:
-        """``(|X|,)`` nearly unbiased estimates that `limits` lie around, whatever the method is."""
-        return self._intervals.centre
-
-    @property
-    def remark(self) -> str:
-        """A sentence on where the intervals come from, if not from where the method says; empty otherwise."""
-        return self._intervals.remark
-
-    @property
-    def border_deviations(self) -> BorderDeviations:
-        """Standard deviations of `centre` where nobody, and where everybody, has the value, each ``(|X|,)``."""
-        return self._intervals.border_deviations
-
-    @property
-    def _intervals(self) -> Intervals:
-        return self.intervals or NormalIntervals(self.frequencies, self.standard_errors)
-
-    def contradicted(self, level: float = DEFAULT_LEVEL, simultaneous: bool = False) -> BoolArray:
-        """Return ``(|X|,)`` booleans: true where a frequency lies outside its interval.
-
-        There the method contradicts the reports: it states a share under which they would be surprising.
-
-        Args:
-            level: confidence, in (0, 1).
-            simultaneous: as for `interval`.
-
-        Raises:
-            ParameterError: as for `interval`.
-        """
-        low, high = self.interval(level, simultaneous)
-        lowest, highest = self.limits(level, simultaneous)
-        slack = _ROUNDING * (high - low)
-        outside: BoolArray = (self.frequencies < np.minimum(low, lowest) - slack) | (
-            self.frequencies > np.maximum(high, highest) + slack
-        )
-        return outside
-
-    def contradiction(self, level: float | None = None, *, simultaneous: bool = False) -> str:
-        """Return a sentence that names values where the method contradicts the reports; empty if there are none."""
-        where = np.flatnonzero(self.contradicted(DEFAULT_LEVEL if level is None else level, simultaneous))
-        if not len(where):
-            return ""
-        named = self.domain.names(where[:_NAMED])
-        more = [f"{len(where) - _NAMED:,} more values"] if len(where) > _NAMED else []
-        return (
-            f"Method {self.method} contradicts the reports here, its frequencies lie outside their intervals: "
-            f"{', '.join([*named, *more])}."
-        )
 
     def columns(self, level: float | None = None, *, simultaneous: bool = False) -> dict[str, AnyArray]:
         """Return the estimate as named columns: labels, sensitive, frequency, standard_error, lower, upper.

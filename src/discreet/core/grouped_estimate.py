@@ -9,8 +9,9 @@ import numpy as np
 
 from discreet.arrays import AnyArray
 from discreet.charts.small_multiples import small_multiples
+from discreet.core.confidence_intervals import DEFAULT_LEVEL
 from discreet.core.domain import Domain
-from discreet.core.estimate import DEFAULT_LEVEL, Estimate
+from discreet.core.estimate import Estimate
 from discreet.core.estimate_table import Cells, as_html, as_text
 from discreet.extras import optional
 

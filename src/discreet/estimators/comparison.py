@@ -8,9 +8,9 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.core.checks import checked_level
 from discreet.core.comparison import ChiSquare, Comparison
-from discreet.core.confidence_intervals import miss_probability
+from discreet.core.confidence_intervals import DEFAULT_LEVEL, miss_probability
 from discreet.core.domain import Domain
-from discreet.core.estimate import DEFAULT_LEVEL, Estimate
+from discreet.core.estimate import Estimate
 from discreet.errors import MismatchError, ParameterError
 
 # Values of which the covariances are spelled out for the test over all of them.

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.core.estimate import DEFAULT_LEVEL, Estimate
+from discreet.core.confidence_intervals import DEFAULT_LEVEL
+from discreet.core.estimate import Estimate
 from discreet.io.endings import ending
 
 

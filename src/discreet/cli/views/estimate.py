@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.output import SIMULATED_REPORTS, Table, left_out_sentences
-from discreet.core.estimate import DEFAULT_LEVEL, Estimate
+from discreet.core.confidence_intervals import DEFAULT_LEVEL
+from discreet.core.estimate import Estimate
 from discreet.estimators.tags import TagEstimate
 from discreet.io.endings import ending
 from discreet.io.estimates import estimate_facts, objects, write_columns
