@@ -62,7 +62,7 @@ def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
     frames = {} if all(one.sensitive is None for one in maps) else {"stroke": _frame(alt)}
     drawn = [
         alt.Chart(alt.Data(values=one.regions))
-        .mark_rect(strokeWidth=1.5)
+        .mark_rect(strokeWidth=3)
         .encode(
             x=alt.X("col:O", scale=alt.Scale(domain=cols), axis=west),
             y=alt.Y("row:O", scale=alt.Scale(domain=rows[::-1]), axis=south),
@@ -79,4 +79,4 @@ def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
 
 def _frame(alt: Any) -> Any:
     """Return the frames of sensitive regions, which tell them apart without colours."""
-    return alt.condition("datum.sensitive", alt.value("#000000"), alt.value(None))
+    return alt.condition("datum.sensitive", alt.value("#ff5a1f"), alt.value(None))

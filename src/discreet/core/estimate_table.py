@@ -1,4 +1,4 @@
-"""The rows of an estimate as text and as HTML, for terminals and notebooks."""
+"""Tables of estimates and of other results as text and as HTML, for terminals and notebooks."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -46,3 +46,8 @@ def as_html(title: str, cells: Cells, below: str) -> str:
     return (
         f"<table><caption>{escape(title)}</caption><thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>{foot}"
     )
+
+
+def facts_as_html(title: str, facts: Mapping[str, str], below: str) -> str:
+    """Return figures by name as a table of HTML under a title; every text in it is escaped."""
+    return as_html(title, [["figure", "value"], *([name, value] for name, value in facts.items())], below)

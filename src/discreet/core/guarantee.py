@@ -5,6 +5,7 @@ from math import exp
 from typing import NamedTuple
 
 from discreet.core.domain import Domain
+from discreet.core.estimate_table import facts_as_html
 
 _MOST_NAMES = 6
 
@@ -99,6 +100,17 @@ class Guarantee:
         shown = self.domain.names(self.domain.sensitive_codes[:_MOST_NAMES])
         more = self.sensitive_count - len(shown)
         return "; ".join(shown) + (f"; and {more} more" if more else "")
+
+    def _repr_html_(self) -> str:
+        promised = {} if self.promised is None else {"promised epsilon": f"{self.promised:g}"}
+        bots = {"bots": f"{self.tags}"} if self.tags else {}
+        groups = {
+            f"epsilon of {group.values} values": f"{group.realised:.12g}, promised {group.promised:g}"
+            for group in self.groups
+        }
+        counts = {"values": f"{self.size:,}", "sensitive values": f"{self.sensitive_count:,}"}
+        facts = {"notion": self.notion, "realised epsilon": f"{self.realised:.12g}", **promised, **counts}
+        return facts_as_html("Guarantee", facts | bots | groups, str(self))
 
     def __str__(self) -> str:
         if self.notion == "none":

@@ -3,7 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from discreet.arrays import AnyArray
 from discreet.core.domain import Domain
+from discreet.core.estimate_table import as_html, as_text
+from discreet.core.grouped_estimate import arrow_table, pandas_frame
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism
 from discreet.planning.candidates import Candidate, LeastErrors, bounds, candidate, compared_mechanisms
@@ -14,7 +19,7 @@ from discreet.planning.requirements import People, Requirements, Target
 _VERY_MANY = 1 << 40
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class MechanismComparison:
     """The comparison of all mechanisms on a domain, with the best ones.
 
@@ -39,6 +44,56 @@ class MechanismComparison:
     bounds: LeastErrors
     best_worst: Candidate
     best_assumed: Candidate
+
+    @property
+    def heading(self) -> str:
+        """The domain, epsilon and the number of users, in a line."""
+        wanted = self.requirements
+        return f"MechanismComparison({wanted.domain!r}, epsilon={wanted.epsilon:g}, {wanted.users:,} users)"
+
+    def __repr__(self) -> str:
+        return f"{self.heading}\n{as_text(self._cells(), self.recommendation)}"
+
+    def _repr_html_(self) -> str:
+        return as_html(self.heading, self._cells(), self.recommendation)
+
+    def _cells(self) -> list[list[str]]:
+        """Return a heading and a row per mechanism; a star marks the recommended one."""
+        columns = self.columns()
+        numbers = ("worst_mse", "assumed_mse", "worst_standard_error")
+        rows = zip(columns["mechanism"], columns["options"], *(columns[name] for name in numbers), strict=True)
+        heading = ["mechanism", "options", "worst MSE", "assumed MSE", "worst s.e.", "bytes"]
+        starred = [one is self.best for one in self.candidates]
+        return [
+            heading,
+            *(
+                [f"{name}{' *' * star}", options, *(f"{number:.3e}" for number in errors), f"{size:.2f}"]
+                for (name, options, *errors), size, star in zip(rows, columns["bytes"], starred, strict=True)
+            ),
+        ]
+
+    def columns(self) -> dict[str, AnyArray]:
+        """Return a row per mechanism as named columns: errors are of the linear estimate, sizes in bytes."""
+        text, rows = np.dtypes.StringDType(), self.candidates
+        return {
+            "mechanism": np.array([one.name for one in rows], dtype=text),
+            "options": np.array([one.options for one in rows], dtype=text),
+            "worst_mse": np.array([one.worst.mse for one in rows]),
+            "assumed_mse": np.array([one.assumed.mse for one in rows]),
+            "worst_standard_error": np.array([one.worst.standard_error for one in rows]),
+            "rare_sensitive_error": np.array([one.sensitive_error for one in rows]),
+            "bytes": np.array([one.bytes for one in rows]),
+            "largest_bytes": np.array([one.largest_bytes for one in rows]),
+            "fits": np.array([one.fits for one in rows]),
+        }
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return the columns as a stream of Arrow, which polars, pandas, DuckDB and Arrow read as a table."""
+        return arrow_table(self.columns()).__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` of `columns`."""
+        return pandas_frame(self.columns())
 
     @property
     def sensitive_mass(self) -> float:

@@ -12,6 +12,7 @@ from math import exp, expm1, inf, log2
 import numpy as np
 
 from discreet.core.checks import checked_whole
+from discreet.core.estimate_table import facts_as_html
 from discreet.core.random import RandomSource, checked_source
 from discreet.core.traces import Split
 from discreet.errors import ParameterError
@@ -85,6 +86,13 @@ class Assessment:
 
     def __repr__(self) -> str:
         return f"Assessment({self.users} users, {self.attack}, success {self.success.value:.4g})"
+
+    def _repr_html_(self) -> str:
+        facts = {"users": f"{self.users:,}", "attack": self.attack, "identification risk": f"{self.risk:.4g}"}
+        ends = f"{self.level:.0%} interval {self.success.low:.2%} to {self.success.high:.2%}"
+        bits = f"at least {self.certified:.3g} of {log2(self.users):.3g} bits"
+        facts |= {"named right": f"{self.success.value:.2%} ({ends})", "information certified": bits}
+        return facts_as_html("Assessment", facts, " ".join(self.sentences))
 
     @property
     def users(self) -> int:

@@ -12,6 +12,7 @@ from math import exp, inf
 from typing import Any
 
 from discreet.core.checks import checked_whole
+from discreet.core.estimate_table import facts_as_html
 from discreet.core.guarantee import Guarantee, in_odds
 from discreet.leakage.entropies import BITS
 from discreet.leakage.fano import corollary_8
@@ -26,7 +27,7 @@ from discreet.risk.bounds.prior import Prior
 _USELESS = 50.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Bounds:
     """Bounds on both risks of one mechanism.
 
@@ -131,6 +132,23 @@ class Bounds:
             "For every single user, whoever they are: a test that finds them with probability TPR takes others for "
             f"them with probability FPR, where {ratio}TPR - FPR <= {apart:.4g}."
         )
+
+    def __repr__(self) -> str:
+        risks = f"identification <= {self.identification.value:.4g}, PIE <= {self.pie.value:.4g} bits"
+        return f"Bounds({self.name}, {self.users:,} users, t={self.reports}, epsilon={self.total_epsilon:.4g}, {risks})"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "attribute risk, epsilon of all reports": f"{self.total_epsilon:.4g} nats",
+            f"identification, {self.largest_list} guesses": f"at most {self.identification.value:.4g}",
+            "without any report": f"{self.guessed:.4g}",
+            "information on the user (PIE)": f"at most {self.pie.value:.4g} of {self.entropy:.4g} bits",
+            "total variation between two values": f"at most {self.eta_tv.value:.4g}",
+            "share of information let through": f"at most {self.eta_kl.value:.4g}",
+        }
+        title = f"{self.name}, {self.users:,} users, {self.reports} reports each"
+        said = self.attribute_sentence, self.identification_sentence, self.per_user_sentence, self.condition_sentence
+        return facts_as_html(title, facts, " ".join(filter(None, said)))
 
     def __str__(self) -> str:
         shares = f"A report lets through at most {self.eta_kl.value:.4g} of the information on a user (eta_KL)."
