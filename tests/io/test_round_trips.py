@@ -115,7 +115,10 @@ def test_other_suffixes_are_refused(tmp_path: Path) -> None:
     mechanism = RandomizedResponse(Domain(range(3)), 1.0)
     for name in ("reports.csv", "reports", "reports.parquet.gz"):
         refused(ParameterError, lambda name=name: write_reports(tmp_path / name, mechanism, made(mechanism, 3)))
+        assert "does not exist" in refused(DataError, lambda name=name: read_reports(tmp_path / name, mechanism))
+        (tmp_path / name).write_text("x")
         refused(ParameterError, lambda name=name: read_reports(tmp_path / name, mechanism))
+        (tmp_path / name).unlink()
     assert not list(tmp_path.iterdir())
 
 
@@ -161,7 +164,7 @@ def test_real_and_simulated_batches_do_not_share_a_file(suffix: str, tmp_path: P
     assert not path.exists()
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl", "jsonl.gz"])
 @pytest.mark.parametrize("builder", ["unary", "unary-clear-bits", "subset-k2", "rr"])
 def test_reading_batch_by_batch(builder: str, suffix: str, tmp_path: Path) -> None:
     mechanism = BUILDERS[builder](Domain(range(11), sensitive=[0, 2, 3, 9, 10]), 1.0)

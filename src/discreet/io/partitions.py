@@ -140,11 +140,10 @@ def partitions_of(path: File, mechanism: Mechanism, *, trust_plan: bool = False)
             names the file.
         MismatchError: if it belongs to another plan.
     """
-    kind = checked(path, REPORTS, "reports")
     with readable(path):
         if not path.exists():
             raise FileNotFoundError
-        if kind in LINES:
+        if checked(path, REPORTS, "reports") in LINES:
             state = FileState.of(path)
             with opened_text(path) as text:
                 lines = lines_of(text, json_reports.longest_line(mechanism))
