@@ -43,7 +43,7 @@ def test_totals_are_sums_with_their_covariances(build: Any) -> None:
     whole = found.total(chosen)
     assert whole.estimate == pytest.approx(w @ found.frequencies)
     assert whole.standard_error == pytest.approx(np.sqrt(w @ matrix @ w))
-    if build is not RandomizedResponse:
+    if build not in {RandomizedResponse, SubsetSelection}:  # of which blocks have one value here: a binomial count
         away = Z * whole.standard_error
         assert whole.interval() == pytest.approx((whole.estimate - away, whole.estimate + away))
     assert float(whole) == whole.estimate
@@ -316,10 +316,46 @@ def test_a_tally_of_hash_functions_is_not_enough() -> None:
     mechanism = LocalHashing(Domain(range(5)), 1.0, g=2)
     reports = mechanism.obfuscate([1] * 50, random=SeededRandom(1))
     assert estimate(mechanism, reports).total([1, 2]).standard_error > 0
-    with pytest.raises(ParameterError, match="estimate from the reports of hash functions, not from their tally"):
+    with pytest.raises(ParameterError, match="of hash functions they need the reports, not only their tally"):
         estimate(mechanism, mechanism.tally(reports)).total([1, 2])
+
+
+@pytest.mark.parametrize("build", [RandomizedResponse, SubsetSelection, HadamardResponse])
+def test_sums_whose_count_is_binomial_have_exact_intervals(build: Any) -> None:
+    """Married people below 60 go in clear; under randomized response every set has a binomial count."""
+    from discreet.accuracy.binomial_limits import BinomialCounts
+
+    mechanism = build(PEOPLE, 1.0)
+    codes = np.repeat([2, 3, 0], [2, 1, 400])
+    tally = mechanism.tally(mechanism.obfuscate_codes(codes, random=SeededRandom(3)))
+    found = estimate(mechanism, tally)
+    in_clear = found.total({"age": "<30", "status": "married"})
+    s, n = mechanism.decoder.numbers.truth, tally.n
+    count = tally.clear[:2].sum()
+    low, high = BinomialCounts(np.array([count]), n, 0.0, s).limits(0.05)
+    assert in_clear.interval() == pytest.approx((max(low[0], 0), high[0]))
+    if build is RandomizedResponse:
+        young = found.marginal("age")
+        held = tally.support[:2].sum() + count
+        low, high = BinomialCounts(np.array([held]), n, 2 * (1 - s) / PEOPLE.sensitive_count, s).limits(0.05)
+        assert (young["<30"].lower, young["<30"].upper) == pytest.approx((max(low[0], 0), min(high[0], 1)))
+        assert young["<30"].frequency == pytest.approx((held / n - 2 * (1 - s) / PEOPLE.sensitive_count) / s)
+    one = found.total([("<30", "single", "f")])
+    assert one.interval() == pytest.approx((found["<30", "single", "f"].lower, found["<30", "single", "f"].upper))
+
+
+def test_nothing_seen_of_a_set_leaves_an_interval() -> None:
+    """Nobody was told in clear: the interval of their sum reaches above 0, by the count and not by its variance."""
+    mechanism = UnaryEncoding(PEOPLE, 1.0)
+    tally = mechanism.tally(mechanism.obfuscate_codes(np.zeros(200, np.int64), random=SeededRandom(3)))
+    found = estimate(mechanism, tally)
+    assert found.total({"age": "<30", "status": "married"}).interval().upper > 0.005
+    low, high = found.marginal("status").interval()
+    assert (high > low).all()
 
 
 def test_the_sum_of_everything_is_known() -> None:
     found = collected(RandomizedResponse)
-    assert found.total(np.ones(12, dtype=bool)).standard_error == pytest.approx(0, abs=1e-9)
+    everything = found.total(np.ones(12, dtype=bool))
+    assert everything.interval() == pytest.approx((1, 1), abs=1e-7)
+    assert repr(everything).startswith("share of all values: 1.0000, standard error 0.0000")

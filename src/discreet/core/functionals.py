@@ -20,7 +20,7 @@ from discreet.core.domain import Domain
 from discreet.core.marginals import condition, marginal
 from discreet.core.ordered_labels import ascending, scores_of
 from discreet.core.partitions import CellPartition, ValueCells
-from discreet.core.quantities import ANY, Quantile, Quantity, Ratio, single
+from discreet.core.quantities import ANY, OneInterval, Quantile, Quantity, Ratio, single
 from discreet.core.ratios import ConditionalIntervals, Moments
 from discreet.core.sensitivity import value_mask
 from discreet.core.significance import Control, rejections
@@ -98,14 +98,16 @@ class Functionals:
         """
         mask = self._mask(values, "values")
         count, size = int(np.count_nonzero(mask)), self.domain.size
-        if count == size:
-            cells: ValueCells = CellPartition(1, size, np.arange(size), np.zeros(size, np.int64))
-        else:
-            cells = CellPartition(2, size, np.arange(size), (~mask).astype(np.int64))
+        cells = CellPartition(2, size, np.arange(size), (~mask).astype(np.int64))
         summed = self._known_spread.sums(cells)
-        intervals = self._intervals_of(cells, summed)
         error = float(np.sqrt(summed.variances()[0]))
-        name = "share of 1 value" if count == 1 else f"share of {count} values"
+        if count == 1:
+            intervals: Intervals = OneInterval(self._intervals, int(np.argmax(mask)))
+        elif count < size:
+            intervals = self._intervals_of(cells, summed)
+        else:
+            intervals = single(float(summed.centre[0]), error)
+        name = f"share of {'all values' if count == size else '1 value' if count == 1 else f'{count} values'}"
         return Quantity(name, float(self.frequencies[mask].sum()), error, intervals, (0, 1), self._facts)
 
     def weighted(self, weights: Any, name: str = "weighted sum") -> Quantity:
@@ -307,8 +309,8 @@ class Functionals:
     def _known_spread(self) -> Covariance:
         if self.spread is None:
             raise ParameterError(
-                "the covariances of these estimates do not follow from what they were made of; estimate from the "
-                "reports of hash functions, not from their tally."
+                "the covariances of these estimates are not known: of hash functions they need the reports, not only "
+                "their tally; of values that bots were shared among take `intermediate`, over both."
             )
         return self.spread
 

@@ -9,7 +9,14 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.core.checks import checked_level
-from discreet.core.confidence_intervals import Intervals, NormalIntervals, sigmas, within_borders
+from discreet.core.confidence_intervals import (
+    BorderDeviations,
+    Intervals,
+    Limits,
+    NormalIntervals,
+    sigmas,
+    within_borders,
+)
 from discreet.core.ratios import Moments, Pieces, ratio_pieces
 
 _LEVEL = 0.95
@@ -190,6 +197,40 @@ class Quantile:
 def single(centre: float, deviation: float) -> Intervals:
     """Return the normal interval of one number."""
     return NormalIntervals(np.array([centre]), np.array([deviation]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneInterval:
+    """The interval of one value of a domain.
+
+    Attributes:
+        intervals: of all values.
+        code: of this one.
+    """
+
+    intervals: Intervals
+    code: int
+
+    @property
+    def centre(self) -> FloatArray:
+        """The ``(1,)`` estimate that the limits lie around."""
+        return self.intervals.centre[[self.code]]
+
+    @property
+    def remark(self) -> str:
+        """A sentence on where all of them come from."""
+        return self.intervals.remark
+
+    def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
+        """Return the limits, each ``(1,)``; see `Intervals.limits`."""
+        low, high = self.intervals.limits(level, simultaneous=simultaneous)
+        return low[[self.code]], high[[self.code]]
+
+    @property
+    def border_deviations(self) -> BorderDeviations:
+        """The standard deviations of the estimate at the ends of [0, 1]."""
+        nobody, everybody = self.intervals.border_deviations
+        return BorderDeviations(nobody[[self.code]], everybody[[self.code]])
 
 
 ANY = (-inf, inf)
