@@ -157,6 +157,13 @@ def test_labels_of_several_files_and_kinds(tmp_path: Path) -> None:
     refused(ParameterError, lambda: labels_of(other, {}))
 
 
+def test_na_is_a_label_where_it_is_listed(tmp_path: Path) -> None:
+    people = table(tmp_path, x=["NA", "DE"] * 30)
+    found, listed = labels_of(people, {"x": None})["x"], labels_of(people, {"x": ["NA", "DE"]})["x"]
+    assert (found.labels, found.missing) == (("DE",), 30)
+    assert (listed.labels, listed.missing, listed.other_rows) == (("NA", "DE"), 0, 0)
+
+
 def test_too_many_labels(tmp_path: Path) -> None:
     people = table(tmp_path, "parquet", x=list(range(1001)) * 3)
     message = refused(DataError, lambda: labels_of(people, {"x": None}, least=2))

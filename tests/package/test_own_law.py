@@ -57,6 +57,11 @@ def test_the_example_package_joins_and_keeps_every_promise(tmp_path: Path) -> No
     run(*command, "obfuscate", "plan.json", "values.csv", "-o", "reports.parquet", folder=tmp_path, places=site)
     told = run(*command, "estimate", "plan.json", "reports.parquet", "--json", folder=tmp_path, places=site)
     assert '"n": 200' in told
+    saved = (
+        "import discreet as dc; plan = dc.Plan.load('plan.json'); "
+        "print(dc.Plan.of(plan.mechanism()).save('again.toml').fingerprint == plan.fingerprint)"
+    )
+    assert run("-c", saved, folder=tmp_path, places=site) == "True\n"
     assert "exclusion" in run(
         *command, "plan", "plan.json", "--epsilon", "1", "--users", "99", folder=tmp_path, places=site
     )

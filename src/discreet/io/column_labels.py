@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from discreet.core.checks import checked_whole
 from discreet.errors import DataError, ParameterError
-from discreet.io.cells import Cells, Kind
+from discreet.io.cells import SPELLINGS, Cells, Kind
 from discreet.io.piped import Source
 from discreet.io.read_errors import readable
 from discreet.io.remote import File
@@ -90,7 +90,9 @@ def labels_of(
 
 def _add(table: Source, asked: Mapping[str, Any], counts: Mapping[str, Counter[Any]], kinds: dict[str, str]) -> None:
     """Count the values of a table's columns; None counts the missing ones."""
-    found = scan(table, checked_columns(lambda _: dict.fromkeys(asked, Cells(Kind.TEXT))), list(asked))
+    # NA is a missing cell, unless it is listed.
+    cells = {name: Cells(Kind.TEXT, SPELLINGS & {*(listed or ())}) for name, listed in asked.items()}
+    found = scan(table, checked_columns(lambda _: cells), list(asked))
     for name in asked:
         kind = _CELLS if is_text(table) else _kind(name, found.types[name])
         if kinds.setdefault(name, kind) != kind:
