@@ -28,6 +28,7 @@ VERBS = [
     "simulate",
     "obfuscate",
     "estimate",
+    "compare",
     "stamp",
     "manifest",
     "init",

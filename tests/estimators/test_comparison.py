@@ -1,17 +1,17 @@
 """Comparisons: intervals and tests of differences against their definitions."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy.stats import false_discovery_control
+from scipy.stats import chi2
 
 import discreet as dc
-from discreet.arrays import FloatArray
-from discreet.core.comparison import rejected
 from discreet.errors import MismatchError, ParameterError
+from discreet.mechanisms import BlockMechanism
 
 DOMAIN = dc.Domain(["flu", "hiv", "none", "cold", "other"], sensitive=["hiv", "flu"])
 MECHANISM = dc.SubsetSelection(DOMAIN, 1.0)
@@ -62,6 +62,25 @@ def test_the_sides_can_be_changed() -> None:
     assert found.lower == pytest.approx(-turned.upper, rel=1e-12)
 
 
+@pytest.mark.parametrize("mechanism", [MECHANISM, dc.RandomizedResponse(DOMAIN, 1.0), dc.UnaryEncoding(DOMAIN, 1.0)])
+def test_the_test_over_all_values_is_of_the_covariance_of_the_reports(mechanism: BlockMechanism) -> None:
+    batches = [
+        mechanism.obfuscate_codes(RANDOM.choice(5, n, p=p), random=dc.SeededRandom(n))
+        for n, p in ((700, [0.3, 0.1, 0.3, 0.2, 0.1]), (500, [0.2] * 5))
+    ]
+    one, other = (dc.estimate(mechanism, batch) for batch in batches)
+    found = dc.compare(one, other).overall
+    worths = [mechanism.decoder.worth(batch) for batch in batches]
+    covariance = sum(np.cov(worth.T) / len(worth) for worth in worths)
+    difference = one.frequencies - other.frequencies
+    rank = int(np.linalg.matrix_rank(covariance, tol=1e-9))
+    assert found is not None
+    assert found.degrees == rank
+    # The covariance is not that of the sample, but as exact: it follows from the tally.
+    assert found.statistic == pytest.approx(difference @ np.linalg.pinv(covariance, rcond=1e-9) @ difference, rel=0.1)
+    assert found.p_value == pytest.approx(chi2.sf(found.statistic, rank), rel=1e-9)
+
+
 def test_given_shares_have_no_error() -> None:
     shares = {"flu": 0.5, "none": 0.5}
     found = dc.compare(ONE, shares)
@@ -71,25 +90,15 @@ def test_given_shares_have_no_error() -> None:
     assert np.array_equal(dc.compare(ONE, [0.5, 0, 0.5, 0, 0]).p_values, found.p_values)
 
 
-def false_discoveries(p_values: FloatArray, rate: float) -> FloatArray:
-    return np.asarray(false_discovery_control(p_values) <= rate)
-
-
-def holm(p_values: FloatArray, rate: float) -> list[bool]:
-    found = [False] * len(p_values)
-    for step, place in enumerate(sorted(range(len(p_values)), key=lambda at: p_values[at])):
-        if p_values[place] > rate / (len(p_values) - step):
-            break
-        found[place] = True
-    return found
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_rates_of_errors_are_those_of_their_authors(seed: int) -> None:
-    p_values = np.random.default_rng(seed).beta(0.3, 1.5, 40)
-    assert np.array_equal(rejected(p_values, 0.1, "false-discovery"), false_discoveries(p_values, 0.1))
-    assert rejected(p_values, 0.1, "family-wise").tolist() == holm(p_values, 0.1)
-    assert np.array_equal(rejected(p_values, 0.1, "none"), p_values <= 0.1)
+def test_a_biased_point_moves_no_interval() -> None:
+    """The points are shown, but limits are about the unbiased estimates: a point may lie outside its own limits."""
+    _, high = ONE.limits()
+    biased = replace(ONE, frequencies=np.where(np.arange(5) == 3, high + 0.1, ONE.frequencies), method="threshold")
+    found, plain = dc.compare(biased, OTHER), dc.compare(ONE, OTHER)
+    assert found.lower == pytest.approx(plain.lower, rel=1e-9)
+    assert found.upper == pytest.approx(plain.upper, rel=1e-9)
+    assert found.p_values == pytest.approx(plain.p_values, rel=1e-9)
+    assert np.array_equal(found.first, biased.frequencies)
 
 
 def test_a_comparison_is_a_table(tmp_path: Any) -> None:
@@ -127,7 +136,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
         dc.compare({}, ONE)
     with pytest.raises(ParameterError, match="5 probabilities that sum to 1"):
         dc.compare(ONE, [0.5] * 5)
-    with pytest.raises(ParameterError, match="rate must be a number between 0 and 1"):
+    with pytest.raises(ParameterError, match="rate must be a number between 0 and 0.5"):
         dc.compare(ONE, OTHER).significant(0)
     with pytest.raises(ParameterError, match="control must be one of"):
         dc.compare(ONE, OTHER).significant(control="holm")

@@ -15,6 +15,7 @@ VERBS = {
     "collection": "Ask people: sign a plan with its terms, show it, renew and withdraw it.",
     "collector": "Operate a collector: add collections, seal epochs, make tokens, back up, check. It may run "
     "meanwhile.",
+    "compare": "Compare two collections of reports made under PLAN, two groups of one, or one with known shares.",
     "device": "Answer: join a collection, answer, send, and see what was sent; nothing leaves without consent.",
     "estimate": "Estimate the distribution behind REPORTS made under PLAN.",
     "examples": "Copy the examples of the documentation into FOLDER: plans, a study of real people, and small tables.",

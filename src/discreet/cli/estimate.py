@@ -12,6 +12,7 @@ import click
 
 from discreet.cli import options
 from discreet.cli.group import Verb, given_options
+from discreet.cli.groups import IDLE_WITH_GROUPS, Groups, Sources, grouping_options
 from discreet.cli.notes import file_notes, notes_on_errors
 from discreet.cli.output import show
 from discreet.cli.output_files import InputFile, OutputFile
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     Data = Reports | Tally | StoredBlocks
 
-METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em")
+METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em", "shrunk")
 _NEEDS_REPORTS = ("mle", "em")
 
 
@@ -53,6 +54,7 @@ class _Outputs:
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @click.option("--method", type=click.Choice(METHODS), default="linear", show_default=True, help="Estimator.")
+@grouping_options
 @click.option("--tolerance", type=float, help="For mle: certified gap, in nats per report.")
 @click.option("--significance", type=float, help="For threshold and em: level of all tests together.")
 @click.option("--remainder", type=click.Choice(["uniform", "zero"]), help="For threshold: what becomes of the rest.")
@@ -113,6 +115,12 @@ def estimate(
     reports: tuple[Path, ...],
     *,
     method: str,
+    by: tuple[str, ...],
+    weights: str | None,
+    shares: Path | None,
+    margins: Path | None,
+    minimum: int | None,
+    small: str | None,
     tolerance: float | None,
     significance: float | None,
     remainder: str | None,
@@ -146,6 +154,18 @@ def estimate(
     document = load_plan(plan)
     mechanism, known = document.mechanism(), backgrounds(document, background)
     _check_sources(reports, engine)
+    asked = {"tolerance": tolerance, "significance": significance, "remainder": remainder}
+    # The method refuses those that it does not use.
+    asked = {name: value for name, value in asked.items() if value is not None}
+    grouping = Groups(by, weights, shares, margins, minimum, small)
+    if grouping.named:
+        _refuse_given(IDLE_WITH_GROUPS, "it does not go with --by or --weights")
+        read = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+        with _engine(engine, master, memory, temporary) as running:
+            shown = grouping.view(Sources(running, document, reports, read), method, asked, (level, simultaneous))
+        grouping.write(shown, output, plot, force=force)
+        show(shown.record(), shown.parts(largest), as_json=as_json)
+        return
     with (
         progress_bar("reading") as progress,
         _engine(engine, master, memory, temporary) as running,
@@ -156,9 +176,6 @@ def estimate(
             data, left_out = reading(
                 bad_share=bad_rows, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest
             )
-        asked = {"tolerance": tolerance, "significance": significance, "remainder": remainder}
-        # The method refuses those that it does not use.
-        asked = {name: value for name, value in asked.items() if value is not None}
         found, tagged = _estimated(document, data, known, {"method": method, **asked, **_passes(method, progress)})
     view = EstimateView(document, found, tagged, level, simultaneous, dict(left_out), tuple(notes), trust_plan)
     _write(view, _Outputs(output, plot, tally_file, force), partial(_tally_of, mechanism, data))

@@ -8,16 +8,14 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray
 from discreet.charts.forest import Differences, forest_chart
-from discreet.core.checks import checked_between, checked_choice
 from discreet.core.domain import Domain
 from discreet.core.estimate_table import as_html, as_text
 from discreet.core.grouped_estimate import arrow_table, pandas_frame
+from discreet.core.significance import Control, rejected
 from discreet.errors import DiscreetError
 from discreet.extras import optional
 
 _SHOWN = 12
-CONTROLS = ("false-discovery", "family-wise", "none")
-"""Rates that a set of significant values keeps below a limit, by name."""
 
 
 class ValueDifference(NamedTuple):
@@ -122,7 +120,7 @@ class Comparison:
         return as_html(self.heading, *self._shown())
 
     def _shown(self) -> tuple[list[list[str]], str]:
-        rows, left = self._largest(_SHOWN), self.domain.size - _SHOWN
+        rows, left = self.clearest(_SHOWN), self.domain.size - _SHOWN
         heading = ["value", "", *(name.replace("_", " ") for name in ValueDifference._fields[2:])]
         marks = ["sensitive" if one.sensitive else "" for one in rows]
         numbers = [[f"{number:.4f}" for number in one[2:-1]] + [f"{one.p_value:.2g}"] for one in rows]
@@ -152,30 +150,27 @@ class Comparison:
         columns = [column[codes].tolist() for column in (*fields, self.p_values)]
         return [ValueDifference(*row) for row in zip(self.domain.names(codes), *columns, strict=True)]
 
-    def _largest(self, count: int) -> list[ValueDifference]:
-        """Return the differences of the values with the smallest p-values; all in order if there are no more."""
+    def clearest(self, count: int = 10) -> list[ValueDifference]:
+        """Return the differences of the values with the smallest p-values; all in the domain's order if few."""
         ranked = np.argsort(self.p_values, kind="stable")[:count]
         return self._rows(np.arange(self.domain.size) if self.domain.size <= count else ranked)
 
-    def significant(self, rate: float = 0.05, control: str = "false-discovery") -> list[ValueDifference]:
+    def significant(self, rate: float = 0.05, *, control: Control = "fdr") -> list[ValueDifference]:
         """Return the differences that are significant, the clearest first.
 
         Args:
-            rate: the limit that is kept, in (0, 1).
-            control: of what: ``"false-discovery"``, the expected share of values listed that do not differ [Benjamini
-                and Hochberg 1995]; ``"family-wise"``, the probability that any is listed that does not [Holm 1979];
-                ``"none"``, that probability for each value by itself.
+            rate: the bound that is kept, in (0, 1/2).
+            control: of what; see `discreet.core.significance.rejected`.
 
         Raises:
-            ParameterError: if rate is not in (0, 1), or there is no such control.
+            ParameterError: if rate is not in (0, 1/2), or there is no such control.
         """
-        listed = np.flatnonzero(self.significant_values(rate, control))
+        listed = np.flatnonzero(self.significant_values(rate, control=control))
         return self._rows(listed[np.argsort(self.p_values[listed], kind="stable")])
 
-    def significant_values(self, rate: float = 0.05, control: str = "false-discovery") -> BoolArray:
+    def significant_values(self, rate: float = 0.05, *, control: Control = "fdr") -> BoolArray:
         """Return ``(|X|,)`` booleans, true for the values that `significant` lists; arguments as there."""
-        checked_choice("control", control, CONTROLS)
-        return rejected(self.p_values, checked_between("rate", rate), control)
+        return rejected(self.p_values, rate, control=control)
 
     def columns(self) -> dict[str, AnyArray]:
         """Return named columns: labels, sensitive, first, second, difference, lower, upper, p_value."""
@@ -212,7 +207,7 @@ class Comparison:
         Args:
             largest: how many values to draw, those that differ most clearly.
         """
-        rows = self._largest(largest)
+        rows = self.clearest(largest)
         sizes = [
             f"{title} ({size:,} reports)" if size else title
             for title, size in zip(self.titles, self.sizes, strict=True)
@@ -220,25 +215,3 @@ class Comparison:
         kind = "simultaneous " if self.simultaneous else ""
         legend = f"dot: difference; bar: {self.level * 100:g}% {kind}interval; filled: interval excludes 0"
         return forest_chart(Differences(f"{sizes[0]} less {sizes[1]}", legend, [one._asdict() for one in rows]))
-
-
-def rejected(p_values: FloatArray, rate: float, control: str) -> BoolArray:
-    """Return the tests that reject while a rate of errors is kept; see `Comparison.significant`.
-
-    Args:
-        p_values: ``(m,)``.
-        rate: the limit.
-        control: one of `CONTROLS`.
-    """
-    count = len(p_values)
-    if control == "none":
-        return np.asarray(p_values <= rate)
-    order = np.argsort(p_values, kind="stable")
-    ranked, places = p_values[order], np.arange(1, count + 1)
-    if control == "family-wise":
-        passed = np.logical_and.accumulate(ranked <= rate / (count + 1 - places))
-    else:
-        passed = np.maximum.accumulate((ranked <= rate * places / count)[::-1])[::-1]
-    found = np.zeros(count, dtype=np.bool_)
-    found[order] = passed
-    return found

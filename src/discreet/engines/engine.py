@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from discreet.core.grouped_tally import GroupedTally
     from discreet.core.reports import Reports
     from discreet.core.tally import Tally
     from discreet.engines.fold import Counted
@@ -61,6 +62,20 @@ class Engine(Protocol):
         progress: "Progress | None" = None,
     ) -> "Counted":
         """Return the tally of reports; see `discreet.engines.local.tally`."""
+        ...
+
+    def tally_by(
+        self,
+        mechanism: "Mechanism",
+        sources: Any,
+        by: str | Sequence[str],
+        *,
+        trust_plan: bool = False,
+        allow_copies: bool = False,
+        manifest: bool = False,
+        progress: "Progress | None" = None,
+    ) -> "GroupedTally":
+        """Return a tally for each group of people; see `discreet.engines.groups.tally_by`."""
         ...
 
     def evidence(
@@ -139,6 +154,23 @@ class LocalEngine:
 
         read = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
         return tally(mechanism, sources, bad_share=bad_share, threads=self.threads, progress=progress, **read)
+
+    def tally_by(
+        self,
+        mechanism: "Mechanism",
+        sources: str | Path | Sequence[str | Path],
+        by: str | Sequence[str],
+        *,
+        trust_plan: bool = False,
+        allow_copies: bool = False,
+        manifest: bool = False,
+        progress: "Progress | None" = None,
+    ) -> "GroupedTally":
+        """Return a tally for each group of people; see `discreet.engines.groups.tally_by`."""
+        from discreet.engines.groups import tally_by
+
+        read = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+        return tally_by(mechanism, sources, by, threads=self.threads, progress=progress, **read)
 
     def evidence(
         self,

@@ -1,6 +1,7 @@
 """Comparisons of two estimates of different people, and of an estimate with given shares."""
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,14 @@ from discreet.arrays import FloatArray
 from discreet.core.checks import checked_level
 from discreet.core.comparison import ChiSquare, Comparison
 from discreet.core.confidence_intervals import DEFAULT_LEVEL, miss_probability
+from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
 from discreet.core.estimate import Estimate
 from discreet.errors import MismatchError, ParameterError
 
 # Values of which the covariances are spelled out for the test over all of them.
 _MOST_VALUES = 2000
+_PAIR = 2
 # Standard scores at which intervals are looked at for p-values, and the largest.
 _SCORES = np.concatenate([np.linspace(0.02, 4, 18), np.linspace(4.5, 8, 6)])
 
@@ -49,7 +52,7 @@ def compare(
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=2.0)
         >>> reports = mechanism.obfuscate(["yes"] * 700 + ["no"] * 300, random=dc.SeededRandom(1))
         >>> comparison = dc.compare(dc.estimate(mechanism, reports), {"yes": 0.5, "no": 0.5})
-        >>> [one.value for one in comparison.significant()], comparison["yes"].p_value < 0.001
+        >>> [one.value for one in comparison.significant()], comparison.overall.p_value < 0.001
         (['yes', 'no'], True)
     """
     if not isinstance(first, Estimate):
@@ -91,6 +94,7 @@ class _Side:
 
     def __init__(self, frequencies: FloatArray, estimate: Estimate | None) -> None:
         self.frequencies, self._estimate = frequencies, estimate
+        self.centre = frequencies if estimate is None else _centre(estimate)
 
     @classmethod
     def of(cls, estimate: Estimate) -> "_Side":
@@ -103,16 +107,21 @@ class _Side:
         return cls(domain.check_distribution(shares), None)
 
     def away(self, level: float) -> tuple[FloatArray, FloatArray]:
-        """Return the distances of the limits below and above the frequencies, each ``(|X|,)`` and at least 0."""
+        """Return the distances of the limits below and above the centre, each ``(|X|,)`` and at least 0."""
         if self._estimate is None:
             return np.zeros(1), np.zeros(1)
         low, high = self._estimate.limits(level)
-        return np.maximum(self.frequencies - low, 0), np.maximum(high - self.frequencies, 0)
+        return np.maximum(self.centre - low, 0), np.maximum(high - self.centre, 0)
 
     @property
-    def spread(self) -> Any:
+    def spread(self) -> Covariance | None:
         """The covariance of the frequencies; None where it is not known, or there is none."""
-        return getattr(self._estimate, "spread", None)
+        return None if self._estimate is None else self._estimate.spread
+
+    @property
+    def people(self) -> float:
+        """Number of reports; infinite for given shares."""
+        return inf if self._estimate is None else self._estimate.n
 
     @property
     def is_given(self) -> bool:
@@ -120,10 +129,21 @@ class _Side:
         return self._estimate is None
 
 
+def _centre(estimate: Estimate) -> FloatArray:
+    """Return the ``(|X|,)`` unbiased estimates that the limits are about, whatever the method makes of them.
+
+    A biased point may lie outside its limits: a difference about it would not cover.
+    """
+    for about in (getattr(estimate.intervals, "centre", None), getattr(estimate.spread, "centre", None)):
+        if about is not None:
+            return np.asarray(about)
+    return estimate.frequencies
+
+
 def _mover(sides: list[_Side], level: float) -> tuple[FloatArray, FloatArray]:
     """Return the limits of the differences, from the limits of both sides at this level."""
     (below, above), (below_other, above_other) = (side.away(level) for side in sides)
-    difference = sides[0].frequencies - sides[1].frequencies
+    difference = sides[0].centre - sides[1].centre
     return difference - np.hypot(below, above_other), difference + np.hypot(above, below_other)
 
 
@@ -131,7 +151,7 @@ def _p_values(sides: list[_Side]) -> FloatArray:
     """Return ``(|X|,)`` p-values: 1 less the level of the widest interval that excludes 0."""
     from scipy.special import ndtr
 
-    difference = sides[0].frequencies - sides[1].frequencies
+    difference = sides[0].centre - sides[1].centre
     # The distance from 0 that is left at each score; it falls as intervals grow.
     left = []
     for score in _SCORES:
@@ -155,7 +175,7 @@ def _chi_square(sides: list[_Side]) -> ChiSquare | None:
 
     spreads = [side.spread for side in sides if not side.is_given]
     size = len(sides[0].frequencies)
-    if size > _MOST_VALUES or any(spread is None for spread in spreads):
+    if size > _MOST_VALUES or any(spread is None for spread in spreads) or any(side.people < _PAIR for side in sides):
         return None
     codes = np.arange(size)
     matrices = [spread.matrix(codes) for spread in spreads if spread is not None]

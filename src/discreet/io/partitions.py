@@ -14,6 +14,7 @@ import pyarrow as pa
 from discreet.core.reports import Reports
 from discreet.errors import DataError
 from discreet.io import arrow, json_reports
+from discreet.io.arrow import is_stamped
 from discreet.io.endings import lines_of, opened_text
 from discreet.io.folders import files_in
 from discreet.io.read_errors import readable
@@ -28,6 +29,7 @@ from discreet.mechanisms import Mechanism
 _PART_ROWS = 1 << 21
 _BATCH_ROWS = 1 << 20
 _BATCH_BYTES = 1 << 22
+_NAMES_SHOWN = 5
 _LINES, _LETTERS = 1 << 16, 1 << 25
 
 Checked: TypeAlias = tuple[Reports, Counter[str]]
@@ -46,6 +48,7 @@ class Partition:
         state: identity and time of the file when it was inspected.
         table: the inspected table; None for a file of lines.
         form: the form of a file that another tool rewrote; None for discreet's own format.
+        public: names of the public columns beside the reports that are read too; see `public_rows`.
     """
 
     path: File
@@ -55,6 +58,7 @@ class Partition:
     state: FileState
     table: StoredTable | None = None
     form: Form | None = None
+    public: tuple[str, ...] = ()
 
     @property
     def content(self) -> tuple[int, int]:
@@ -77,15 +81,42 @@ class Partition:
             if self.table is None:
                 yield from self._of_lines(sift, most or _LINES)
                 return
-            width = sum(column.bytes for column in self.mechanism.columns)
-            size = most or min(max(_BATCH_BYTES // width, 1), _BATCH_ROWS)
-            names = None if self.form is None else self.form.names(self.mechanism)
+            names = self._names
             none = True
-            for batch in read_groups(self.table, self.groups, size, names):
+            for batch in read_groups(self.table, self.groups, most or self._batch_rows, names):
                 none = False
                 yield self._checked(batch, sift)
             if none:
                 yield self._checked(no_rows(self.table.schema, names), sift)
+
+    @property
+    def _batch_rows(self) -> int:
+        width = sum(column.bytes for column in self.mechanism.columns)
+        return min(max(_BATCH_BYTES // width, 1), _BATCH_ROWS)
+
+    @property
+    def _names(self) -> list[str] | None:
+        """The columns of reports, as far as they are not all that there are; None for all."""
+        if self.form is not None:
+            return self.form.names(self.mechanism)
+        return [column.name for column in self.mechanism.columns] if self.public else None
+
+    @property
+    def unread(self) -> list[str]:
+        """The names of the columns that are beside the reports and are not read."""
+        if self.form is not None or self.table is None:
+            return [] if self.form is None else list(self.form.extra)
+        known = {*(column.name for column in self.mechanism.columns), *self.public}
+        return [name for name in self.table.schema.names if name not in known]
+
+    def public_rows(self) -> Iterator[tuple[Reports, pa.RecordBatch]]:
+        """Yield the reports of the part, checked, with the public columns beside them; errors as for `reports`."""
+        assert self.table is not None
+        names = self._names or []
+        with readable(self.path):
+            asked = [*names, *self.public]
+            for batch in read_groups(self.table, self.groups, self._batch_rows, asked, labels=self.public):
+                yield self._checked(batch.select(names), False)[0], batch.select(list(self.public))
 
     def _checked(self, batch: pa.RecordBatch, sift: bool) -> Checked:
         if self.form is not None:
@@ -126,7 +157,9 @@ def report_files(sources: Iterable[str | File], *, allow_copies: bool = False) -
     return files_in(sources, REPORTS, "reports", allow_copies=allow_copies)
 
 
-def partitions_of(path: File, mechanism: Mechanism, *, trust_plan: bool = False) -> list[Partition]:
+def partitions_of(
+    path: File, mechanism: Mechanism, *, trust_plan: bool = False, public: Sequence[str] = ()
+) -> list[Partition]:
     """Return the parts of a file of reports, after checks of its metadata.
 
     Args:
@@ -134,6 +167,7 @@ def partitions_of(path: File, mechanism: Mechanism, *, trust_plan: bool = False)
         mechanism: what made the reports.
         trust_plan: whether the caller vouches that files which do not say their plan, or are not as discreet writes
             them, hold reports of this plan; see `discreet.io.rewritten`.
+        public: names of public columns beside the reports, which the file must have then.
 
     Raises:
         DataError: if it is missing, truncated, does not say its plan, or has other columns than the plan's reports; it
@@ -144,6 +178,7 @@ def partitions_of(path: File, mechanism: Mechanism, *, trust_plan: bool = False)
         if not path.exists():
             raise FileNotFoundError
         if checked(path, REPORTS, "reports") in LINES:
+            refuse_public(public)
             state = FileState.of(path)
             with opened_text(path) as text:
                 lines = lines_of(text, json_reports.longest_line(mechanism))
@@ -151,8 +186,39 @@ def partitions_of(path: File, mechanism: Mechanism, *, trust_plan: bool = False)
             with opened_text(path) as text:
                 return [Partition(path, mechanism, (), None if text.read(1) else 0, state, None, form)]
         table = look(path)
-        form = form_of(mechanism, table.schema, trust_plan=trust_plan)
-        return _runs(Partition(path, mechanism, (), 0, table.state, table, form))
+        own = _beside(table.schema, mechanism, public) if public else table.schema
+        form = form_of(mechanism, own, trust_plan=trust_plan)
+        return _runs(Partition(path, mechanism, (), 0, table.state, table, form, tuple(public)))
+
+
+def refuse_public(public: Sequence[str]) -> None:
+    """Refuse public columns of a file that has none.
+
+    Raises:
+        DataError: if there are to be some.
+    """
+    if public:
+        raise DataError(
+            f"the public columns {', '.join(map(repr, public))} are read from Parquet and Arrow files of reports, not "
+            "from lines of JSON or tallies."
+        )
+
+
+def _beside(schema: pa.Schema, mechanism: Mechanism, public: Sequence[str]) -> pa.Schema:
+    """Return a schema without what is beside the reports, where the public columns must be, each once.
+
+    Of a file that says its plan, that is every other column; else the public ones, and the form tells the others.
+    """
+    ours = {column.name for column in mechanism.columns}
+    if ours & set(public):
+        raise DataError(f"a public column must not be one of the reports' own, {', '.join(sorted(ours))}.")
+    missing = [name for name in public if schema.names.count(name) != 1]
+    if missing:
+        others = [name for name in schema.names if name not in ours]
+        there = ", ".join(repr(name[:40]) for name in others[:_NAMES_SHOWN]) or "none"
+        raise DataError(f"the file must have the public column {missing[0]!r} once; beside the reports it has {there}.")
+    kept = [field for field in schema if field.name in ours or not (is_stamped(schema) or field.name in public)]
+    return pa.schema(kept, schema.metadata)
 
 
 def partition_elsewhere(
@@ -163,6 +229,7 @@ def partition_elsewhere(
     mechanism: Mechanism,
     *,
     trust_plan: bool = False,
+    public: Sequence[str] = (),
 ) -> Partition:
     """Return a part on another machine, after checking that the file there is the same.
 
@@ -170,7 +237,7 @@ def partition_elsewhere(
         DataError: as for `partitions_of`, and if the file has not the `Partition.content` that it had.
         MismatchError: if it belongs to another plan.
     """
-    whole, *_ = partitions_of(path, mechanism, trust_plan=trust_plan)
+    whole, *_ = partitions_of(path, mechanism, trust_plan=trust_plan, public=public)
     if whole.content != content:
         raise DataError(f"{path} is not the file that was checked before; see that all machines see the same files.")
     return replace(whole, groups=groups, rows=rows)

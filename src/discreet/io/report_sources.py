@@ -9,7 +9,7 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError
 from discreet.io.folders import refuse_copies
 from discreet.io.manifest import promised_rows
-from discreet.io.partitions import Partition, partitions_of, report_files
+from discreet.io.partitions import Partition, partitions_of, refuse_public, report_files
 from discreet.io.remote import File, file_of, local_files
 from discreet.io.rewritten import warn_of
 from discreet.io.suffixes import is_tally
@@ -24,17 +24,20 @@ def surveyed(
     trust_plan: bool = False,
     allow_copies: bool = False,
     manifest: bool = False,
+    public: Sequence[str] = (),
 ) -> tuple[list[Tally], list[Partition]]:
     """Return the tallies among the sources, and the parts of all reports, in order.
 
     Arguments and errors as for `discreet.engines.tally`. Warns of what is taken on the caller's word, and of columns
-    that are not read.
+    that are not read. ``public`` names columns beside the reports that all files must have, and no tally has.
     """
     named = [sources] if isinstance(sources, str | Path) else sources
     files = report_files(named, allow_copies=allow_copies)
     tallies = {path: read_tally(path, mechanism) for path in files if is_tally(path)}
+    if tallies:
+        refuse_public(public)
     reports = [path for path in files if path not in tallies]
-    parts = [part for path in reports for part in partitions_of(path, mechanism, trust_plan=trust_plan)]
+    parts = [part for path in reports for part in partitions_of(path, mechanism, trust_plan=trust_plan, public=public)]
     if manifest:
         folders = local_files(map(file_of, named), "folders with manifests")
         rows = promised_rows(folders, local_files(files, "files of manifests"))
@@ -44,7 +47,7 @@ def surveyed(
         counting = [part.path for part in parts if part.rows != 0]
         refuse_copies(dict.fromkeys([*(path for path, one in tallies.items() if one.n), *counting]))
     forms = {part.path: part.form for part in parts if part.form is not None}
-    warn_of(forms, len(reports), mechanism.fingerprint)
+    warn_of(forms, len(reports), mechanism.fingerprint, [name for part in parts for name in part.unread])
     return [tallies[path] for path in files if path in tallies], parts
 
 

@@ -9,7 +9,7 @@ reports; without either, reports count as real.
 
 import warnings
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,17 +154,18 @@ def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
         )
 
 
-def warn_of(forms: Mapping[File, Form], files: int, fingerprint: str) -> None:
+def warn_of(forms: Mapping[File, Form], files: int, fingerprint: str, unread: Iterable[str] = ()) -> None:
     """Warn once of what the caller vouches for, and of columns that are not read.
 
     Args:
         forms: of the files that are not as discreet writes them.
         files: how many files there are in all.
         fingerprint: of the plan.
+        unread: columns that are not read, beside those of the forms.
     """
     trusted = sum(form.trusted for form in forms.values())
     unmarked = sum(form.simulated is None and not form.marked for form in forms.values())
-    extra = list(dict.fromkeys(name for form in forms.values() for name in form.extra))
+    extra = list(dict.fromkeys([*(name for form in forms.values() for name in form.extra), *unread]))
     notes = []
     if trusted:
         notes.append(

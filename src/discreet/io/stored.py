@@ -149,7 +149,12 @@ def _opened(path: File) -> Any:
 
 
 def read_groups(
-    table: StoredTable, groups: Sequence[int], size: int, columns: Sequence[str] | None = None
+    table: StoredTable,
+    groups: Sequence[int],
+    size: int,
+    columns: Sequence[str] | None = None,
+    *,
+    labels: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
     """Yield row groups or batches of a file, at most ``size`` rows at a time, with the schema's metadata.
 
@@ -160,13 +165,15 @@ def read_groups(
         groups: which of its row groups or batches.
         size: the most rows of a batch.
         columns: which columns, in this order; None for all.
+        labels: those among them whose texts come as dictionaries where they are stored so, which is faster.
 
     Raises:
         DataError: if a group is damaged, holds other rows than promised, or the file is not what it was.
     """
     table.state.check(table.path)
     opened = _arrow_batches if ending(table.path) in ARROW else _parquet_batches
-    with opened(table, max((table.bytes_of(group) for group in groups), default=0), size, columns) as batches:
+    largest = max((table.bytes_of(group) for group in groups), default=0)
+    with opened(table, largest, size, columns, labels) as batches:
         for group in groups:
             table.check(group)
             done = 0
@@ -215,11 +222,14 @@ _Batches = Callable[[int], Iterator[pa.RecordBatch]]
 
 
 @contextmanager
-def _parquet_batches(table: StoredTable, largest: int, size: int, columns: Sequence[str] | None) -> Iterator[_Batches]:
+def _parquet_batches(
+    table: StoredTable, largest: int, size: int, columns: Sequence[str] | None, labels: Sequence[str]
+) -> Iterator[_Batches]:
     # Read ahead, a column would be in memory as a whole, buffer or not.
     given: dict[str, Any] = {"buffer_size": _BUFFER_BYTES if largest > _LARGE_GROUP else 0, "pre_buffer": False}
     # A seal covers more than the pages' own checksums do.
     given["page_checksum_verification"] = table.seal is None
+    given["read_dictionary"] = list(labels)
     with pq.ParquetFile(arrow_source(table.path), metadata=table.metadata, **given) as source:
 
         def batches(group: int) -> Iterator[pa.RecordBatch]:
@@ -231,7 +241,9 @@ def _parquet_batches(table: StoredTable, largest: int, size: int, columns: Seque
 
 
 @contextmanager
-def _arrow_batches(table: StoredTable, _: int, size: int, columns: Sequence[str] | None) -> Iterator[_Batches]:
+def _arrow_batches(
+    table: StoredTable, _: int, size: int, columns: Sequence[str] | None, __: Sequence[str]
+) -> Iterator[_Batches]:
     places = [] if columns is None else [table.schema.get_field_index(name) for name in columns]
     options = pa.ipc.IpcReadOptions(included_fields=places)
     with _opened(table.path) as file, pa.ipc.open_file(file, options=options) as source:

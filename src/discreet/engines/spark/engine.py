@@ -1,7 +1,7 @@
 """The engine of a Spark cluster, with the face of every engine."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import IntArray
+from discreet.core.grouped_tally import GroupedTally
 from discreet.engines.engine import Observed
 from discreet.engines.fold import Counted
 from discreet.engines.obfuscation import Obfuscated, Replace, Values, obfuscate, sources_of
-from discreet.engines.spark import likelihood, tallying
+from discreet.engines.spark import group_tallying, likelihood, tallying
 from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import one_thread
 from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
@@ -108,6 +109,23 @@ class SparkEngine:
         if _is_frame(sources, read):
             return tallying.tally(sources, mechanism, **given)
         return tallying.tally_files(self.session, mechanism, sources, **given, **read)
+
+    def tally_by(
+        self,
+        mechanism: Mechanism,
+        sources: Any,
+        by: str | Sequence[str],
+        *,
+        trust_plan: bool = False,
+        allow_copies: bool = False,
+        manifest: bool = False,
+        progress: Progress | None = None,
+    ) -> GroupedTally:
+        """Return a tally for each group of people; see `tally_by_files`. A frame is not taken, files are."""
+        if hasattr(sources, "sparkSession"):
+            raise ParameterError("tallies by group are of files on a cluster, got a frame; write it as Parquet first.")
+        read: dict[str, Any] = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+        return group_tallying.tally_by_files(self.session, mechanism, sources, by, progress=progress, **read)
 
     def evidence(
         self,

@@ -1,0 +1,166 @@
+"""The verb ``compare``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import options
+from discreet.cli.group import Verb
+from discreet.cli.notes import file_notes
+from discreet.cli.output import show
+from discreet.cli.output_files import InputFile, OutputFile
+from discreet.cli.parameters import Count
+from discreet.cli.plans import allow_outside, load_plan
+from discreet.errors import ParameterError
+from discreet.io.suffixes import ESTIMATES, PICTURES, spelled
+
+if TYPE_CHECKING:
+    from discreet.core.estimate import Estimate
+    from discreet.core.significance import Control
+    from discreet.mechanisms import BlockMechanism
+
+_PAIR = 2
+
+
+@click.command(cls=Verb)
+@click.argument("plan", type=InputFile())
+@click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
+@click.option("--by", metavar="COLUMN", help="Compare two groups: a public column beside the reports.")
+@click.option("--groups", nargs=2, metavar="LABEL LABEL", help="Which two. [the only two that there are]")
+@click.option("--given", type=InputFile(), help="Compare with known shares: columns label, probability.")
+@click.option("--minimum", type=Count(), help="With --by, reports in the smallest group that is compared. [20]")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
+@click.option("--simultaneous", is_flag=True, help="Let all intervals hold at once.")
+@click.option(
+    "--rate", type=float, default=0.05, show_default=True, help="Bound on the errors among significant values."
+)
+@click.option(
+    "--control",
+    type=click.Choice(["fdr", "fwer"]),
+    default="fdr",
+    show_default=True,
+    help="Of what: the expected share of false ones among them, or the probability of any.",
+)
+@click.option("-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Differences: {spelled(ESTIMATES)}.")
+@click.option("--plot", type=options.PICTURE, help=f"Forest plot: {spelled(PICTURES)}.")
+@click.option("--largest", type=Count(1), default=15, show_default=True, help="How many values to show.")
+@click.option(
+    "--trust-plan", is_flag=True, help="Read files that no longer say their plan: you vouch that all are of PLAN."
+)
+@options.force
+@allow_outside
+@options.as_json
+def compare(
+    plan: Path,
+    reports: tuple[Path, ...],
+    *,
+    by: str | None,
+    groups: tuple[str, str] | None,
+    given: Path | None,
+    minimum: int | None,
+    level: float,
+    simultaneous: bool,
+    rate: float,
+    control: "Control",
+    output: Path | None,
+    plot: Path | None,
+    largest: int,
+    trust_plan: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Compare two collections of reports made under PLAN, two groups of one, or one with known shares.
+
+    REPORTS are two files or folders of reports or tallies, each of other people; or with --by or --given one.
+    """
+    from discreet.cli.result_files import write_results, write_table
+    from discreet.cli.views.groups import ComparisonView
+    from discreet.estimators.comparison import compare as compared
+    from discreet.io.tables import read_distribution
+    from discreet.plots.pictures import picture_options
+
+    document = load_plan(plan)
+    if document.is_personalized:
+        raise ParameterError("compare does not go with personalized plans, whose bots are no values.")
+    _check(reports, by, groups, given, minimum)
+    mechanism = document.mechanism()
+    with file_notes() as notes:
+        if by is not None:
+            sides, titles = _groups(mechanism, reports[0], by, groups, minimum, trust_plan)
+        else:
+            sides = [_estimated(mechanism, source, trust_plan) for source in reports]
+            titles = [source.name or str(source) for source in reports]
+    second: Any = sides[-1] if given is None else read_distribution(given, mechanism.domain)
+    pair = (titles[0], titles[1] if given is None else given.name)
+    found = compared(sides[0], second, level=level, simultaneous=simultaneous, titles=pair)
+    view = ComparisonView(found, rate, control, tuple(notes))
+    record = view.record()
+
+    def picture(path: Path) -> None:
+        found.plot(largest).save(str(path), **picture_options(path))
+
+    write_results(
+        output, {plot: picture}, lambda path: write_table(path, found.to_arrow(), lambda: record), force=force
+    )
+    show(record, view.parts(largest), as_json=as_json)
+
+
+def _check(
+    reports: Sequence[Path], by: str | None, groups: tuple[str, str] | None, given: Path | None, minimum: int | None
+) -> None:
+    """Refuse sides that are not two, and options that would do nothing."""
+    if by is not None and given is not None:
+        raise ParameterError(
+            "--given is compared with all the reports; leave --by out, or estimate the group by itself."
+        )
+    for name, one in (("groups", groups), ("minimum", minimum)):
+        if one is not None and by is None:
+            raise ParameterError(f"--{name} does nothing here: it goes with --by; leave it out.")
+    wanted = 1 if by is not None or given is not None else _PAIR
+    if len(reports) != wanted:
+        which = "with --by or --given one" if wanted == 1 else "without --by and --given two"
+        raise ParameterError(
+            f"{which} of REPORTS must be named, got {len(reports)}; put files of one side into a folder."
+        )
+
+
+def _estimated(mechanism: "BlockMechanism", source: Path, trust_plan: bool) -> "Estimate":
+    from discreet.engines import LocalEngine
+    from discreet.estimators import estimate
+
+    return estimate(mechanism, LocalEngine().tally(mechanism, source, trust_plan=trust_plan).tally)
+
+
+def _groups(
+    mechanism: "BlockMechanism",
+    source: Path,
+    by: str,
+    groups: tuple[str, str] | None,
+    minimum: int | None,
+    trust_plan: bool,
+) -> tuple[list["Estimate"], list[str]]:
+    """Return the estimates of two groups, and their labels."""
+    from discreet.core.grouping import MINIMUM
+    from discreet.engines import LocalEngine
+    from discreet.estimators import estimate
+
+    tallies = LocalEngine().tally_by(mechanism, source, by, trust_plan=trust_plan)
+    least = MINIMUM if minimum is None else minimum
+    found = estimate(mechanism, tallies, minimum=least, small="leave-out")
+    known = {str(label): one for label, one in found.items()}
+    if groups is None:
+        if len(known) != _PAIR:
+            raise ParameterError(f"--groups must say which two of {len(known)} groups are compared: {_listed(known)}.")
+        one, other = known
+        groups = one, other
+    for label in groups:
+        if label not in known:
+            raise ParameterError(f"{label!r} is no group of at least {least} reports; there are {_listed(known)}.")
+    return [known[label] for label in groups], [f"{by} {label}" for label in groups]
+
+
+def _listed(known: Any, most: int = 12) -> str:
+    shown = ", ".join(list(known)[:most])
+    return shown if len(known) <= most else f"{shown} and {len(known) - most} others"

@@ -1,0 +1,101 @@
+"""Public columns: of a group or a weight of each person, beside reports in files; and known shares of groups."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.core import columns
+from discreet.core.reports import Reports
+from discreet.errors import DataError
+from discreet.io.cells import NAMES, NUMBERS
+from discreet.io.read_errors import readable
+from discreet.io.report_sources import surveyed
+from discreet.io.tables import read_columns
+from discreet.mechanisms import Mechanism
+
+SHARE = "share"
+"""Name of the column of shares."""
+
+
+def read_public(
+    mechanism: Mechanism, sources: str | Path | Sequence[str | Path], names: Sequence[str], **read: bool
+) -> tuple[Reports, Any]:
+    """Return the reports of files, in memory, and a `pyarrow.Table` of the public columns beside them.
+
+    Args:
+        mechanism: what made the reports.
+        sources: Parquet and Arrow files of reports, and folders of such files.
+        names: of the public columns.
+        read: as for `surveyed`.
+
+    Raises:
+        DataError, MismatchError, ParameterError: as for `surveyed`, and if a row is no report of this plan.
+    """
+    _, parts = surveyed(mechanism, sources, public=names, **read)
+    rows = [pair for part in parts for pair in part.public_rows()]
+    tables = [pa.Table.from_batches([_plain(public)]) for _, public in rows]
+    if not rows:
+        raise DataError("files with reports are needed, and these hold none.")
+    whole = pa.concat_tables(tables, promote_options="permissive")
+    return Reports.concatenate([reports for reports, _ in rows]), whole
+
+
+def _plain(batch: Any) -> Any:
+    """Return a batch with plain texts in the place of dictionaries."""
+    batch.validate(full=True)
+    columns_of = [one.cast(one.type.value_type) if pa.types.is_dictionary(one.type) else one for one in batch.columns]
+    return pa.RecordBatch.from_arrays(columns_of, names=batch.schema.names)
+
+
+def read_shares(path: str | Path, names: Sequence[str], labels: Iterable[Any]) -> dict[Any, float]:
+    """Return the known shares of groups.
+
+    Args:
+        path: a table with the columns of groups, and share.
+        names: of the columns of groups.
+        labels: of the groups, as they are known; each label of the table that is spelled like one stands for it.
+
+    Raises:
+        DataError: if a column is not there, a cell is missing, or a group is named twice; it names the file.
+    """
+    asked = {**dict.fromkeys(names, NAMES), SHARE: NUMBERS}
+    table = read_columns(path, lambda _: asked, list(asked))
+    with readable(Path(path)):
+        for name in asked:
+            gone = columns.absent(table[name], name)
+            if gone.any():
+                raise DataError(
+                    columns.missing_message(int(gone.sum()), len(gone), int(gone.argmax()), f"cells of {name!r}")
+                )
+        known = {_spelled(label): label for label in labels}
+        rows = zip(*(table[name].to_pylist() for name in names), strict=True)
+        spelled = [tuple(map(str, row)) for row in rows]
+        if len(set(spelled)) < len(spelled):
+            raise DataError("each group must be named once, and some are named twice.")
+        keys = [known.get(one, one if len(one) > 1 else one[0]) for one in spelled]
+        return dict(zip(keys, table[SHARE].to_pylist(), strict=True))
+
+
+def read_margins(path: str | Path, columns_of: Mapping[str, Iterable[Any]]) -> dict[str, dict[Any, float]]:
+    """Return the known shares of the labels of several columns.
+
+    Args:
+        path: a table with the columns column, label and share.
+        columns_of: the labels of each column of groups.
+
+    Raises:
+        DataError: as for `read_shares`; a column that is none of the groups is named.
+    """
+    found: dict[str, dict[Any, float]] = {}
+    pairs = [(name, label) for name, labels in columns_of.items() for label in labels]
+    for (name, label), share in read_shares(path, ("column", "label"), pairs).items():
+        if name not in columns_of:
+            raise DataError(f"{path}: margins must be of the columns {', '.join(columns_of)}, got {name[:40]!r}.")
+        found.setdefault(name, {})[label] = share
+    return found
+
+
+def _spelled(label: Any) -> tuple[str, ...]:
+    return tuple(map(str, label)) if isinstance(label, tuple) else (str(label),)

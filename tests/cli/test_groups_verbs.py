@@ -1,0 +1,163 @@
+"""The verbs that estimate by group and compare, on files with public columns."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dc
+from discreet.io.arrow import to_arrow
+from json_rows import columns
+from running import refusal, run, told
+
+PLAN = """
+epsilon = 1.0
+[domain]
+labels = ["flu", "hiv", "none"]
+sensitive = ["hiv"]
+[mechanism]
+name = "rr"
+"""
+PEOPLE = 2000
+RANDOM = np.random.default_rng(1)
+REGION = RANDOM.choice(["north", "south", "tiny"], PEOPLE, p=[0.6, 0.397, 0.003])
+AGE = RANDOM.integers(1, 3, PEOPLE)
+SEX = RANDOM.choice(["f", "m"], PEOPLE)
+WEIGHTS = RANDOM.uniform(1, 3, PEOPLE)
+VALUES = np.where(REGION == "north", RANDOM.choice(["flu", "none"], PEOPLE), RANDOM.choice(["hiv", "none"], PEOPLE))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a plan, and reports with public columns."""
+    path = tmp_path_factory.mktemp("groups")
+    (path / "plan.toml").write_text(PLAN)
+    mechanism = dc.Plan.load(path / "plan.toml").mechanism()
+    reports = mechanism.obfuscate(VALUES, random=dc.SeededRandom(1))
+    table = to_arrow(mechanism, reports)
+    for name, column in (("region", REGION), ("sex", SEX), ("age", AGE), ("w", WEIGHTS)):
+        table = table.append_column(name, pa.array(column))
+    pq.write_table(table, path / "all.parquet")
+    for name in ("north", "south"):
+        dc.write_reports(path / f"{name}.parquet", mechanism, reports.take(np.flatnonzero(name == REGION)))
+    (path / "sexes.csv").write_text("sex,share\nf,0.25\nm,0.75\n")
+    (path / "shares.csv").write_text("label,probability\nflu,0.5\nnone,0.5\n")
+    (path / "margins.csv").write_text("column,label,share\nsex,f,0.5\nsex,m,0.5\nage,1,0.25\nage,2,0.75\n")
+    return path
+
+
+def placed(folder: Path, line: str) -> list[str]:
+    return [str(folder / word) if "." in word and not word.startswith("0") else word for word in line.split()]
+
+
+def reports_of(folder: Path) -> tuple[Any, Any]:
+    mechanism = dc.Plan.load(folder / "plan.toml").mechanism()
+    return mechanism, mechanism.obfuscate(VALUES, random=dc.SeededRandom(1))
+
+
+@pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
+@pytest.mark.parametrize("method", ["linear", "mle"])
+def test_groups_are_those_of_python(folder: Path, method: str) -> None:
+    line = f"estimate plan.toml all.parquet --by region --small leave-out --method {method}"
+    found = told(*placed(folder, line))
+    mechanism, reports = reports_of(folder)
+    groups = dc.estimate(mechanism, reports, groups={"region": REGION}, small="leave-out", method=method)
+    assert [group["region"] for group in found["groups"]] == ["north", "south"]
+    for group in found["groups"]:
+        estimate = groups[group["region"]]
+        assert columns(group)["frequency"] == pytest.approx(estimate.frequencies.tolist(), rel=1e-12)
+        assert group["n"] == estimate.n
+    assert columns(found["overall"])["frequency"] == pytest.approx(groups.overall.frequencies.tolist(), rel=1e-12)
+    tiny = int((REGION == "tiny").sum())
+    assert found["left_out"] == {"groups": 1, "reports": tiny}
+    printed = run(*placed(folder, line)).stdout
+    assert f"Left out: 1 groups with fewer than 20 reports ({tiny} reports)." in printed
+    assert "tiny" not in printed
+
+
+def test_weights_and_shares_are_those_of_python(folder: Path) -> None:
+    mechanism, reports = reports_of(folder)
+    line = "estimate plan.toml all.parquet --by sex --weights w --shares sexes.csv"
+    found = told(*placed(folder, line))
+    alike = dc.estimate(mechanism, reports, groups=SEX, weights=WEIGHTS, shares={"f": 0.25, "m": 0.75})
+    assert columns(found["overall"])["frequency"] == pytest.approx(alike.overall.frequencies.tolist(), rel=1e-12)
+    assert columns(found["overall"])["lower"] == pytest.approx(alike.overall.interval()[0].tolist(), rel=1e-12)
+    alone = told(*placed(folder, "estimate plan.toml all.parquet --weights w"))
+    weighted = dc.estimate(mechanism, reports, weights=WEIGHTS)
+    assert columns(alone["overall"])["frequency"] == pytest.approx(weighted.frequencies.tolist(), rel=1e-12)
+
+
+def test_margins_are_those_of_python(folder: Path) -> None:
+    mechanism, reports = reports_of(folder)
+    found = told(*placed(folder, "estimate plan.toml all.parquet --by sex --by age --margins margins.csv"))
+    margins = {"sex": {"f": 0.5, "m": 0.5}, "age": {1: 0.25, 2: 0.75}}
+    alike = dc.estimate(mechanism, reports, groups={"sex": SEX, "age": AGE}, margins=margins)
+    assert columns(found["overall"])["frequency"] == pytest.approx(alike.overall.frequencies.tolist(), rel=1e-12)
+    assert found["overall"]["method"] == "linear, raked"
+
+
+def test_groups_are_written_as_tables_and_pictures(folder: Path, tmp_path: Path) -> None:
+    line = "estimate plan.toml all.parquet --by sex"
+    table, picture = tmp_path / "groups.csv", tmp_path / "groups.svg"
+    assert run(*placed(folder, line), "-o", table, "--plot", picture).exit_code == 0
+    frame = pd.read_csv(table)
+    assert list(frame.columns[:3]) == ["sex", "n", "value"]
+    assert len(frame) == 6
+    assert picture.read_text().startswith("<svg")
+    assert "exists already" in refusal(*placed(folder, line), "-o", table)
+
+
+def test_two_collections_two_groups_and_known_shares_are_compared(folder: Path, tmp_path: Path) -> None:
+    mechanism, reports = reports_of(folder)
+    sides = [dc.estimate(mechanism, reports.take(np.flatnonzero(name == REGION))) for name in ("north", "south")]
+    expected = dc.compare(*sides)
+    for line in (
+        "compare plan.toml north.parquet south.parquet",
+        "compare plan.toml all.parquet --by region",
+        "compare plan.toml all.parquet --by region --groups north south",
+    ):
+        found = told(*placed(folder, line))
+        assert columns(found)["difference"] == pytest.approx(expected.differences.tolist(), rel=1e-12)
+        assert columns(found)["p_value"] == pytest.approx(expected.p_values.tolist(), rel=1e-9, abs=1e-300)
+        assert columns(found)["significant"] == expected.significant_values().tolist()
+        assert found["overall"]["degrees"] == expected.overall.degrees if expected.overall else False
+    given = told(*placed(folder, "compare plan.toml north.parquet --given shares.csv"))
+    assert columns(given)["second"] == [0.5, 0.0, 0.5]
+    forest = tmp_path / "forest.svg"
+    printed = run(*placed(folder, "compare plan.toml north.parquet south.parquet"), "--plot", forest).stdout
+    assert "2 of 3 values differ significantly (fdr, 0.05)" in printed
+    assert forest.read_text().startswith("<svg")
+
+
+@pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("estimate plan.toml all.parquet --by region", "1 of 3 have fewer"),
+        ("estimate plan.toml all.parquet --by planet", "must have the public column 'planet' once"),
+        ("estimate plan.toml all.parquet --by w", "'w' holds double"),
+        ("estimate plan.toml all.parquet --by sex --shares shares.csv", "'sex'"),
+        ("estimate plan.toml all.parquet --shares shares.csv", "--shares says something of groups"),
+        ("estimate plan.toml all.parquet --by sex --tally t.tally.parquet", "--tally does nothing here"),
+        ("estimate plan.toml all.parquet --by sex --bad-rows 0.1", "--bad-rows does nothing here"),
+        ("estimate plan.toml - --by sex", "- has no public columns"),
+        ("estimate plan.toml all.parquet --weights region", "weights must be numbers"),
+        ("estimate plan.toml north.parquet --method shrunk", "'shrunk' needs groups"),
+        ("compare plan.toml all.parquet", "without --by and --given two of REPORTS must be named, got 1"),
+        (
+            "compare plan.toml all.parquet --by age --groups 1 9",
+            "'9' is no group of at least 20 reports; there are 1, 2",
+        ),
+        ("compare plan.toml all.parquet --by sex --given shares.csv", "leave --by out"),
+        ("compare plan.toml all.parquet --groups f m", "--groups does nothing here"),
+        ("compare plan.toml north.parquet south.parquet --rate 0.9", "rate must be a number"),
+    ],
+)
+def test_what_cannot_be_is_refused(folder: Path, line: str, words: str) -> None:
+    text = refusal(*placed(folder, line))
+    assert words in text
+    assert "tiny" not in text

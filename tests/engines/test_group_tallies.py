@@ -1,0 +1,153 @@
+"""Tallies by group from files, against tallies of each group's own reports."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dc
+from discreet.core.grouped_tally import GroupedTally
+from discreet.core.reports import Reports
+from discreet.engines import LocalEngine, groups
+from discreet.errors import DataError, MismatchError, ParameterError, RewrittenFileWarning
+from discreet.io.arrow import to_arrow
+from discreet.io.reports import write_reports
+from discreet.io.tallies import write_tally
+from discreet.mechanisms import BlockMechanism
+
+ULDP = dc.Domain(["flu", "hiv", "none", "cold"], sensitive=["hiv", "flu"])
+MECHANISMS: dict[str, BlockMechanism] = {
+    "rr": dc.RandomizedResponse(ULDP, 1.0),
+    "bits": dc.UnaryEncoding(dc.Domain(range(9)), 1.0),
+    "clear-bits": dc.UnaryEncoding(ULDP, 1.0, clear_bits=True),
+    "hashing": dc.LocalHashing(ULDP, 1.0),
+    "open": dc.RandomizedResponse(dc.Domain(["a", "b"], sensitive=[], allow_unprotected=True), 1.0),
+}
+pytestmark = pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
+PEOPLE = 3000
+RANDOM = np.random.default_rng(4)
+REGION = RANDOM.choice(["east", "north", "süd"], PEOPLE)
+AGE = RANDOM.integers(0, 40, PEOPLE)
+
+
+def reports_of(mechanism: BlockMechanism) -> Reports:
+    return mechanism.obfuscate_codes(np.arange(PEOPLE) % mechanism.domain.size, random=dc.SeededRandom(1))
+
+
+def write(path: Path, mechanism: BlockMechanism, rows: slice = slice(None), **more: Any) -> None:
+    reports = reports_of(mechanism)
+    table = to_arrow(mechanism, reports)
+    for name, column in {"region": REGION, "age": AGE, **more}.items():
+        table = table.append_column(name, column if isinstance(column, pa.Array) else pa.array(column))
+    pq.write_table(table.slice(*rows.indices(PEOPLE)[:2]), path, row_group_size=700)
+
+
+def expected(mechanism: BlockMechanism, by: tuple[str, ...]) -> GroupedTally:
+    reports, columns = reports_of(mechanism), [{"region": REGION, "age": AGE}[name].tolist() for name in by]
+    labels = list(zip(*columns, strict=True)) if len(by) > 1 else columns[0]
+    rows = {label: [at for at, own in enumerate(labels) if own == label] for label in sorted(set(labels))}
+    return GroupedTally(by, {label: mechanism.tally(reports.take(np.array(own))) for label, own in rows.items()})
+
+
+def same(one: GroupedTally, other: GroupedTally) -> bool:
+    return one.names == other.names and list(one.items()) == list(other.items())
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("by", [("region",), ("age",), ("age", "region")])
+def test_each_group_has_the_tally_of_its_own_reports(tmp_path: Path, name: str, by: tuple[str, ...]) -> None:
+    mechanism = MECHANISMS[name]
+    write(tmp_path / "monday.parquet", mechanism, slice(0, 1000))
+    write(tmp_path / "tuesday.parquet", mechanism, slice(1000, PEOPLE))
+    found = LocalEngine(threads=2).tally_by(mechanism, tmp_path, by)
+    assert same(found, expected(mechanism, by))
+
+
+def test_how_much_waits_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = MECHANISMS["clear-bits"]
+    write(tmp_path / "all.parquet", mechanism)
+    monkeypatch.setattr(groups, "_WAITING_BYTES", 100)
+    assert same(LocalEngine().tally_by(mechanism, tmp_path, "age"), expected(mechanism, ("age",)))
+
+
+def test_labels_may_be_in_a_dictionary_with_more_of_them(tmp_path: Path) -> None:
+    mechanism = MECHANISMS["rr"]
+    places = {"east": 3, "north": 1, "süd": 0}
+    codes = pa.array([places[region] for region in REGION.tolist()], pa.int8())
+    column = pa.DictionaryArray.from_arrays(codes, pa.array(["süd", "north", "nobody", "east"]))
+    write(tmp_path / "all.parquet", mechanism, where=column)
+    found = LocalEngine().tally_by(mechanism, tmp_path / "all.parquet", "where")
+    assert list(found) == ["east", "north", "süd"]
+    assert found["north"] == expected(mechanism, ("region",))["north"]
+
+
+def test_an_estimate_takes_the_tallies(tmp_path: Path) -> None:
+    mechanism = MECHANISMS["rr"]
+    write(tmp_path / "all.parquet", mechanism)
+    streamed = dc.estimate(mechanism, LocalEngine().tally_by(mechanism, tmp_path, "region"))
+    alike = dc.estimate(mechanism, reports_of(mechanism), groups={"region": REGION})
+    assert streamed.to_pandas().equals(alike.to_pandas())
+
+
+def test_columns_that_are_not_read_are_named(tmp_path: Path) -> None:
+    write(tmp_path / "all.parquet", MECHANISMS["rr"])
+    with pytest.warns(RewrittenFileWarning, match="are not read: 'age'"):
+        LocalEngine().tally_by(MECHANISMS["rr"], tmp_path, "region")
+
+
+def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    mechanism, engine = MECHANISMS["rr"], LocalEngine()
+    write(
+        tmp_path / "all.parquet", mechanism, weight=RANDOM.random(PEOPLE), gaps=pa.array([None] + ["a"] * (PEOPLE - 1))
+    )
+    for by, words in (
+        ("sex", r"public column 'sex' once; beside the reports it has 'region', 'age', 'weight', 'gaps'\."),
+        ("weight", "text, integers, or true and false, and 'weight' holds double"),
+        ("gaps", "1 of 700 labels of 'gaps' in a batch are missing"),
+        ("symbol", "must not be one of the reports' own"),
+    ):
+        with pytest.raises(DataError, match=words):
+            engine.tally_by(mechanism, tmp_path / "all.parquet", by)
+    for wrong in ((), ("region", "region"), (3,)):
+        with pytest.raises(ParameterError, match="by must name one public column or more"):
+            engine.tally_by(mechanism, tmp_path / "all.parquet", wrong)  # type: ignore[arg-type]
+    with pytest.raises(MismatchError):
+        engine.tally_by(dc.RandomizedResponse(ULDP, 2.0), tmp_path / "all.parquet", "region")
+    lines, tally = tmp_path / "some.jsonl", tmp_path / "some.tally.parquet"
+    write_reports(lines, mechanism, reports_of(mechanism))
+    write_tally(tally, mechanism.tally(reports_of(mechanism)))
+    for path in (lines, tally):
+        with pytest.raises(DataError, match="not from lines of JSON or tallies"):
+            engine.tally_by(mechanism, path, "region")
+
+
+def test_a_device_that_cannot_have_sent_a_report_is_refused_with_its_group(tmp_path: Path) -> None:
+    mechanism = MECHANISMS["rr"]
+    table = to_arrow(mechanism, reports_of(mechanism)).append_column("region", pa.array(REGION))
+    name = mechanism.block_columns[0].name
+    at = table.schema.get_field_index(name)
+    codes = table[name].to_pylist()
+    codes[codes.index(0)] = 200
+    field = table.schema.field(at)
+    pq.write_table(table.set_column(at, field, pa.array(codes, field.type)), tmp_path / "all.parquet")
+    with pytest.raises(DataError, match="1 of 3000 reports have a symbol outside"):
+        LocalEngine().tally_by(mechanism, tmp_path, "region")
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_groups(spark: Any, tmp_path: Path) -> None:
+    from discreet.engines.spark import SparkEngine
+
+    mechanism = MECHANISMS["rr"]
+    write(tmp_path / "monday.parquet", mechanism, slice(0, 1000))
+    write(tmp_path / "tuesday.parquet", mechanism, slice(1000, PEOPLE))
+    engine = SparkEngine(spark)
+    assert same(engine.tally_by(mechanism, tmp_path, ("age", "region")), expected(mechanism, ("age", "region")))
+    with pytest.raises(DataError, match="public column 'sex' once"):
+        engine.tally_by(mechanism, tmp_path, "sex")
+    with pytest.raises(ParameterError, match="write it as Parquet first"):
+        engine.tally_by(mechanism, spark.range(1), "region")
