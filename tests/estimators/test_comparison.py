@@ -136,7 +136,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
         dc.compare({}, ONE)
     with pytest.raises(ParameterError, match="5 probabilities that sum to 1"):
         dc.compare(ONE, [0.5] * 5)
-    with pytest.raises(ParameterError, match="rate must be a number between 0 and 0.5"):
+    with pytest.raises(ParameterError, match=r"rate must be a number between 0 and 0\.5"):
         dc.compare(ONE, OTHER).significant(0)
     with pytest.raises(ParameterError, match="control must be one of"):
         dc.compare(ONE, OTHER).significant(control="holm")
