@@ -2,19 +2,30 @@
 
 With weights w_i, an estimate sum(w_i phi_i) of worths phi_i has the variance sum(w_i^2 E(phi_i - c_i)^2), c_i the part
 of phi_i that does not vary: the estimate itself where all is one sample, the stratum's where its share is known,
-the fitted value where weights are raked to margins [spec of surveys, E].
+the fitted value where weights are raked to margins [spec of surveys, E]. So have covariances, with products of worths.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.core.combined_covariance import CombinedCovariance
 from discreet.core.confidence_intervals import ScoreIntervals, score_ends
+from discreet.core.covariance import Covariance, DeferredCovariance
 from discreet.core.estimate import Estimate
+from discreet.core.tally import Tally
+from discreet.errors import ParameterError
 from discreet.estimators.strata import Strata, Stratum
 from discreet.mechanisms import Mechanism
+
+Centre: TypeAlias = Callable[[int, Stratum], FloatArray]
+"""A function that returns the ``(|X|,)`` part of a stratum's worths that does not vary, from its place and itself."""
+
+# Numbers of all strata's covariances that are held together.
+_MOST_NUMBERS = 1 << 28
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +48,7 @@ class Combined:
     effective: float
     simulated: bool
 
-    def estimate(self, mechanism: Mechanism, method: str) -> Estimate:
+    def estimate(self, mechanism: Mechanism, method: str, spread: Covariance | None) -> Estimate:
         """Return the estimate with standard errors and score intervals."""
         errors = np.sqrt(np.maximum(self._floored(), 0))
         constant, slope = self.moments
@@ -54,6 +65,7 @@ class Combined:
             mechanism.fingerprint,
             simulated=self.simulated,
             intervals=ScoreIntervals(self.frequencies, self.moments, np.maximum(alike, 1)),
+            spread=spread,
         )
 
     def _floored(self) -> FloatArray:
@@ -69,27 +81,75 @@ class Combined:
         return found
 
 
+def own_mean(place: int, stratum: Stratum) -> FloatArray:
+    """Return the mean of a stratum: its centre where its share is known."""
+    del place
+    return stratum.mean
+
+
 def combine(
-    strata: Strata,
-    factors: FloatArray,
-    centres: Iterable[FloatArray] | None = None,
-    *,
-    centred: FloatArray | None = None,
-) -> Combined:
+    mechanism: Mechanism, strata: Strata, factors: FloatArray, method: str, centre: Centre = own_mean
+) -> Estimate:
     """Return the sum over strata of factor times weighted sum.
 
     Args:
+        mechanism: what made the reports.
         strata: k strata of different people.
         factors: ``(k,)`` such that the factors times their weights sum to 1.
-        centres: of each stratum, ``(|X|,)``; None for its own mean: that is right where shares are known.
-        centred: ``(|X|,)`` the centre of all strata, in the place of ``centres``.
+        method: its name.
+        centre: the centre of each stratum.
     """
     total = _Total()
-    own = iter(centres) if centres is not None else None
-    for stratum, factor in zip(strata, factors, strict=True):
-        centre = centred if centred is not None else stratum.mean if own is None else next(own)
-        total.add(stratum, float(factor), centre)
-    return total.combined()
+    for place, (stratum, factor) in enumerate(zip(strata, factors, strict=True)):
+        total.add(stratum, float(factor), centre(place, stratum))
+    found = total.combined()
+    return found.estimate(mechanism, method, _spread(mechanism, strata, factors, centre, found))
+
+
+def _spread(
+    mechanism: Mechanism, strata: Strata, factors: FloatArray, centre: Centre, found: Combined
+) -> Covariance | None:
+    """Return the covariance of a sum over strata, worked out when asked for; None where one of a stratum is unknown."""
+    first = next(iter(strata))
+    if first.lasting.any() or _covariance(mechanism, first.squared_weights[0][1]) is None:
+        return None
+
+    def make() -> Covariance:
+        numbers = 10 * len(strata.counts) * len(found.frequencies)
+        if numbers > _MOST_NUMBERS:
+            raise ParameterError(
+                f"covariances over {len(strata.counts)} groups of {len(found.frequencies)} values take {numbers} "
+                f"numbers, more than {_MOST_NUMBERS}; merge groups, or ask within each."
+            )
+        parts, rows, weights = [], [], [np.zeros((0, 0))]
+        for place, (stratum, factor) in enumerate(zip(strata, factors, strict=True)):
+            scale = float(factor) ** 2 * stratum.people / max(stratum.people - 1, 1)
+            for times, tally in stratum.squared_weights:
+                # The sum of squares about the mean is n - 1 times the covariance of the mean, n times.
+                part, share = _covariance(mechanism, tally), scale * times * tally.n
+                if part is not None and tally.n > 1:
+                    parts.append((share * (tally.n - 1), part))
+                rows.append(mechanism.decoder.decode(tally))
+                weights.append(np.array([[share]]))
+            rows += [centre(place, stratum), stratum.square_mean]
+            weights.append(scale * stratum.squares * np.array([[1.0, -1.0], [-1.0, 0.0]]))
+        return CombinedCovariance(found.frequencies, parts, np.array(rows), _diagonal(weights))
+
+    return DeferredCovariance(found.frequencies, found.people, make)
+
+
+def _covariance(mechanism: Mechanism, tally: Tally) -> Covariance | None:
+    decoder = mechanism.decoder
+    return decoder.covariance(mechanism.evidence(tally), decoder.decode(tally))
+
+
+def _diagonal(blocks: list[FloatArray]) -> FloatArray:
+    """Return the block diagonal matrix."""
+    whole, at = np.zeros((sum(map(len, blocks)),) * 2), 0
+    for block in blocks:
+        whole[at : at + len(block), at : at + len(block)] = block
+        at += len(block)
+    return whole
 
 
 class _Total:

@@ -167,14 +167,14 @@ def _alone(mechanism: Mechanism, counts: Counts) -> Estimate:
         return estimate(mechanism, counts)
     strata = Strata(mechanism.decoder, (counts,))
     centre = mechanism.decoder.estimate(counts.weights)
-    return combine(strata, 1 / strata.weights, centred=centre).estimate(mechanism, "linear, weighted")
+    return combine(mechanism, strata, 1 / strata.weights, "linear, weighted", lambda *_: centre)
 
 
 def _post_stratified(mechanism: Mechanism, counts: Mapping[Any, Counts], shares: Any) -> Estimate:
     """Return the sum of the strata's estimates times their known shares."""
     known = checked_shares(shares, list(counts), "shares")
     strata = Strata(mechanism.decoder, tuple(counts.values()))
-    return combine(strata, known / strata.weights).estimate(mechanism, "linear, post-stratified")
+    return combine(mechanism, strata, known / strata.weights, "linear, post-stratified")
 
 
 def _raked(mechanism: Mechanism, batch: Batch, margins: Any, rule: SmallGroups) -> Estimate:
@@ -195,7 +195,7 @@ def _raked(mechanism: Mechanism, batch: Batch, margins: Any, rule: SmallGroups) 
     shares = raked(strata.weights, known)
     means = np.stack([stratum.mean for stratum in strata])
     centres = fitted(means, shares, known)
-    return combine(strata, shares / strata.weights, centres).estimate(mechanism, "linear, raked")
+    return combine(mechanism, strata, shares / strata.weights, "linear, raked", lambda place, _: centres[place])
 
 
 def _shrunk(mechanism: Mechanism, counts: Mapping[Any, Counts]) -> dict[Any, Estimate]:

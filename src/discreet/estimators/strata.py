@@ -25,6 +25,7 @@ class Stratum:
         lasting: ``(|X|,)`` variance of the pool bias; see `discreet.accuracy.pool_bias`.
         moments: ``(A, B)``, each ``(|X|,)``, such that the variance of one report's worth is A + B p - p^2.
         simulated: whether any report was simulated.
+        squared_weights: tallies in which reports count as w^2 says, each times a number; none is empty.
     """
 
     people: int
@@ -36,6 +37,7 @@ class Stratum:
     lasting: FloatArray
     moments: tuple[FloatArray, FloatArray]
     simulated: bool
+    squared_weights: tuple[tuple[float, Tally], ...]
 
     def squares_about(self, centre: FloatArray) -> FloatArray:
         """Return ``(|X|,)`` sums of w^2 (worth - centre)^2 over the reports, unbiased for a known centre."""
@@ -48,20 +50,21 @@ def stratum_of(decoder: Decoder, counts: Tally | WeightedTally) -> Stratum:
         weights, parts = counts, [(1.0, counts)]
     else:
         low, high = counts.squares
-        weights, parts = counts.weights, [(1.0, low), (2.0**DIGIT, high)]
+        weights, parts = counts.weights, [(factor, one) for factor, one in ((1.0, low), (2.0**DIGIT, high)) if one.n]
     mean = decoder.estimate(weights)
     constant, slope = decoder.second_moments(weights, mean)
     lasting = decoder.pool_bias_variance(weights, mean)
     total = sum(factor * part.n for factor, part in parts)
     square_mean, mean_square = np.zeros(len(mean)), np.zeros(len(mean))
     for factor, part in parts:
-        if part.n:
-            share, own = factor * part.n / total, mean if part is weights else decoder.estimate(part)
-            square_mean += share * own
-            mean_square += share * decoder.mean_squares(part, own)
+        share, own = factor * part.n / total, mean if part is weights else decoder.estimate(part)
+        square_mean += share * own
+        mean_square += share * decoder.mean_squares(part, own)
     people = counts.n if isinstance(counts, Tally) else counts.people
-    moments = constant - weights.n * lasting, slope
-    return Stratum(people, weights.n, total, mean, square_mean, mean_square, lasting, moments, weights.simulated)
+    moments, squared = (constant - weights.n * lasting, slope), tuple(parts)
+    return Stratum(
+        people, weights.n, total, mean, square_mean, mean_square, lasting, moments, weights.simulated, squared
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
