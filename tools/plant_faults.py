@@ -676,6 +676,20 @@ FAULTS = [
         ("tests/accuracy/test_confidence_limits.py",),
     ),
     Fault(
+        "a threshold's errors are stated at the frequencies that passed it",
+        "estimators/methods.py",
+        "likely, _ = projection(start.linear, 1 / start.safe_variance)",
+        "likely = np.maximum(frequencies, 0)",
+        ("tests/estimators/test_uncertainty.py",),
+    ),
+    Fault(
+        "one-step moments take the estimate's reports for those of the value",
+        "estimators/one_step.py",
+        "others = (whole - f * own) / np.maximum(1 - f, 1 / self.n)",
+        "others = whole",
+        ("tests/estimators/test_one_step.py",),
+    ),
+    Fault(
         "limits are not corrected for skewness",
         "accuracy/skewed_limits.py",
         "_ROUNDS = 4",

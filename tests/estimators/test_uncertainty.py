@@ -13,6 +13,7 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.estimators import METHODS, estimate
 from discreet.estimators.linear_start import LinearStart
+from discreet.estimators.spread import threshold_error
 from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from evidence import LEVEL
 from laws import POOLS, SMALL, Case, cases, spelled
@@ -198,3 +199,31 @@ def test_errors_shrink_with_the_square_root_of_n(method: str) -> None:
         tally = Tally(mechanism.fingerprint, 10_000 * times, support * times, clear * times)
         errors.append(estimate(mechanism, tally, method=method).standard_errors)
     np.testing.assert_allclose(errors[0], 10 * errors[1], rtol=0.02)
+
+
+@pytest.mark.parametrize("uniform", [True, False])
+def test_errors_of_thresholded_numbers_are_those_of_simulation(uniform: bool) -> None:
+    """What is kept, what is shared among the others, and its error in both, for given normal numbers."""
+    truth, deviation = np.array([0.3, 0.2, 0.15, 0.1, *[0.25 / 16] * 16]), np.linspace(0.03, 0.06, 20)
+    cut = 2.5 * deviation
+    drawn = np.random.default_rng(8).normal(truth, deviation, (40_000, 20))
+    kept = drawn > cut
+    left = np.maximum(1 - (drawn * kept).sum(axis=1), 0) / np.maximum((~kept).sum(axis=1), 1) * uniform
+    wanted = np.sqrt(np.mean((np.where(kept, drawn, left[:, None]) - truth) ** 2, axis=0))
+    np.testing.assert_allclose(threshold_error(truth, deviation, cut, uniform=uniform), wanted, rtol=0.06)
+
+
+def test_the_summed_error_of_the_threshold_is_stated() -> None:
+    """Of five values among 26 at epsilon = 0.3: at the thresholded frequencies themselves half of it would be."""
+    p, n, values = np.repeat([0.2, 0.0], [5, 21]), 3000, np.random.default_rng(4)
+    mechanism = UnaryEncoding(Domain(range(26)), 0.3)
+    numbers, squares, stated = mechanism.numbers, np.zeros(26), np.zeros(26)
+    for _ in range(100):
+        true = values.multinomial(n, p)
+        told = values.binomial(true, numbers.truth)
+        support = told + values.binomial(n - told, numbers.inclusion)
+        tally = Tally(mechanism.fingerprint, n, support, np.zeros(0, int))
+        found = estimate(mechanism, tally, method="threshold")
+        squares += (found.frequencies - p) ** 2
+        stated += found.standard_errors**2
+    assert 0.75 < np.sqrt(stated.sum() / squares.sum()) < 1.3

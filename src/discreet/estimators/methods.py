@@ -11,7 +11,7 @@ from discreet.core.estimate import Estimate
 from discreet.errors import ParameterError
 from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.simplex import norm_sub, projection
-from discreet.estimators.spread import censored_deviation, projected_deviation
+from discreet.estimators.spread import projected_deviation, threshold_error
 
 
 def linear(start: LinearStart) -> Estimate:
@@ -35,9 +35,10 @@ def threshold(start: LinearStart, *, significance: float = 0.05, remainder: str 
     """
     checked_choice("remainder", remainder, ("uniform", "zero"))
     frequencies, cut = thresholded(start, checked_significance(significance), uniform=remainder == "uniform")
-    below = np.where(start.linear > cut, 0.0, frequencies)
-    deviation = np.sqrt(start.variance(np.maximum(frequencies, 0)))
-    errors = censored_deviation(frequencies, deviation, cut, below)
+    # Not at the thresholded frequencies: there an error is stated for values that happened to pass.
+    likely, _ = projection(start.linear, 1 / start.safe_variance)
+    deviation = np.sqrt(np.maximum(start.variance(likely), (0.5 / start.n) ** 2))
+    errors = threshold_error(likely, deviation, cut, uniform=remainder == "uniform")
     return make_estimate(start, frequencies, errors, f"threshold ({remainder})")
 
 

@@ -48,6 +48,28 @@ def censored_deviation(mean: FloatArray, deviation: FloatArray, cut: FloatArray,
     return second
 
 
+def threshold_error(truth: FloatArray, deviation: FloatArray, cut: FloatArray, *, uniform: bool) -> FloatArray:
+    """Return the root mean squared errors of thresholded estimates, where the truth is given.
+
+    What falls below its threshold becomes 0, or its share of the mass that is expected to be left. It is what
+    simulations from that truth come to, to some percent.
+
+    Args:
+        truth: ``(|X|,)`` frequencies, the means of the linear estimates.
+        deviation: ``(|X|,)`` standard deviations of these, above 0.
+        cut: ``(|X|,)`` thresholds.
+        uniform: whether the mass that is not kept is shared evenly.
+    """
+    place = (cut - truth) / deviation
+    density = np.exp(-place * place / 2) / np.sqrt(2 * np.pi)
+    above = _upper_tail(place, density)
+    kept, dropped = float((truth * above + deviation * density).sum()), float((1 - above).sum())
+    below = max(1 - kept, 0.0) / max(dropped, 1.0) if uniform else 0.0
+    squares = deviation**2 * (above + place * density) + (below - truth) ** 2 * (1 - above)
+    errors: FloatArray = np.sqrt(np.maximum(squares, 0))
+    return errors
+
+
 def projected_deviation(
     mean: FloatArray, variance: FloatArray, covariance: FloatArray, positive: BoolArray, share: FloatArray
 ) -> FloatArray:
