@@ -30,14 +30,14 @@ def errors(files: Files, kept: Path, looked_at: str) -> str:
 
 @pytest.mark.slow
 def test_who_looks_is_told_once_that_kernels_are_compiled(tmp_path: Path) -> None:
-    files, kept = Files(tmp_path), tmp_path / "kept"
+    files, kept = Files(tmp_path, "hashing"), tmp_path / "kept"
     kept.mkdir(mode=0o700)
     files.obfuscated()
     first = errors(files, kept, "looked at")
     assert first.count("Note: compiling for this machine") == 1
     assert "compiling" not in errors(files, kept, "looked at")
-    # One kernel less, which is compiled again: all of them would take ten seconds.
-    for file in kept.rglob("tiles._dot_transposed-*"):
+    # One kernel less, which is compiled again: all of them would take seconds.
+    for file in kept.rglob("hashing._count-*"):
         file.unlink()
     assert errors(files, kept, "not looked at") == ""
-    assert len(list(kept.rglob("tiles._dot_transposed-*"))) == 2
+    assert len(list(kept.rglob("hashing._count-*"))) == 2

@@ -1,6 +1,7 @@
 """What a tally is measured against counts the same, on as many threads; whoever is faster is said to be."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from bench import scale
+from bench.measure import Row
 from discreet import Domain, RandomizedResponse
 from discreet.io.reports import write_reports
 
@@ -52,13 +54,16 @@ class _Others:
 
 
 @pytest.mark.slow
-def test_the_row_says_who_is_faster(tmp_path: Path) -> None:
-    rows = {
-        taken: scale._tally_row("RR, |X| = 1e3", tmp_path, _Others(taken), 3000, 1)  # type: ignore[arg-type]
-        for taken in (1e-9, 1e9)
-    }
-    assert [row.cells["faster"] for row in rows.values()] == ["DuckDB", "ours"]
-    for row in rows.values():
-        assert row.cells["times limit"] == pytest.approx(row.cells["seconds"] / row.cells["scan and adds"])
-        assert json.dumps(row.cells["scan"])
-    assert rows[1e-9].met is False
+def test_the_row_says_who_is_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def row_of(taken: float) -> Row:
+        return scale._tally_row("RR, |X| = 1e3", tmp_path, _Others(taken), 3000, 1)  # type: ignore[arg-type]
+
+    slower = row_of(1e-9)
+    assert slower.cells["faster"] == "DuckDB"
+    assert slower.cells["times limit"] == pytest.approx(slower.cells["seconds"] / slower.cells["scan and adds"])
+    assert json.dumps(slower.cells["scan"])
+    assert slower.met is False
+    # Beside it our own processes need not run again.
+    known = {what: slower.cells[what] for what in ("seconds", "peak MB")}
+    monkeypatch.setattr(scale, "_warm", lambda *_: nullcontext(lambda: known))
+    assert row_of(1e9).cells["faster"] == "ours"
