@@ -213,7 +213,8 @@ def test_errors_of_thresholded_numbers_are_those_of_simulation(uniform: bool) ->
     found = threshold_error(truth, deviation, cut, uniform=uniform) ** 2
     assert found.sum() == pytest.approx(wanted.sum(), rel=0.05)
     if not uniform:
-        np.testing.assert_allclose(found, wanted, rtol=0.05)
+        # Of what is rare some hundred drawn numbers pass the cut.
+        np.testing.assert_allclose(found, wanted, rtol=0.2)
 
 
 def test_the_summed_error_of_the_threshold_is_stated() -> None:
