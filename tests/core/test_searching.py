@@ -26,9 +26,9 @@ class Asked:
         return self.function(place)
 
 
-@given(low=FINITE, high=FINITE, border=FINITE)
-def test_bisection_ends_at_two_neighbours(low: float, high: float, border: float) -> None:
-    assume(low < border < high)
+@given(st.lists(FINITE, min_size=3, max_size=3, unique=True).map(sorted))
+def test_bisection_ends_at_two_neighbours(places: list[float]) -> None:
+    low, border, high = places
     holds = Asked(lambda x: x <= border)
     assert bisected(holds, low, high, 2100) == (border, nextafter(border, inf))
     assert len(set(holds.places)) >= len(holds.places) - 1
