@@ -199,23 +199,27 @@ def _binomial(n: int, truth: float, counts: FloatArray, bases: FloatArray) -> Bi
 def _of_alike_values(
     domain: Domain, law: BlockLaw, numbers: LinearDecoder | Design, tally: Tally, linear: FloatArray
 ) -> LowRankCovariance:
-    chosen, others = domain.sensitive, ~domain.sensitive
-    mass = 1 - float(linear[others].sum()) if domain.sensitive_count else 0.0
+    classes = linear[domain.sensitive_codes], linear[domain.clear_codes]
+    mass = 1 - float(classes[1].sum()) if domain.sensitive_count else 0.0
     products = _products(law, numbers, mass)
-    basis = np.array([chosen, np.where(chosen, linear, 0), others, np.where(others, linear, 0)], dtype=np.float64)
-    sensitive, clear = numbers.variances(mass)
-    constant, slope = (
-        domain.arrange(
-            np.broadcast_to(np.asarray(a, np.float64), domain.sensitive_count), np.full(domain.clear_count, b)
-        )
-        for a, b in zip(sensitive, clear, strict=True)
-    )
-    diagonal = constant + slope * linear - (basis * (products @ basis)).sum(axis=0)
+    # What a value has beyond its part in the products, in each class: b' C b is C_00 + 2 C_01 p there.
+    apart = [
+        constant - products[at, at] + (slope - 2 * products[at, at + 1]) * p
+        for at, p, (constant, slope) in zip((0, 2), classes, numbers.variances(mass), strict=True)
+    ]
     both = np.array([0.0, 1.0, 0.0, 1.0])
     core = products - np.outer(both, both)
-    used = [at for at in range(4) if core[at].any() and basis[at].any()]
+    used = [at for at in range(4) if core[at].any() and len(classes[at // 2])]
+    factors = np.array([_factor(domain, linear, at) for at in used])
+    diagonal = domain.arrange(*apart) if domain.sensitive_count else apart[1]
     counted = _counted(domain, tally, numbers.truth) if domain.clear_count else None
-    return LowRankCovariance(linear, diagonal, basis[used], core[np.ix_(used, used)], 1 / (tally.n - 1), counted)
+    return LowRankCovariance(linear, diagonal, factors, core[np.ix_(used, used)], 1 / (tally.n - 1), counted)
+
+
+def _factor(domain: Domain, linear: FloatArray, at: int) -> FloatArray:
+    """Return one of the ``(|X|,)`` vectors 1 and p on X_S, and 1 and p on the others."""
+    chosen = domain.sensitive if at < 2 else ~domain.sensitive
+    return np.where(chosen, linear, 0.0) if at % 2 else chosen.astype(np.float64)
 
 
 def _products(law: BlockLaw, numbers: LinearDecoder | Design, mass: float) -> FloatArray:
