@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from discreet.core.tally import Tally
     from discreet.estimators import METHODS, estimate
     from discreet.estimators.comparison import compare
+    from discreet.estimators.regression import regress
     from discreet.estimators.tags import estimate_personalized
     from discreet.io.plan import Plan
     from discreet.io.reports import read_reports, write_reports
@@ -61,6 +62,7 @@ _HOMES = {
     "compare": "discreet.estimators.comparison",
     "estimate": "discreet.estimators",
     "estimate_personalized": "discreet.estimators.tags",
+    "regress": "discreet.estimators.regression",
     "read_reports": "discreet.io.reports",
     "write_reports": "discreet.io.reports",
 }
@@ -93,6 +95,7 @@ __all__ = [
     "estimate",
     "estimate_personalized",
     "read_reports",
+    "regress",
     "write_reports",
 ]
 

@@ -1,0 +1,149 @@
+"""Regressions: coefficients of covariates for each value, with errors and tests; a table."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from discreet.arrays import AnyArray, FloatArray
+from discreet.core.checks import checked_level
+from discreet.core.confidence_intervals import DEFAULT_LEVEL
+from discreet.core.estimate_table import as_html, as_text
+from discreet.core.grouped_estimate import arrow_table, pandas_frame
+from discreet.extras import optional
+
+_SHOWN = 24
+
+
+class Coefficient(NamedTuple):
+    """One coefficient.
+
+    Attributes:
+        value: of the domain.
+        covariate: its name; ``"intercept"`` for the constant.
+        coefficient: the estimate.
+        standard_error: of it.
+        lower: end of the interval.
+        upper: the other end.
+        p_value: of the test that it is 0.
+    """
+
+    value: str
+    covariate: str
+    coefficient: float
+    standard_error: float
+    lower: float
+    upper: float
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Regression:
+    """The coefficients of public covariates in the shares of values.
+
+    Attributes:
+        method: ``"linear"``: a coefficient is the change of a share per unit; ``"logistic"``: of its log odds against
+            the value `baseline`.
+        values: names of the values.
+        covariates: names, the intercept first.
+        coefficients: ``(m, k)``, a row per value.
+        standard_errors: ``(m, k)``.
+        n: number of reports.
+        baseline: of log odds; None for shares.
+        starts: log-likelihoods that the starts of the search ended at, the best first; empty for shares.
+        simulated: whether any report was simulated.
+    """
+
+    method: Literal["linear", "logistic"]
+    values: tuple[str, ...]
+    covariates: tuple[str, ...]
+    coefficients: FloatArray
+    standard_errors: FloatArray
+    n: int
+    baseline: str | None = None
+    starts: tuple[float, ...] = ()
+    simulated: bool = False
+
+    @property
+    def disagreement(self) -> str | None:
+        """The sentence on starts that ended elsewhere, if some did."""
+        apart = sum(self.starts[0] - one > 0.01 for one in self.starts) if self.starts else 0
+        if not apart:
+            return None
+        return (
+            f"{apart} of {len(self.starts)} starts of the search ended at a lower likelihood than the best, which is "
+            "shown; others may be better still."
+        )
+
+    @property
+    def heading(self) -> str:
+        """Method and sizes, in a line."""
+        base = "" if self.baseline is None else f", against {self.baseline}"
+        marks = ", simulated" if self.simulated else ""
+        return f"Regression({self.method}{base}, n={self.n}, {len(self.values)} values{marks})"
+
+    def __repr__(self) -> str:
+        return f"{self.heading}\n{as_text(*self._shown())}"
+
+    def _repr_html_(self) -> str:
+        return as_html(self.heading, *self._shown())
+
+    def _shown(self) -> tuple[list[list[str]], str]:
+        rows = self.rows()
+        heading = [name.replace("_", " ") for name in Coefficient._fields]
+        cells = [
+            [one.value, one.covariate, *(f"{number:.4f}" for number in one[2:-1]), f"{one.p_value:.2g}"] for one in rows
+        ]
+        left = len(rows) - _SHOWN
+        below = [f"and {left} coefficients more; to_pandas, to_polars and to_arrow return all."] if left > 0 else []
+        return [heading, *cells[:_SHOWN]], " ".join([*below, *filter(None, [self.disagreement])])
+
+    def rows(self, level: float = DEFAULT_LEVEL) -> list[Coefficient]:
+        """Return the coefficients, by value and covariate, with intervals at a level."""
+        columns = self.columns(level)
+        return [Coefficient(*row) for row in zip(*(column.tolist() for column in columns.values()), strict=True)]
+
+    def columns(self, level: float = DEFAULT_LEVEL) -> dict[str, AnyArray]:
+        """Return named columns: those of `Coefficient`.
+
+        Raises:
+            ParameterError: if the level is not in (0, 1).
+        """
+        from scipy.special import ndtr
+
+        away = NormalDist().inv_cdf((1 + checked_level(level)) / 2) * self.standard_errors
+        texts = np.dtypes.StringDType()
+        scores = np.abs(self.coefficients) / self.standard_errors
+        return {
+            "value": np.repeat(np.array(self.values, dtype=texts), len(self.covariates)),
+            "covariate": np.tile(np.array(self.covariates, dtype=texts), len(self.values)),
+            "coefficient": self.coefficients.ravel(),
+            "standard_error": self.standard_errors.ravel(),
+            "lower": (self.coefficients - away).ravel(),
+            "upper": (self.coefficients + away).ravel(),
+            "p_value": (2 * ndtr(-scores)).ravel(),
+        }
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return the columns as a stream of Arrow, which polars, pandas, DuckDB and Arrow read as a table."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_arrow(self, level: float = DEFAULT_LEVEL) -> Any:
+        """Return a `pyarrow.Table` of `columns`."""
+        return arrow_table(self.columns(level))
+
+    def to_pandas(self, level: float = DEFAULT_LEVEL) -> Any:
+        """Return a `pandas.DataFrame` of `columns`."""
+        return pandas_frame(self.columns(level))
+
+    def to_polars(self, level: float = DEFAULT_LEVEL) -> Any:
+        """Return a `polars.DataFrame` of `columns`."""
+        return optional("polars").from_arrow(self.to_arrow(level))
+
+    def to_csv(self, path: str | Path, level: float = DEFAULT_LEVEL) -> None:
+        """Write `columns` as a CSV file with a header, in UTF-8; an existing file is replaced."""
+        from pyarrow import csv
+
+        csv.write_csv(self.to_arrow(level), str(path))

@@ -1,0 +1,148 @@
+"""Regressions against textbooks: on reports that tell the truth, and on the sums that define them."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.errors import DataError, ParameterError
+from discreet.mechanisms.report_likelihoods import report_likelihoods
+
+DOMAIN = dc.Domain(["poor", "fair", "rich"], sensitive=["poor"])
+MECHANISMS = {
+    "rr": dc.RandomizedResponse(DOMAIN, 1.0),
+    "bits": dc.UnaryEncoding(dc.Domain(["poor", "fair", "rich"]), 2.0),
+    "channel": dc.Channel([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]], dc.Domain(["poor", "fair", "rich"])),
+}
+RANDOM = np.random.default_rng(2)
+PEOPLE = 900
+AGE, SEX = RANDOM.uniform(20, 80, PEOPLE), RANDOM.choice(["f", "m"], PEOPLE)
+ODDS = np.stack([0.05 * (AGE - 50) + (SEX == "m"), np.zeros(PEOPLE), 0.02 * (AGE - 50)], axis=1)
+SHARES = np.exp(ODDS) / np.exp(ODDS).sum(axis=1, keepdims=True)
+CODES = (RANDOM.random(PEOPLE)[:, None] > SHARES.cumsum(axis=1)).sum(axis=1)
+COVARIATES = {"age": AGE, "sex": SEX}
+
+
+def reports_of(mechanism: Any) -> dc.Reports:
+    return mechanism.obfuscate_codes(CODES, random=dc.SeededRandom(4))
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_linear_is_least_squares_on_pseudo_values_with_hc3_errors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = MECHANISMS[name]
+    reports = reports_of(mechanism)
+    monkeypatch.setattr("discreet.estimators.regression._AT_ONCE", 300)
+    found = dc.regress(mechanism, reports, COVARIATES)
+    z = np.stack([np.ones(PEOPLE), AGE, SEX == "m"], axis=1).astype(float)
+    inverse = np.linalg.inv(z.T @ z)
+    for place in range(3):
+        y = mechanism.worth(reports)[:, place]
+        beta = inverse @ z.T @ y
+        pulled = (y - z @ beta) / (1 - np.einsum("ij,jk,ik->i", z, inverse, z))
+        sandwich = inverse @ (z.T * pulled**2) @ z @ inverse
+        assert found.coefficients[place] == pytest.approx(beta, rel=1e-8)
+        assert found.standard_errors[place] == pytest.approx(np.sqrt(np.diag(sandwich)), rel=1e-8)
+    assert found.covariates == ("intercept", "age", "sex=m")
+    one = dc.regress(mechanism, reports, COVARIATES, values=["rich"])
+    assert one.coefficients == pytest.approx(found.coefficients[2:], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_worth_is_streamed_by_value(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = MECHANISMS[name]
+    reports = reports_of(mechanism)
+    whole = mechanism.decoder.worth(reports)
+    monkeypatch.setattr("discreet.mechanisms.pseudo_values._AT_ONCE", 100)
+    assert np.array_equal(mechanism.worth(reports), whole)
+    assert np.array_equal(mechanism.worth(reports, ["rich", "poor"]), whole[:, [2, 0]])
+    with pytest.raises(DataError, match="1 of 1 values are not in the domain"):
+        mechanism.worth(reports, ["broke"])
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_likelihoods_are_those_of_the_channel(name: str) -> None:
+    mechanism = MECHANISMS[name]
+    rows = report_likelihoods(mechanism, reports_of(mechanism))
+    decoded = mechanism.worth(reports_of(mechanism))
+    # Reports of one worth are one output; the rows of an output are the same up to a factor.
+    _, places = np.unique(decoded.round(9), axis=0, return_inverse=True)
+    for place in np.unique(places):
+        assert (np.ptp(rows[places.reshape(-1) == place], axis=0) < 1e-12).all()
+    spelled = mechanism if name == "channel" else mechanism.channel()
+    allowed = [column / column.max() for column in spelled.matrix.T if column.max() > 0]
+    for row in np.unique(rows, axis=0):
+        assert any(np.allclose(row / row.max(), column, rtol=1e-6) for column in allowed)
+
+
+def test_logistic_of_the_truth_is_the_textbooks() -> None:
+    """With an epsilon that hides nothing, the likelihood is that of multinomial logistic regression."""
+    mechanism = dc.RandomizedResponse(dc.Domain(["poor", "fair", "rich"]), 30.0)
+    found = dc.regress(mechanism, reports_of(mechanism), COVARIATES, method="logistic")
+    counts = np.bincount(CODES)
+    assert found.baseline == ["poor", "fair", "rich"][int(counts.argmax())]
+    z = np.stack([np.ones(PEOPLE), AGE, SEX == "m"], axis=1).astype(float)
+    base = int(counts.argmax())
+    others = [code for code in range(3) if code != base]
+    logits = np.zeros((PEOPLE, 3))
+    logits[:, others] = z @ found.coefficients.T
+    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    gradient = z.T @ (np.eye(3)[CODES] - shares)
+    assert abs(gradient / z.std(axis=0).clip(1)[:, None]).max() / PEOPLE < 1e-5
+    assert found.disagreement is None
+
+
+@pytest.mark.parametrize("name", ["bits", "channel"])
+def test_logistic_covers_what_made_the_data(name: str) -> None:
+    mechanism = MECHANISMS[name]
+    found = dc.regress(mechanism, reports_of(mechanism), COVARIATES, method="logistic")
+    true = {"poor": [-2.5, 0.05, 1.0], "fair": [0.0, 0.0, 0.0], "rich": [-1.0, 0.02, 0.0]}
+    assert found.baseline is not None
+    for value, row, errors in zip(found.values, found.coefficients, found.standard_errors, strict=True):
+        away = row - (np.array(true[value]) - np.array(true[found.baseline]))
+        assert (abs(away) < 4 * errors).all()
+
+
+def test_a_regression_is_a_table(tmp_path: Any) -> None:
+    found = dc.regress(MECHANISMS["rr"], reports_of(MECHANISMS["rr"]), pd.DataFrame(COVARIATES))
+    frame = found.to_pandas()
+    assert list(frame.columns) == [
+        *("value", "covariate", "coefficient", "standard_error", "lower", "upper", "p_value"),
+    ]
+    assert pl.DataFrame(found).equals(found.to_polars())
+    found.to_csv(tmp_path / "r.csv")
+    assert len((tmp_path / "r.csv").read_text().splitlines()) == 10
+    assert "sex=m" in repr(found)
+    assert "<td" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("covariates", "words"),
+    [
+        ({"age": AGE, "months": 12 * AGE, "one": np.ones(PEOPLE)}, "months, one follow from those before them"),
+        ({"age": AGE, "sex": SEX, "male": SEX == "m"}, "male follow from"),
+        ({"age": AGE[:5]}, "one for each of 900 reports, and 'age' has 5"),
+        ({"age": np.where(AGE > 79, np.nan, AGE)}, "'age' must be finite numbers"),
+        ({"name": [f"person {row}" for row in range(PEOPLE)]}, "'name' have 900 labels"),
+        ({"sex": [None] * PEOPLE}, "900 of 900 covariates 'sex' are missing|'sex' must be finite"),
+    ],
+)
+def test_covariates_that_say_nothing_of_their_own_are_named(covariates: Any, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        dc.regress(MECHANISMS["rr"], reports_of(MECHANISMS["rr"]), covariates)
+
+
+def test_what_cannot_be_regressed_is_refused() -> None:
+    mechanism = MECHANISMS["rr"]
+    reports = reports_of(mechanism)
+    with pytest.raises(ParameterError, match="method must be one of linear, logistic"):
+        dc.regress(mechanism, reports, COVARIATES, method="probit")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="table or a mapping"):
+        dc.regress(mechanism, reports, AGE)
+    with pytest.raises(ParameterError, match="values does nothing for method 'logistic'"):
+        dc.regress(mechanism, reports, COVARIATES, method="logistic", values=["poor"])
+    with pytest.raises(DataError, match="3 coefficients need more than so many reports, got 3"):
+        dc.regress(mechanism, reports.part(0, 3), {"age": AGE[:3], "other": [1.0, 5.0, 2.0]})
