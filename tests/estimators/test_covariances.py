@@ -1,6 +1,7 @@
 """Covariances of linear estimates: against every outcome of two and three reports, the table of the formulas, draws."""
 
 import pickle
+import re
 from itertools import combinations_with_replacement, product
 from math import factorial, prod
 from typing import Any
@@ -252,6 +253,17 @@ def test_what_needs_reports_says_nothing_of_a_tally() -> None:
     reports = mechanism.obfuscate([0] * 20, random=SeededRandom(1))
     assert estimate(mechanism, reports).spread is not None
     assert estimate(mechanism, mechanism.tally(reports)).spread is None
+
+
+@pytest.mark.parametrize("builder", ["rr", "unary", "hadamard", "hashing-g5", "hashing-pool"])
+def test_no_covariance_prints_reports(builder: str) -> None:
+    """One of hash functions holds the reports themselves; an estimate that holds it pickles."""
+    mechanism = BUILDERS[builder](Domain(range(9), sensitive=range(7)), 1.0)
+    found = estimate(mechanism, mechanism.obfuscate(list(range(9)), random=SeededRandom(1)))
+    spread: Any = pickle.loads(pickle.dumps(found)).spread
+    for one in (found.spread, spread, found.total([1, 8]).intervals):
+        assert re.fullmatch(r"\w+Covariance\(9 values\)|<[\w.]+SumIntervals object at 0x\w+>", repr(one))
+    assert spread.variance(np.arange(9.0)) == pytest.approx(found.spread.variance(np.arange(9.0)))
 
 
 def test_one_report_has_no_covariance() -> None:

@@ -31,7 +31,7 @@ class CountedLimits(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CountedSums:
     """Counts of reports that are binomial with probability b + d p, as are their sums over values.
 
@@ -65,6 +65,10 @@ class Covariance(Protocol):
     """
 
     centre: FloatArray
+
+    def __repr__(self) -> str:
+        # Some hold reports, which nothing may print.
+        return f"{type(self).__name__}({len(self.centre)} values)"
 
     @property
     def counted(self) -> CountedSums | None:
@@ -107,7 +111,7 @@ class Covariance(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LowRankCovariance(Covariance):
     """Covariances that are a diagonal and a few outer products: scale (diag(d) + F' M F).
 
@@ -180,7 +184,7 @@ class LowRankCovariance(Covariance):
         return LowRankCovariance(shares, self.diagonal, np.array(factors), core, scale)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DeferredCovariance(Covariance):
     """A covariance that is worked out when it is first asked for; pickled, it is what it was worked out to.
 

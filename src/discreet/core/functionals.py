@@ -240,7 +240,7 @@ class Functionals:
         intervals = self._intervals_of(cells, summed)
         return self._over(domain, cells.total(self.frequencies), summed, intervals)
 
-    def where(self, **labels: Any) -> Self:
+    def where(self, /, **labels: Any) -> Self:
         """Return the estimate among the people who have some labels of a product domain, with Fieller's intervals.
 
         Args:

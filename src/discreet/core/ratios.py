@@ -60,7 +60,7 @@ def ratio_pieces(moments: Moments, z: float, borders: tuple[float, float]) -> Pi
     return inside or [(least, least) if found[0][1] < least else (most, most)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConditionalIntervals:
     """Fieller's intervals of the shares of values in their sum.
 

@@ -29,7 +29,7 @@ class Contributions(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SampleCovariance(Covariance):
     """The sample covariance of the contributions of n reports, over n.
 
@@ -130,7 +130,7 @@ class SampleCovariance(Covariance):
         return SampleCovariance(centre, self.n, reports, lasting, counted)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Shares:
     """Weights of shares r = p/t in a sum t as weights of p: (w - w . r)/t.
 
@@ -147,7 +147,7 @@ class Shares:
         return (weights - float(weights @ self.shares)) / self.total
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LiftedContributions(Contributions):
     """The contributions to sums whose weights are lifted to weights of other estimates.
 
@@ -166,7 +166,7 @@ class LiftedContributions(Contributions):
         return self.each.to(self.lift(weights))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LiftedCovariance:
     """A covariance of weighted sums under lifted weights.
 

@@ -10,7 +10,7 @@ from discreet.core.confidence_intervals import BorderDeviations, Limits, NormalI
 from discreet.core.covariance import CountedLimits, Covariance
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SumIntervals:
     """The intervals of sums over cells.
 

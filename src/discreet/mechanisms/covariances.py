@@ -33,7 +33,7 @@ from discreet.mechanisms.evidence import Evidence
 from discreet.mechanisms.membership import Membership
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BlockContributions(Contributions):
     """The contributions of blocks.
 
@@ -57,7 +57,7 @@ class BlockContributions(Contributions):
         return worth
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClearContributions(Contributions):
     """The contributions of values in clear.
 
@@ -78,7 +78,7 @@ class ClearContributions(Contributions):
         return worth + float(np.sum(silent * weights[self.domain.sensitive_codes]))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OutputContributions(Contributions):
     """The contributions of the outputs of an explicit channel.
 
@@ -96,7 +96,7 @@ class OutputContributions(Contributions):
         return worth
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PoolCovariance:
     """The covariance of weighted sums that a pool leaves, as its bias, however many reports there are.
 

@@ -153,7 +153,8 @@ class HashBuckets(HashedBlocks):
 
     def membership(self, blocks: Blocks) -> "Preimages":
         """Return the blocks as an operator."""
-        return Preimages(blocks, self)
+        # A plain dictionary, which pickles with the estimates that keep it.
+        return Preimages(dict(blocks), self)
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
@@ -196,7 +197,7 @@ def _three(blocks: Blocks) -> tuple[AnyArray, AnyArray, AnyArray]:
     return blocks["alpha"], blocks["beta"], blocks["bucket"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Preimages:
     """The membership matrix of hash buckets."""
 
