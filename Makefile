@@ -1,7 +1,7 @@
 # Sets everything up by itself; needs only make and Python 3.11 or newer, with venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-system test lint bench coverage faults schema vectors lock clean
+.PHONY: help demo demo-system test lint bench coverage faults schema tutorials vectors lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -21,6 +21,7 @@ help:
 	@echo "make coverage  how often intervals of every method hold, and standard errors (writes docs/coverage.md)"
 	@echo "make faults    plant faults and see that the tests catch each one"
 	@echo "make schema    write the schema of plans anew (docs/plan.schema.json)"
+	@echo "make tutorials run the notebooks of docs/tutorials and keep their results"
 	@echo "make vectors   write what devices in every language must reproduce (js/vectors)"
 	@echo "make lock      resolve the locked requirements anew (needs uv)"
 	@echo "make clean     remove what these commands made"
@@ -81,6 +82,9 @@ faults: $(VENV)/dev
 
 schema: $(VENV)/dev
 	$(BIN)/python tools/write_schema.py
+
+tutorials: $(VENV)/dev
+	$(BIN)/python tools/run_tutorials.py
 
 vectors: $(VENV)/dev
 	$(BIN)/python tools/make_vectors.py

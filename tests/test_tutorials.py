@@ -1,0 +1,42 @@
+"""The notebooks of docs/tutorials do what they show."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+TUTORIALS = sorted((Path(__file__).parent.parent / "docs" / "tutorials").glob("*.ipynb"))
+
+
+def shown(notebook: Any) -> list[list[tuple[str, str]]]:
+    """What each cell shows: texts as they are; of pictures, that there is one."""
+    found = []
+    for cell in notebook.cells:
+        parts = []
+        for output in cell.get("outputs", []):
+            data = output.get("data", {"text/plain": output.get("text", "")})
+            parts += [(kind, "" if kind.startswith("image/") else text) for kind, text in sorted(data.items())]
+        found.append(parts)
+    return found
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+def test_a_notebook_shows_what_comes_of_its_cells(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make tutorials` writes it anew."""
+    # A kernel leaves files where a user keeps theirs.
+    for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    kept = nbformat.read(path, as_version=4)
+    again = nbformat.read(path, as_version=4)
+    NotebookClient(again, timeout=300, kernel_name="python3").execute()
+    assert shown(again) == shown(kept)
+
+
+def test_there_are_tutorials_and_they_load_nothing() -> None:
+    assert TUTORIALS
+    for path in TUTORIALS:
+        for output in re.findall(r"<(?:script|link|img)[^>]*>", path.read_text(encoding="utf-8")):
+            assert "http" not in output
