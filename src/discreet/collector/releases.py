@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,14 @@ from discreet.collector.folder import DataFolder
 from discreet.collector.sealing import sealed_folder
 from discreet.collector.store import SealRow, Store
 from discreet.collector.working import JobError, Workers
+from discreet.core.confidence_intervals import Intervals
 from discreet.core.estimate import Estimate
 from discreet.core.tally import Tally
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.methods import thresholded
+from discreet.estimators.one_step import KnownWorths, WorthIntervals, worth_facts
 from discreet.io.frames import ID_BYTES
 from discreet.io.tallies import read_tally
 
@@ -199,7 +201,7 @@ class Releases:
             said["gap"],
             said["passes"],
             said["simulated"],
-            start.intervals,
+            _intervals(start, said),
         )
 
     def _sealed_tally(self, entry: Entry, seal: SealRow) -> Tally:
@@ -261,4 +263,12 @@ def estimate_files(plan: str, files: Sequence[str], method: str) -> dict[str, An
         "gap": found.gap,
         "passes": found.passes,
         "simulated": found.simulated,
+        "of_reports": isinstance(found.intervals, WorthIntervals),
+        "worths": worth_facts(found.intervals.worths) if isinstance(found.intervals, WorthIntervals) else None,
     }
+
+
+def _intervals(start: LinearStart, said: Mapping[str, Any]) -> Intervals:
+    """Return the intervals of an estimate that another process made: of its tally, or of its reports."""
+    codes = np.flatnonzero(start.evidence.covered)
+    return KnownWorths(start.intervals, codes, said["worths"]) if said["of_reports"] else start.intervals

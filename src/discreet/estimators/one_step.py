@@ -11,9 +11,11 @@ moments from which limits follow (`discreet.accuracy.skewed_limits`): E w^k unde
 reports of x.
 """
 
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -108,11 +110,83 @@ def _inverse(information: FloatArray) -> FloatArray | None:
     return inverse
 
 
-@dataclass(frozen=True, eq=False)
-class OneStepIntervals(CountIntervals):
-    """Intervals from whole reports: of the one-step estimate at a likelihood estimate; worked out when asked for.
+class WorthIntervals(CountIntervals):
+    """Intervals of which those of the values that blocks cover follow from worths of whole reports.
 
     Values in clear keep those of their counts.
+
+    Attributes:
+        tally: the intervals of the tally.
+        codes: ``(v,)`` the values that blocks cover.
+    """
+
+    tally: TallyIntervals
+    codes: IntArray
+
+    @property
+    @abstractmethod
+    def worths(self) -> MeanWorths | None:
+        """The mean worths of the reports to these values; None where the reports do not tell all values apart."""
+
+    @property
+    def remark(self) -> str:
+        """A sentence where the intervals are those of the tally after all."""
+        if self.worths is not None:
+            return ""
+        return "The blocks do not tell all values apart; intervals are those of the tally."
+
+    @cached_property
+    def centre(self) -> FloatArray:
+        """The mean worths, and the linear estimates of values in clear."""
+        centre = self.tally.centre
+        if self.worths is not None:
+            centre = centre.copy()
+            centre[self.codes] = self.worths.estimates
+        return centre
+
+    @cached_property
+    def counts(self) -> list[CountLaw]:
+        """The worths of reports to the values that blocks cover, and the counts of values in clear."""
+        if self.worths is None:
+            return self.tally.counts
+        in_clear = [law for law in self.tally.counts if not np.isin(law[0][:1], self.codes).any()]
+        return [*in_clear, (self.codes, self.worths)]
+
+
+@dataclass(frozen=True, eq=False)
+class KnownWorths(WorthIntervals):
+    """Intervals from worths that were worked out elsewhere; see `worth_facts`.
+
+    Attributes:
+        tally: the intervals of the tally.
+        codes: ``(v,)`` the values that blocks cover.
+        facts: the numbers of the worths; None where there are none.
+    """
+
+    tally: TallyIntervals
+    codes: IntArray
+    facts: Mapping[str, Any] | None
+
+    @cached_property
+    def worths(self) -> MeanWorths | None:
+        """The mean worths; see `WorthIntervals`."""
+        if self.facts is None:
+            return None
+        second, third = (WorthMoment(*map(np.array, self.facts[name])) for name in ("second", "third"))
+        return MeanWorths(np.array(self.facts["estimates"]), self.facts["n"], second, third)
+
+
+def worth_facts(worths: MeanWorths | None) -> dict[str, Any] | None:
+    """Return mean worths as numbers ready for JSON."""
+    if worths is None:
+        return None
+    second, third = ([np.asarray(part).tolist() for part in each[:2]] for each in (worths.second, worths.third))
+    return {"estimates": worths.estimates.tolist(), "n": worths.n, "second": second, "third": third}
+
+
+@dataclass(frozen=True, eq=False)
+class OneStepIntervals(WorthIntervals):
+    """Intervals of the one-step estimate at a likelihood estimate; worked out when they are asked for.
 
     Attributes:
         tally: the intervals of the tally.
@@ -133,26 +207,7 @@ class OneStepIntervals(CountIntervals):
         """The one-step estimate; None where reports do not tell all values apart."""
         return one_step(self.ratios, self.mean, self.n)
 
-    @property
-    def remark(self) -> str:
-        """A sentence where the intervals are those of the tally after all."""
-        if self.step is not None:
-            return ""
-        return "The blocks do not tell all values apart; intervals are those of the tally."
-
     @cached_property
-    def centre(self) -> FloatArray:
-        """The one-step estimates, and the linear ones of values in clear."""
-        centre = self.tally.centre
-        if self.step is not None:
-            centre = centre.copy()
-            centre[self.codes] = self.step.estimates[: len(self.codes)]
-        return centre
-
-    @cached_property
-    def counts(self) -> list[CountLaw]:
-        """The worths of reports to the values that blocks cover, and the counts of values in clear."""
-        if self.step is None:
-            return self.tally.counts
-        in_clear = [law for law in self.tally.counts if not np.isin(law[0][:1], self.codes).any()]
-        return [*in_clear, (self.codes, self.step.worths(len(self.codes)))]
+    def worths(self) -> MeanWorths | None:
+        """The mean worths; see `WorthIntervals`."""
+        return None if self.step is None else self.step.worths(len(self.codes))
