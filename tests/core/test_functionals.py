@@ -154,6 +154,18 @@ def test_a_ratio_that_the_reports_do_not_determine_says_so() -> None:
     assert ratio.interval() == (ratio.pieces()[0][0], ratio.pieces()[-1][1])
 
 
+def test_a_ratio_by_nothing_has_no_estimate() -> None:
+    domain = Domain(["a", "b", "c"], sensitive=["a"])
+    mechanism = RandomizedResponse(domain, 1.0)
+    found = estimate(mechanism, Tally(mechanism.fingerprint, 50, np.array([50]), np.array([0, 0])))
+    ratio = found.ratio(["b"], ["b", "c"])
+    assert np.isnan([ratio.estimate, ratio.standard_error]).all()
+    assert ratio.interval() == (0, 1)
+    assert repr(ratio).startswith(
+        "ratio: no estimate, standard error nan, 95% interval 0.0000 to 1.0000; these reports do"
+    )
+
+
 def test_quantiles_by_inversion() -> None:
     domain = Domain(range(20, 60))
     found = collected(domain=domain, p=np.r_[np.full(20, 0.04), np.full(20, 0.01)], n=20_000)
