@@ -29,6 +29,7 @@ VERBS = [
     "obfuscate",
     "estimate",
     "compare",
+    "regress",
     "stamp",
     "manifest",
     "init",

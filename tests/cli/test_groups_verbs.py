@@ -134,6 +134,34 @@ def test_two_collections_two_groups_and_known_shares_are_compared(folder: Path, 
 
 
 @pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
+def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
+    """Every option of the verb regress shows in what it prints or writes."""
+    mechanism, reports = reports_of(folder)
+    line = "regress plan.toml all.parquet --on age --on sex"
+    found = told(*placed(folder, line))
+    expected = dc.regress(mechanism, reports, {"age": AGE, "sex": SEX})
+    assert [row["covariate"] for row in found["coefficients"][:3]] == ["intercept", "age", "sex=m"]
+    for name in ("coefficient", "standard_error", "lower"):
+        assert [row[name] for row in found["coefficients"]] == pytest.approx(expected.columns()[name].tolist())
+    one = told(*placed(folder, f"{line} --value hiv --level 0.5"))
+    assert {row["value"] for row in one["coefficients"]} == {"hiv"}
+    assert one["coefficients"][0]["upper"] < found["coefficients"][3]["upper"]
+    odds = told(*placed(folder, "regress plan.toml all.parquet --on sex --method logistic"))
+    assert (odds["baseline"], len(odds["coefficients"])) == ("none", 4)
+    table = tmp_path / "r.csv"
+    printed = run(*placed(folder, line), "-o", table).stdout
+    assert "linear regression, 2,000 reports" in printed
+    assert len(pd.read_csv(table)) == 9
+    assert "exists already" in refusal(*placed(folder, line), "-o", table)
+    assert run(*placed(folder, line), "-o", table, "--force").exit_code == 0
+    bare = tmp_path / "bare.parquet"
+    pq.write_table(pq.read_table(folder / "all.parquet").replace_schema_metadata(None), bare)
+    words = ["regress", folder / "plan.toml", bare, "--on", "age"]
+    assert "--trust-plan" in refusal(*words)
+    assert "caller's word" in run(*words, "--trust-plan").stdout
+
+
+@pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -147,6 +175,9 @@ def test_two_collections_two_groups_and_known_shares_are_compared(folder: Path, 
         ("estimate plan.toml - --by sex", "- has no public columns"),
         ("estimate plan.toml all.parquet --weights region", "weights must be numbers"),
         ("estimate plan.toml north.parquet --method shrunk", "'shrunk' needs groups"),
+        ("regress plan.toml all.parquet --on sex --on sex", "--on must name each column once"),
+        ("regress plan.toml all.parquet --on planet", "must have the public column 'planet' once"),
+        ("regress plan.toml all.parquet --on sex --value gout", "1 of 1 values are not in the domain"),
         ("compare plan.toml all.parquet", "without --by and --given two of REPORTS must be named, got 1"),
         (
             "compare plan.toml all.parquet --by age --groups 1 9",

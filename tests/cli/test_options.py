@@ -138,6 +138,8 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--largest-report": ["--largest-report 1.5", "--largest-report 0"],
         "--reports-per-user": ["--reports-per-user 2"],
         "--standard-error": ["--standard-error 0.01", "--standard-error 0"],
+        "--change": ["--change 0.05"],
+        "--power": ["--power 0.9"],
         "--output": ["-o new.toml"],
         "--plot": ["--plot new.svg"],
         "--force": ["--force"],
@@ -163,7 +165,7 @@ ELSEWHERE = {
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("obfuscate", "simulate")},
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("manifest", "stamp", "examples")},
 }
-OTHER_VERBS = {"init", "risk", "collection", "device", "collector", "serve", "reproduce"}
+OTHER_VERBS = {"regress", "init", "risk", "collection", "device", "collector", "serve", "reproduce"}
 """Whose options are proved in a file of their own."""
 
 

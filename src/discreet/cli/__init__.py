@@ -24,6 +24,7 @@ VERBS = {
     "manifest": "List the files of reports in FOLDER, with rows and digests, in FOLDER/_manifest.json.",
     "obfuscate": "Obfuscate a table of values under PLAN: one report per row, in order.",
     "plan": "Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.",
+    "regress": "Regress what people reported under PLAN on public columns beside REPORTS.",
     "reproduce": "Make figures and tables of the papers again, and check the papers' findings.",
     "risk": "Assess the identification risk of traces, of reports, of plans, or of scores of a matcher.",
     "serve": "Take reports in, keep them safe, and seal them: a collector.",

@@ -11,7 +11,7 @@ import click
 
 from discreet.cli import options
 from discreet.cli.group import Verb, given_options
-from discreet.cli.output import show
+from discreet.cli.output import built_ins, show
 from discreet.cli.output_files import InputFile, OutputFile
 from discreet.cli.parameters import Count
 from discreet.cli.plans import allow_outside, allows_outside, load_plan
@@ -63,6 +63,10 @@ _WITH_IDENTIFICATION = {
 )
 @click.option("--standard-error", type=float, help="Say how many users give every value this standard error or less.")
 @click.option(
+    "--change", type=float, metavar="SHARE", help="Say how many users in each of two groups show this change."
+)
+@click.option("--power", type=float, help="With --change, the probability of seeing it. [0.8]")
+@click.option(
     "-o", "--output", type=OutputFile("plans", PLANS), help=f"Plan with the recommended mechanism: {spelled(PLANS)}."
 )
 @click.option(
@@ -84,6 +88,8 @@ def plan(
     reports_per_user: int,
     within: float | None,
     standard_error: float | None,
+    change: float | None,
+    power: float | None,
     output: Path | None,
     plot: Path | None,
     force: bool,
@@ -114,8 +120,27 @@ def plan(
         **({} if within is None else {"within": within}),
         **known,
     )
+    sight = _sight(found.best.mechanism, change, power, known.get("p"))
     outputs.write(domain, found.best.mechanism, lambda: comparison_chart(found))
-    show(ComparedMechanisms.of(found), chain(comparison_parts(found), outputs.sentences()), as_json=as_json)
+    parts = chain(comparison_parts(found), sight.values(), outputs.sentences())
+    show(built_ins(ComparedMechanisms.of(found)) | sight, parts, as_json=as_json)
+
+
+def _sight(mechanism: "BlockMechanism", change: float | None, power: float | None, p: Any) -> dict[str, str]:
+    """Return the sentence on the reports that show a change between two groups, by its name; none if not asked for."""
+    from discreet.planning.sample_size import reports_for_change
+
+    if change is None:
+        if power is not None:
+            raise ParameterError("--power does nothing here: it goes with --change; leave it out.")
+        return {}
+    likely = 0.8 if power is None else power
+    reports = reports_for_change(mechanism, change, power=likely, p=p)
+    known = "the worst distribution" if p is None else "this distribution"
+    return {
+        "change": f"To see a change of {change:g} in a value's share with probability {likely:g} (two-sided test, 5%), "
+        f"{known}: {reports:,} reports in each of two groups."
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from discreet.core.domain import Domain
 from discreet.core.estimate_table import Cells, as_html, as_text, table_cells
 from discreet.core.functionals import Functionals
 from discreet.core.grids import Grid
+from discreet.core.quantities import Quantity
+from discreet.core.sensitive_share import ComplementIntervals
 from discreet.core.stated_intervals import StatedIntervals
 from discreet.errors import DiscreetError, ParameterError
 from discreet.extras import optional
@@ -153,6 +155,30 @@ class Estimate(StatedIntervals, Functionals):
     def counts(self) -> FloatArray:
         """Return the ``(|X|,)`` estimated numbers of people, among those who reported: n times the frequencies."""
         return self.n * self.frequencies
+
+    def sensitive_share(self) -> Quantity:
+        """Return p(X_S), the share of people whose value is sensitive: what those in clear leave of 1.
+
+        Reports in clear are counted, so that the interval is of a binomial count where people have no weights.
+
+        Raises:
+            ParameterError: if every value is sensitive, or none: then the share is 1, or 0, and known.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.UnaryEncoding(dc.Domain(["flu", "none"], sensitive=["flu"]), epsilon=1.0)
+            >>> reports = mechanism.obfuscate(["flu"] * 300 + ["none"] * 700, random=dc.SeededRandom(1))
+            >>> share = dc.estimate(mechanism, reports).sensitive_share()
+            >>> [round(end, 3) for end in share.interval()]
+            [0.242, 0.382]
+        """
+        if self.domain.sensitive_count in (0, self.domain.size):
+            which = "no value is" if self.domain.sensitive_count == 0 else "every value is"
+            raise ParameterError(f"the sensitive share is known where {which} sensitive; there is nothing to estimate.")
+        others = self.total(~self.domain.sensitive)
+        left = ComplementIntervals(others.intervals)
+        facts = "share of sensitive values", 1 - others.estimate, others.standard_error
+        return Quantity(*facts, left, (0, 1), others.facts)
 
     def _shares(self, codes: IntArray) -> list["ValueEstimate"]:
         columns = self._numbers(None, simultaneous=False)

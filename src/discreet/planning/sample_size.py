@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from functools import partial
 from math import ceil, sqrt
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from discreet.accuracy.decoder import PerValue
-from discreet.core.checks import checked_n, checked_positive
+from discreet.core.checks import checked_between, checked_n, checked_positive
 from discreet.core.searching import last_whole
 from discreet.errors import ParameterError
 from discreet.mechanisms import given
@@ -97,6 +98,58 @@ def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: A
     if mechanism.numbers.pool_bias:
         return _first(error, root * root, wanted)
     return _least(lambda n: one / sqrt(n), root * root, wanted)
+
+
+def reports_for_change(
+    mechanism: BlockMechanism, change: float, *, power: float = 0.8, significance: float = 0.05, p: Any = None
+) -> int:
+    """Return the least number of reports in each of two groups that shows a change of a value's share.
+
+    Args:
+        mechanism: any.
+        change: the difference of the shares in the two groups, in (0, 1].
+        power: the probability that the test of no difference rejects then, in (0, 1).
+        significance: the level of that test, two-sided, in (0, 1).
+        p: ``(|X|,)`` the true distribution in both groups, about; None for the worst one.
+
+    Raises:
+        ParameterError: if one of them is out of range, or no number of reports is enough.
+
+    Example:
+        >>> import discreet as dc
+        >>> reports_for_change(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0), change=0.05)
+        52030
+    """
+    if not 0 < checked_positive("change", change) <= 1:
+        raise ParameterError(f"change must be a difference of shares, at most 1, got change={change!r}.")
+    return reports_for_standard_error(mechanism, change / (sqrt(2) * _scores(power, significance)), p=p)
+
+
+def power_for_change(
+    mechanism: BlockMechanism, change: float, n: int, *, significance: float = 0.05, p: Any = None
+) -> float:
+    """Return the probability with which n reports in each of two groups show a change of a value's share.
+
+    Arguments and errors as for `reports_for_change`.
+
+    Example:
+        >>> import discreet as dc
+        >>> round(power_for_change(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0), 0.05, 52030), 3)
+        0.8
+    """
+    domain_variance = worst_variance(mechanism, n) / checked_n(n)
+    error = sqrt(domain_variance) if p is None else float(mechanism.decoder.standard_errors(n, p).max())
+    away = NormalDist().inv_cdf(1 - checked_between("significance", significance) / 2)
+    return NormalDist().cdf(checked_positive("change", change) / (sqrt(2) * error) - away)
+
+
+def _scores(power: float, significance: float) -> float:
+    """Return the number of standard errors that a change must have to be seen with this power."""
+    away = NormalDist().inv_cdf(1 - checked_between("significance", significance) / 2)
+    needed = away + NormalDist().inv_cdf(checked_between("power", power))
+    if needed <= 0:
+        raise ParameterError(f"power must be above half of significance, which no reports have, got power={power!r}.")
+    return needed
 
 
 def _peak(constant: PerValue, slope: PerValue, pool_bias: float = 0.0) -> float:

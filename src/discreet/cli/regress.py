@@ -1,0 +1,91 @@
+"""The verb ``regress``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from discreet.cli import options
+from discreet.cli.group import Verb
+from discreet.cli.notes import file_notes
+from discreet.cli.output import SIMULATED_REPORTS, Table, show
+from discreet.cli.output_files import InputFile, OutputFile
+from discreet.cli.plans import allow_outside, load_plan
+from discreet.errors import ParameterError
+from discreet.io.suffixes import ESTIMATES, spelled
+
+if TYPE_CHECKING:
+    from discreet.core.regression import Regression
+
+
+@click.command(cls=Verb)
+@click.argument("plan", type=InputFile())
+@click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
+@click.option(
+    "--on", multiple=True, required=True, metavar="COLUMN", help="Covariate: a public column beside the reports."
+)
+@click.option("--value", multiple=True, help="Value to be explained, for --method linear. [all]")
+@click.option(
+    "--method",
+    type=click.Choice(["linear", "logistic"]),
+    default="linear",
+    show_default=True,
+    help="Shares by least squares, or log odds by maximum likelihood.",
+)
+@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
+@click.option("-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Coefficients: {spelled(ESTIMATES)}.")
+@click.option(
+    "--trust-plan", is_flag=True, help="Read files that no longer say their plan: you vouch that all are of PLAN."
+)
+@options.force
+@allow_outside
+@options.as_json
+def regress(
+    plan: Path,
+    reports: tuple[Path, ...],
+    *,
+    on: tuple[str, ...],
+    value: tuple[str, ...],
+    method: str,
+    level: float,
+    output: Path | None,
+    trust_plan: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Regress what people reported under PLAN on public columns beside REPORTS.
+
+    REPORTS are Parquet and Arrow files of reports, and folders of such files, that have these columns.
+    """
+    from discreet.cli.result_files import write_results, write_table
+    from discreet.estimators.regression import regress as regressed
+    from discreet.io.estimates import objects
+    from discreet.io.public_columns import read_public
+
+    document = load_plan(plan)
+    if document.is_personalized:
+        raise ParameterError("regress does not go with personalized plans, whose bots are no values.")
+    if len(set(on)) < len(on):
+        raise ParameterError("--on must name each column once.")
+    mechanism = document.mechanism()
+    with file_notes() as notes:
+        found, public = read_public(mechanism, list(reports), on, trust_plan=trust_plan)
+    asked = list(value) or None
+    fit = regressed(mechanism, found, public, values=asked, method=method)  # type: ignore[arg-type]
+    columns = {name: column.tolist() for name, column in fit.columns(level).items()}
+    facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
+    record = {**facts, "remark": fit.disagreement, "notes": notes, "coefficients": objects(columns)}
+    write_results(output, {}, lambda path: write_table(path, fit.to_arrow(level), lambda: record), force=force)
+    remarks = [fit.disagreement, SIMULATED_REPORTS if fit.simulated else None, *(f"Note: {note}" for note in notes)]
+    show(record, [_table(fit, level), *filter(None, remarks)], as_json=as_json)
+
+
+def _table(fit: "Regression", level: float) -> Table:
+    """Return the coefficients as a table."""
+    cells = [
+        [one.value, one.covariate, *(f"{number:.5g}" for number in one[2:6]), f"{one.p_value:.2g}"]
+        for one in fit.rows(level)
+    ]
+    against = "" if fit.baseline is None else f"; log odds against {fit.baseline}"
+    headings = ["value", "covariate", "coefficient", "std. error", f"{level * 100:g}% from", "to", "p"]
+    return Table(f"{fit.method} regression, {fit.n:,} reports{against}", headings, cells, left=2)

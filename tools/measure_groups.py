@@ -1,0 +1,118 @@
+"""Coverage of intervals by group, with weights, and of regressions, on census data: ``python tools/measure_groups.py``.
+
+People are drawn anew from those of a census file, with replacement, so that the file is the population and its shares
+are the truth. Prints rows of the table in docs/groups.md; ``--runs`` says how many samples.
+"""
+
+import argparse
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+import discreet as dc
+from discreet.arrays import BoolArray, FloatArray, IntArray
+
+DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+LARGE, SMALL = 5_000, 2_000
+
+
+class Census:
+    """The people of the census file: marital status, education, class of worker and age."""
+
+    def __init__(self, path: Path) -> None:
+        table = pq.read_table(path, columns=["marital_status", "education", "class_of_worker", "age", "sex"])
+        self.values, self.codes = _codes(table["marital_status"])
+        self.education, self.schools = _codes(table["education"])
+        _, self.work = _codes(table["class_of_worker"])
+        self.sex = _codes(table["sex"])[1]
+        self.age = np.asarray(table["age"]).astype(np.float64)
+        self.truth = np.bincount(self.codes, minlength=len(self.values)) / len(self.codes)
+        self.of_work, self.of_pairs = self.shares(self.work), self.shares(self.schools * 2 + self.sex)
+        z = np.stack([np.ones(len(self.codes)), self.age, self.sex], axis=1)
+        marks = np.eye(len(self.values))[self.codes]
+        self.slopes: FloatArray = np.linalg.solve(z.T @ z, z.T @ marks).T
+        self.odds = np.cumsum(1 + self.schools % 4)
+
+    def shares(self, groups: IntArray) -> FloatArray:
+        """Return the ``(groups, values)`` true shares."""
+        size = len(self.values)
+        counts = np.bincount(groups * size + self.codes, minlength=(groups.max() + 1) * size).reshape(-1, size)
+        return counts / counts.sum(axis=1, keepdims=True)
+
+
+def _codes(column: Any) -> tuple[list[str], IntArray]:
+    labels, codes = np.unique(np.asarray(column).astype(str), return_inverse=True)
+    return labels.tolist(), codes
+
+
+def held(estimate: dc.Estimate, truth: FloatArray) -> BoolArray:
+    """Return ``(|X|,)`` booleans: intervals that hold the truth."""
+    low, high = estimate.interval()
+    return (low <= truth) & (truth <= high)
+
+
+def run(
+    census: Census, mechanism: dc.UnaryEncoding, random: np.random.Generator, seed: int
+) -> Iterator[tuple[str, Any]]:
+    """Yield the intervals that held, in one sample of each kind."""
+    n = len(census.codes)
+    people = random.integers(0, n, LARGE)
+    reports = mechanism.obfuscate_codes(census.codes[people], random=dc.SeededRandom(seed))
+    groups = census.work[people]
+    found = dc.estimate(mechanism, reports, groups=groups, small="leave-out")
+    truth = census.of_work
+    yield "direct, 9 classes of worker", np.concatenate([held(one, truth[label]) for label, one in found.items()])
+    pairs = census.schools * 2 + census.sex
+    few = dc.estimate(mechanism, reports, groups=pairs[people], small="leave-out", method="shrunk")
+    truth = census.of_pairs
+    yield "shrunk, education x sex", np.concatenate([held(one, truth[label]) for label, one in few.items()])
+    # People of some groups answer more often than others: known shares, or weights, put that right.
+    biased = np.searchsorted(census.odds, random.integers(0, census.odds[-1], LARGE), side="right")
+    reports = mechanism.obfuscate_codes(census.codes[biased], random=dc.SeededRandom(seed + 1))
+    strata = census.schools % 4
+    known = dict(enumerate((np.bincount(strata) / n).tolist()))
+    after = dc.estimate(mechanism, reports, groups=strata[biased], shares=known)
+    yield "post-stratified", held(after.overall, census.truth)
+    yield "weighted", held(dc.estimate(mechanism, reports, weights=1 / (1 + strata[biased])), census.truth)
+    margins = {"strata": known, "sex": dict(enumerate((np.bincount(census.sex) / n).tolist()))}
+    columns = {"strata": strata[biased], "sex": census.sex[biased]}
+    yield "raked", held(dc.estimate(mechanism, reports, groups=columns, margins=margins).overall, census.truth)
+    few_people = people[:SMALL]
+    reports = mechanism.obfuscate_codes(census.codes[few_people], random=dc.SeededRandom(seed + 2))
+    fit = dc.regress(mechanism, reports, {"age": census.age[few_people], "sex": census.sex[few_people]})
+    yield "regression", (abs(fit.coefficients - census.slopes) < 1.959964 * fit.standard_errors).ravel()
+    first, second = (found[label] for label in list(found)[:2])
+    labels = list(found)[:2]
+    compared = dc.compare(first, second)
+    true = census.of_work[labels[0]] - census.of_work[labels[1]]
+    yield "difference of two groups", (compared.lower <= true) & (true <= compared.upper)
+
+
+def main() -> None:
+    """Print coverage, with the standard error of the simulation."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--runs", type=int, default=1000)
+    asked.add_argument("--epsilon", type=float, default=1.0)
+    given = asked.parse_args()
+    census = Census(DATA / "census_income_kdd.parquet")
+    domain = dc.Domain(
+        census.values, sensitive=[value for value in census.values if "Divorced" in value or "Separ" in value]
+    )
+    mechanism, random = dc.UnaryEncoding(domain, given.epsilon), np.random.default_rng(20261122)
+    outcomes: dict[str, list[BoolArray]] = {}
+    for number in range(given.runs):
+        for name, ones in run(census, mechanism, random, 10 * number):
+            outcomes.setdefault(name, []).append(ones)
+    for name, runs in outcomes.items():
+        means = np.array([ones.mean() for ones in runs])
+        print(
+            f"| {name} | {given.epsilon:g} | {len(runs)} | {means.mean():.1%} | {means.std() / len(means) ** 0.5:.1%} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
