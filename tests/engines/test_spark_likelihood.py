@@ -81,6 +81,8 @@ def test_the_estimates_are_those_of_one_machine(
     assert theirs.frequencies == pytest.approx(ours.frequencies, abs=1e-12)
     assert theirs.standard_errors == pytest.approx(ours.standard_errors, abs=1e-10)
     assert theirs.gap == pytest.approx(ours.gap, abs=1e-12)
+    # From the gradient that certifies the gap: no block comes here for them.
+    np.testing.assert_allclose(theirs.limits(), ours.limits(), rtol=1e-8, atol=1e-12)
 
 
 def test_frames_and_many_small_matrices(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
