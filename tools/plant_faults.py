@@ -1124,6 +1124,27 @@ FAULTS = [
         ")",
         ("tests/frames",),
     ),
+    Fault(
+        "groups of few people are estimated all the same",
+        "core/grouping.py",
+        "if people >= self.minimum]",
+        "if people >= 1]",
+        ("tests/estimators/test_groups.py",),
+    ),
+    Fault(
+        "differences are made of limits that are clipped to [0, 1]",
+        "estimators/comparison.py",
+        "low, high = self._estimate.limits(level)",
+        "low, high = self._estimate.interval(level)",
+        ("tests/estimators/test_comparison.py",),
+    ),
+    Fault(
+        "the variance of a weighted estimate is that of equal weights",
+        "estimators/strata.py",
+        "parts = counts.weights, [(factor, one)",
+        "parts = counts.weights, [(1.0, counts.weights)] or [(factor, one)",
+        ("tests/estimators/test_groups.py",),
+    ),
     *(Fault(*fault) for fault in device_faults.FAULTS),
 ]
 
