@@ -85,7 +85,7 @@ def run(
     reports = mechanism.obfuscate_codes(census.codes[few_people], random=dc.SeededRandom(seed + 2))
     fit = dc.regress(mechanism, reports, {"age": census.age[few_people], "sex": census.sex[few_people]})
     inside = abs(fit.coefficients - census.slopes) < 1.959964 * fit.standard_errors
-    common = census.truth >= 0.01  # noqa: PLR2004
+    common = census.truth >= 0.01
     yield "regression, values of at least 1%", inside[common].ravel()
     yield "regression, rarer values", inside[~common].ravel()
     first, second = (found[label] for label in list(found)[:2])
