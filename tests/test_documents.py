@@ -115,19 +115,23 @@ def test_the_numbers_of_the_introduction_are_what_the_software_says() -> None:
     assert (found.failed, found.attempted >= 12) == (0, True)
 
 
-def test_coverage_is_told_of_every_method_at_every_epsilon() -> None:
-    """And what is in the page is what it says first: the means of `linear` are near 95%, those of none are not."""
+def test_coverage_is_told_of_every_mechanism_and_met() -> None:
+    """Intervals of the tally, mle and em at every epsilon; means near 95%, as the page's first lines say."""
     page = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([a-z-]+)`( \*none\*)? \| ([\d.]+) \| (.+) \|$", page, flags=re.MULTILINE)
-    told = [(method, epsilon) for method, _, epsilon, _ in rows]
-    wanted = list(product(METHODS, ["0.1", "0.3", "1", "4"]))
-    assert told == 2 * wanted
-    by_share = {
-        name: [float(cell[:-1]) for method, _, _, cells in rows if method == name for cell in cells.split(" | ")[:4]]
-        for name in METHODS
-    }
-    assert min(by_share["linear"]) > 92
-    assert page.index("Which number do I trust?") < 200
+    real, tallies, errors = (page.split(title, 1)[1] for title in ("## Real reports", "## The tally's", "## Standard"))
+    entry = r"([\d.]+)%, \d+%, \d+%, ([\d.]+)"
+    rows = re.findall(rf"^\| ([a-z-]+) ([\d.]+) (U?LDP), Zipf \| {entry} \| {entry} \| {entry} \|$", real, re.MULTILINE)
+    laws = ["rr", "subset", "unary", "hadamard", "hashing", "hashing-pool", "paley", "design"]
+    assert [row[:3] for row in rows] == list(product(laws, ["0.3", "1", "4"], ["LDP", "ULDP"]))
+    means = [float(row[at]) for row in rows for at in (3, 5, 7)]
+    assert 92 < min(means) <= max(means) <= 99.7
+    assert max(float(row[4]) for row in rows) <= 1.03
+    assert {law for law, *_ in re.findall(rf"^\| [\d,]+ \| ([a-z]+) .* \| {entry} ", tallies, re.MULTILINE)} == set(
+        laws[:3]
+    )
+    assert [f"`{method}`" for method in METHODS if f"`{method}`" not in errors] == []
+    assert page.index("Which interval do I trust?") < 200
+    assert (ROOT / "docs" / "coverage.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 # In the order of the rows.
