@@ -15,6 +15,7 @@ from discreet.core.significance import Control, rejected
 from discreet.errors import DiscreetError
 from discreet.extras import optional
 
+_LEAST_P_VALUE = 1e-14
 _SHOWN = 12
 
 
@@ -110,7 +111,11 @@ class Comparison:
     def heading(self) -> str:
         """Both sides, and the test over all values, in a line."""
         sizes = [f"{title}, n={size}" if size else title for title, size in zip(self.titles, self.sizes, strict=True)]
-        test = "" if self.overall is None else f"; no difference at all: p={self.overall.p_value:.2g}"
+        test = (
+            ""
+            if self.overall is None
+            else f"; no difference at all: p{spelled_p_value(self.overall.p_value, sign=True)}"
+        )
         return f"Comparison({sizes[0]}; {sizes[1]}; {self.domain.size} values{test})"
 
     def __repr__(self) -> str:
@@ -123,7 +128,7 @@ class Comparison:
         rows, left = self.clearest(_SHOWN), self.domain.size - _SHOWN
         heading = ["value", "", *(name.replace("_", " ") for name in ValueDifference._fields[2:])]
         marks = ["sensitive" if one.sensitive else "" for one in rows]
-        numbers = [[f"{number:.4f}" for number in one[2:-1]] + [f"{one.p_value:.2g}"] for one in rows]
+        numbers = [[f"{number:.4f}" for number in one[2:-1]] + [spelled_p_value(one.p_value)] for one in rows]
         cells = [heading, *([one.value, mark, *row] for one, mark, row in zip(rows, marks, numbers, strict=True))]
         below = (
             f"and {left:,} values that differ less; to_pandas, to_polars and to_arrow return all" if left > 0 else ""
@@ -215,3 +220,15 @@ class Comparison:
         kind = "simultaneous " if self.simultaneous else ""
         legend = f"dot: difference; bar: {self.level * 100:g}% {kind}interval; filled: interval excludes 0"
         return forest_chart(Differences(f"{sizes[0]} less {sizes[1]}", legend, [one._asdict() for one in rows]))
+
+
+def spelled_p_value(p_value: float, *, sign: bool = False) -> str:
+    """Return a p-value as it is shown; below what is worked out, as less than that.
+
+    Args:
+        p_value: the p-value.
+        sign: whether it begins with "=" or "<" always.
+    """
+    if p_value < _LEAST_P_VALUE:
+        return f"<{_LEAST_P_VALUE:g}"
+    return f"{'=' if sign else ''}{p_value:.2g}"

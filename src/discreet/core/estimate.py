@@ -81,9 +81,9 @@ class Estimate(StatedIntervals, Functionals):
         >>> estimate
         Estimate(linear, n=1000, 3 values, simulated)
           value             frequency  standard error   lower   upper
-          bus    sensitive     0.5944          0.0232  0.5489  0.6398
-          car    sensitive     0.4019          0.0226  0.3585  0.4467
-          walk   sensitive     0.0037          0.0145  0.0000  0.0343
+          bus    sensitive     0.5944          0.0232  0.5489  0.6399
+          car    sensitive     0.4019          0.0226  0.3582  0.4466
+          walk   sensitive     0.0037          0.0145  0.0000  0.0337
         >>> round(estimate["bus"].frequency, 2), [one.value for one in estimate.top(2)]
         (0.59, ['bus', 'car'])
     """

@@ -94,7 +94,7 @@ class Functionals:
             >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
             >>> estimate = dc.estimate(mechanism, reports)
             >>> estimate.total(["bus", "tram"])
-            share of 2 values: 0.6187, standard error 0.0254, 95% interval 0.5688 to 0.6686 (linear, n=1,000, simulated)
+            share of 2 values: 0.6187, standard error 0.0254, 95% interval 0.5685 to 0.6682 (linear, n=1,000, simulated)
         """
         mask = self._mask(values, "values")
         count, size = int(np.count_nonzero(mask)), self.domain.size

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.cli.output import SIMULATED_REPORTS, Table
-from discreet.core.comparison import Comparison
+from discreet.core.comparison import Comparison, spelled_p_value
 from discreet.core.confidence_intervals import DEFAULT_LEVEL
 from discreet.core.estimate import Estimate
 from discreet.core.grouped_estimate import GroupedEstimate, spelled
@@ -104,7 +104,7 @@ class ComparisonView:
         cells = [
             [one.value, "yes" if one.value in listed else "no", *(f"{share:.3%}" for share in one[2:4])]
             + [f"{number:+.3%}" for number in one[4:7]]
-            + [f"{one.p_value:.2g}"]
+            + [spelled_p_value(one.p_value)]
             for one in rows
         ]
         sizes = [f"{title} ({n:,} reports)" if n else title for title, n in zip(found.titles, found.sizes, strict=True)]
@@ -123,7 +123,8 @@ class ComparisonView:
         yield f"{len(listed)} of {found.domain.size} values differ significantly ({self.control}, {self.rate:g})."
         if found.overall is not None:
             statistic, degrees, p_value = found.overall
-            yield f"No difference at all: chi-square {statistic:.2f}, {degrees} degrees of freedom, p = {p_value:.2g}."
+            p = spelled_p_value(p_value, sign=True)
+            yield f"No difference at all: chi-square {statistic:.2f}, {degrees} degrees of freedom, p {p[0]} {p[1:]}."
         if found.simulated:
             yield SIMULATED_REPORTS
         yield from (f"Note: {note}" for note in self.notes)
