@@ -192,3 +192,29 @@ def test_what_cannot_be_is_refused(folder: Path, line: str, words: str) -> None:
     text = refusal(*placed(folder, line))
     assert words in text
     assert "tiny" not in text
+
+
+def test_columns_of_the_table_are_kept_for_groups_and_weights(folder: Path, tmp_path: Path) -> None:
+    """From a table of values to estimates by group and a comparison, on the command line alone."""
+    (tmp_path / "plan.toml").write_text(PLAN)
+    table = pd.DataFrame({"value": VALUES, "region": REGION, "w": WEIGHTS, "age": AGE})
+    table[table.region != "tiny"].to_csv(tmp_path / "people.csv", index=False)
+    line = "obfuscate plan.toml people.csv --column value --keep region --keep w --keep age -o kept.parquet --seed 1"
+    printed = " ".join(run(*placed(tmp_path, line)).stdout.split())
+    assert "Kept beside the reports in clear, protected by nothing: 'region', 'w', 'age'; many such columns" in printed
+    assert told(*placed(tmp_path, f"{line} --force"))["kept"] == ["region", "w", "age"]
+    n = int((REGION != "tiny").sum())
+    result = run(*placed(tmp_path, "estimate plan.toml kept.parquet --json"))
+    assert "not read" not in result.stderr
+    assert told(*placed(tmp_path, "estimate plan.toml kept.parquet"))["n"] == n
+    found = told(*placed(tmp_path, "estimate plan.toml kept.parquet --by region --weights w"))
+    mechanism = dc.Plan.load(tmp_path / "plan.toml").mechanism()
+    big = REGION != "tiny"
+    reports = dc.read_reports(tmp_path / "kept.parquet", mechanism)
+    groups = dc.estimate(mechanism, reports, groups={"region": REGION[big]}, weights=WEIGHTS[big])
+    for group in found["groups"]:
+        assert columns(group)["frequency"] == pytest.approx(groups[group["region"]].frequencies.tolist(), rel=1e-9)
+    told(*placed(tmp_path, "estimate plan.toml kept.parquet --by age --method mle"))
+    line = "obfuscate plan.toml people.csv --column value --keep region --keep w"
+    assert "columns are kept beside reports in" in refusal(*placed(tmp_path, f"{line} -o kept.jsonl"))
+    assert "columns are kept beside reports in" in refusal(*placed(tmp_path, line), "-o", "-")

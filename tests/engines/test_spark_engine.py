@@ -59,6 +59,24 @@ def test_one_face(spark: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_kept_columns_stand_beside_reports_of_both_engines(spark: Any, tmp_path: Path) -> None:
+    engine, local, columns = cluster.SparkEngine(spark), LocalEngine(), ValueColumns(MECHANISM.domain, "x", keep="day")
+    for day in ("monday", "tuesday"):
+        pq.write_table(pa.table({"x": [row % 9 for row in range(90)], "day": [day] * 90}), tmp_path / f"{day}.parquet")
+    for name in ("spark", "local"):
+        (tmp_path / name).mkdir()
+    engine.obfuscate(
+        MECHANISM, [tmp_path / "monday.parquet", tmp_path / "tuesday.parquet"], tmp_path / "spark", columns
+    )
+    local.obfuscate(MECHANISM, tmp_path / "monday.parquet", tmp_path / "local" / "r.arrow", columns)
+    for folder in (tmp_path / "spark", tmp_path / "local"):
+        assert engine.tally(MECHANISM, folder).tally == local.tally(MECHANISM, folder).tally
+        assert engine.tally_by(MECHANISM, folder, "day") == local.tally_by(MECHANISM, folder, "day")
+        frame = cluster.read_reports(spark, MECHANISM, folder)
+        assert engine.tally(MECHANISM, frame).tally == local.tally(MECHANISM, folder).tally
+
+
+@pytest.mark.slow
 def test_executors_open_urls(spark: Any, tmp_path: Path) -> None:
     engine, local = cluster.SparkEngine(spark), LocalEngine()
     with object_store() as store:

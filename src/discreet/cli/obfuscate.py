@@ -34,6 +34,12 @@ from discreet.io.suffixes import REPORTS, spelled
     show_default=True,
     help="Rows without a value (or without a user): refuse the table, or leave them out and count them.",
 )
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMN",
+    help="Public column to keep beside the reports (Parquet, Arrow), in clear: nothing protects it. May be repeated.",
+)
 @click.option("--user", help="For personalized plans: column that says whose value it is.")
 @click.option(
     "--tags", type=InputFile(), help="For personalized plans: table of users' secret values (user, value, tag)."
@@ -49,6 +55,7 @@ def obfuscate(
     output: Path,
     column: str | None,
     missing: str,
+    keep: tuple[str, ...],
     user: str | None,
     tags: Path | None,
     seed: int | None,
@@ -59,6 +66,9 @@ def obfuscate(
 
     VALUES is a table, here or at a URL, or - for CSV or JSON lines on standard input.
 
+    Columns that are kept serve for --by and --weights of discreet estimate. They are public: nothing protects them, and
+    whoever keeps many of them may make people recognisable.
+
     Under a personalized plan this is a simulation: on real devices nobody holds a table of everybody's secrets.
     """
     from discreet.cli.values import secrets, value_columns, value_source
@@ -66,7 +76,7 @@ def obfuscate(
 
     document = load_plan(plan)
     mechanism = document.mechanism()
-    columns = value_columns(document, column=column, user=user, tags=tags, missing=missing)
+    columns = value_columns(document, column=column, user=user, tags=tags, missing=missing, keep=keep)
     with progress_bar("obfuscating") as progress, notes_on_errors(), sent(output, ".jsonl") as target:
         found = LocalEngine().obfuscate(
             mechanism,
@@ -80,10 +90,19 @@ def obfuscate(
         )
     result = {"reports": found.reports, "output": output, "plan": mechanism.fingerprint, "simulated": found.simulated}
     where = "standard output" if output == STANDARD else output
+    result |= {"kept": list(keep)} if keep else {}
     sentences = [
         *left_out_sentences(found.left_out),
         f"{found.reports:,} reports of plan {mechanism.fingerprint[:12]} written to {where}.",
         str((document.personalized() if document.is_personalized else mechanism).guarantee),
+        *([_kept_sentence(keep)] if keep else []),
         *([SIMULATED_REPORTS] if found.simulated else []),
     ]
     show(result | ({"left_out": found.left_out} if found.left_out else {}), sentences, as_json=as_json)
+
+
+def _kept_sentence(keep: tuple[str, ...]) -> str:
+    return (
+        f"Kept beside the reports in clear, protected by nothing: {', '.join(map(repr, keep))}; many such columns "
+        "together may make people recognisable."
+    )

@@ -19,12 +19,17 @@ TAG = "tag"
 """The column of a file of tags that holds the tag of a value."""
 
 
-def value_columns(plan: Plan, *, column: str | None, user: str | None, tags: Path | None, missing: str) -> ValueColumns:
+def value_columns(
+    plan: Plan, *, column: str | None, user: str | None, tags: Path | None, missing: str, keep: tuple[str, ...] = ()
+) -> ValueColumns:
     """Return the columns of a table of values.
 
     Raises:
-        ParameterError: if users and tags are named and the plan is not personalized, or the other way round.
+        ParameterError: if users and tags are named and the plan is not personalized, or the other way round; if columns
+            are to be kept and it is personalized.
     """
+    if plan.is_personalized and keep:
+        raise ParameterError("--keep does not go with personalized plans, whose bots belong to all groups.")
     if not plan.is_personalized and (user is not None or tags is not None):
         raise ParameterError("--user and --tags are for personalized plans; this one has no tags and no cells.")
     if plan.is_personalized and (user is None or tags is None):
@@ -32,7 +37,7 @@ def value_columns(plan: Plan, *, column: str | None, user: str | None, tags: Pat
             "this plan is personalized, so --user must say which column tells whose value it is, and --tags which file "
             "holds users' secret values; without them secrets would go in clear."
         )
-    return ValueColumns(plan.domain, column, user, plan.document.domain.missing, missing == "drop")
+    return ValueColumns(plan.domain, column, user, plan.document.domain.missing, missing == "drop", keep)
 
 
 def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> "Replace | None":

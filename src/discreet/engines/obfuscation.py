@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import ParameterError
 from discreet.io.coded_values import CodedValues, ValueColumns
+from discreet.io.kept_columns import check_writable, joined_schema, recast
 from discreet.io.piped import Piped, Source
 from discreet.io.prefetch import prefetched
 from discreet.io.progress import Progress
 from discreet.io.remote import File
-from discreet.io.reports import write_reports
+from discreet.io.reports import reports_ending, write_beside, write_reports
 from discreet.io.table_scan import table_files
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.obfuscation import CHUNK
@@ -79,7 +81,8 @@ def obfuscate(
         DataError: if a table is missing or broken, a column is not there, or values are missing or not in the domain:
             nothing is written then.
         OutputExistsError: if the file exists and ``force`` is not set.
-        ParameterError: if tables are not read from such files, or reports not kept in such a one.
+        ParameterError: if tables are not read from such files, or reports not kept in such a one, or columns cannot be
+            kept beside them (``ValueColumns.keep``).
 
     Example:
         >>> import discreet as dc
@@ -93,30 +96,44 @@ def obfuscate(
         2000
     """
     columns = ValueColumns(mechanism.domain) if columns is None else columns
-    if replace is not None and columns.user is None:
-        raise ParameterError("secret values are replaced by user, so columns must name the column of users.")
+    _check(mechanism, target, columns, replace)
     tables = [columns.of(source) for source in sources_of(values)]
+    public = joined_schema([table.scan.kept_schema() for table in tables])
     random = SecureRandom() if seed is None else SeededRandom(seed)
-    drawn = _drawn(mechanism, _batches(tables, replace, _rows_of(mechanism)), random)
+    drawn = _drawn(mechanism, _batches(tables, replace, _rows_of(mechanism), public), random)
     done, total = 0, sum(table.rows for table in tables)
 
-    def reports() -> Iterator[Reports]:
+    def reports() -> Iterator[tuple[Reports, Any]]:
         nonlocal done
-        for batch in prefetched(drawn, threads):
-            yield batch
+        for batch, kept in prefetched(drawn, threads):
+            yield batch, kept
             done += batch.n
             if progress is not None:
                 progress(done, total)
 
-    written = write_reports(target, mechanism, reports(), force=force)
+    if columns.keep:
+        written = write_beside(target, mechanism, reports(), public, force=force)
+    else:
+        written = write_reports(target, mechanism, (batch for batch, _ in reports()), force=force)
     left_out = sum((table.left_out for table in tables), start=Counter[str]())
     return Obfuscated(written, dict(left_out), seed is not None)
+
+
+def _check(mechanism: BlockMechanism, target: str | Path, columns: ValueColumns, replace: Replace | None) -> None:
+    if replace is not None and columns.user is None:
+        raise ParameterError("secret values are replaced by user, so columns must name the column of users.")
+    if replace is not None and columns.keep:
+        raise ParameterError(
+            "no columns are kept beside reports of personalized plans, whose bots belong to all groups."
+        )
+    check_writable(columns.keep, mechanism, reports_ending(target))
 
 
 def codes_of(values: Values, columns: ValueColumns, replace: Replace | None = None) -> IntArray:
     """Return the ``(n,)`` codes of the values of tables, in memory; arguments and errors as for `obfuscate`."""
     tables = [columns.of(source) for source in sources_of(values)]
-    return np.concatenate([np.empty(0, np.int64), *_batches(tables, replace, _MOST_ROWS)])
+    batches = _batches(tables, replace, _MOST_ROWS, pa.schema([]))
+    return np.concatenate([np.empty(0, np.int64), *(codes for codes, _ in batches)])
 
 
 def sources_of(values: Values) -> list[Source]:
@@ -132,23 +149,28 @@ def _rows_of(mechanism: BlockMechanism) -> int:
     return min(max(_MOST_BYTES // width // CHUNK, 1) * CHUNK, _MOST_ROWS)
 
 
-def _batches(tables: Sequence[CodedValues], replace: Replace | None, rows: int) -> Iterator[IntArray]:
-    """Yield the codes of all tables, so many rows at a time, however they are stored."""
+def _batches(
+    tables: Sequence[CodedValues], replace: Replace | None, rows: int, public: pa.Schema
+) -> Iterator[tuple[IntArray, Any]]:
+    """Yield the codes of all tables and their kept columns, so many rows at a time, however they are stored."""
     waiting: list[AnyArray] = []
-    count = 0
+    beside, count = public.empty_table(), 0
     for table in tables:
-        for codes, users in table.batches():
+        for codes, users, kept in table.batches():
             waiting.append(codes if replace is None else replace(codes, users))
+            beside = beside if kept is None else pa.concat_tables([beside, recast(kept, public)])
             count += len(codes)
             while count >= rows:
                 whole = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
-                yield whole[:rows]
+                yield whole[:rows], beside.slice(0, rows)
                 count -= rows
-                waiting = [whole[rows:]] if count else []
+                waiting, beside = ([whole[rows:]] if count else []), beside.slice(rows)
     if count:
-        yield np.concatenate(waiting)
+        yield np.concatenate(waiting), beside
 
 
-def _drawn(mechanism: BlockMechanism, batches: Iterator[IntArray], random: RandomSource) -> Iterator[Reports]:
-    for codes in batches:
-        yield mechanism.obfuscate_codes(codes, random=random)
+def _drawn(
+    mechanism: BlockMechanism, batches: Iterator[tuple[IntArray, Any]], random: RandomSource
+) -> Iterator[tuple[Reports, Any]]:
+    for codes, kept in batches:
+        yield mechanism.obfuscate_codes(codes, random=random), kept

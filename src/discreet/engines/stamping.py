@@ -17,6 +17,7 @@ from discreet.io.progress import Progress
 from discreet.io.remote import File, RemoteFile, file_of, output_of
 from discreet.io.report_sources import surveyed
 from discreet.io.reports import write_reports
+from discreet.io.rewritten import warn_of
 from discreet.io.suffixes import REPORTS, checked_output
 from discreet.mechanisms import Mechanism
 
@@ -92,6 +93,8 @@ def stamp(
     tallies, parts = surveyed(mechanism, named, trust_plan=True)
     if tallies:
         raise ParameterError(f"reports are stamped, and tallies have a stamp; leave the {len(tallies)} tallies out.")
+    # The reports alone are written anew.
+    warn_of({}, len(parts), mechanism.fingerprint, [name for part in parts for name in part.kept])
     wanted = _targets(places, output)
     going: dict[Path, list[Partition]] = {path: [] for path in wanted.values()}
     for part in parts:

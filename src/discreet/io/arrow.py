@@ -22,10 +22,27 @@ from discreet.errors import DataError
 from discreet.io.wire import GAP, Nullable, checked_reports, sifted_reports
 from discreet.mechanisms import Mechanism
 
+_PUBLIC = "public"
+
 
 def schema(mechanism: Mechanism, *, simulated: bool = False, facts: Mapping[str, Any] | None = None) -> pa.Schema:
     """Return the Arrow schema of a mechanism's reports; ``facts`` are said in its metadata besides."""
     return report_schema(mechanism.columns, mechanism.fingerprint, simulated=simulated, facts=facts)
+
+
+def schema_beside(mechanism: Mechanism, public: pa.Schema, *, simulated: bool = False) -> pa.Schema:
+    """Return the Arrow schema of reports with public columns beside them, which the stamp names."""
+    own = schema(mechanism, simulated=simulated, facts={_PUBLIC: public.names})
+    return pa.schema([*own, *public], metadata=own.metadata)
+
+
+def stamped_public(found: pa.Schema) -> list[str]:
+    """Return the names of the public columns of which the stamp says that they are beside the reports."""
+    try:
+        names = json.loads((found.metadata or {})[STAMP])[_PUBLIC]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return []
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def is_stamped(found: pa.Schema) -> bool:

@@ -12,6 +12,7 @@ from discreet.core import columns
 from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
 from discreet.errors import DataError
+from discreet.io.kept_columns import checked_keep
 from discreet.io.missing import Stand, absent_rows, filled, left_out, without
 from discreet.io.piped import Source
 from discreet.io.values import ValueScan
@@ -30,6 +31,8 @@ class ValueColumns:
         user: which column says whose value it is, if any.
         stand: the label that a missing value stands for, if any.
         drop: whether rows without a value (or a user) are left out; otherwise they are refused.
+        keep: names of public columns that are written beside the reports, in clear: nothing protects them, and many
+            of them together may make people recognisable.
     """
 
     domain: Domain
@@ -37,15 +40,21 @@ class ValueColumns:
     user: str | None = None
     stand: Stand | None = None
     drop: bool = False
+    keep: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keep", checked_keep(self.keep))
 
     def of(self, source: str | Source) -> "CodedValues":
         """Inspect a table.
 
         Raises:
             DataError: if it is missing or broken, or a column is not there, or cannot be told.
-            ParameterError: if tables are not read from such files, or a column is named where there are several.
+            ParameterError: if tables are not read from such files, or a column is named where there are several, or
+                one is to be kept that holds values or users.
         """
-        return CodedValues(ValueScan.of(source, self.domain, user=self.user, column=self.column), self)
+        found = ValueScan.of(source, self.domain, user=self.user, column=self.column, keep=self.keep)
+        return CodedValues(found, self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,29 +76,30 @@ class CodedValues:
         """Number of rows of the table."""
         return self.scan.table.rows
 
-    def batches(self) -> Iterator[tuple[IntArray, Any]]:
-        """Yield the ``(m,)`` codes of some rows after the other, and their users, if there are any.
+    def batches(self) -> Iterator[tuple[IntArray, Any, Any]]:
+        """Yield the ``(m,)`` codes of some rows after the other, their users, and their kept columns; None without.
 
         Raises:
-            DataError: if a value or a user is missing, or a value is not in the domain; it says how many of the whole
-                table, and where the first is. And if the table cannot be read.
+            DataError: if a value, a user or a kept cell is missing, or a value is not in the domain; it says how many
+                of the whole table, and where the first is. And if the table cannot be read.
         """
         self.left_out.clear()
-        for values, users in self.scan.batches(BATCH_ROWS):
-            rows, counts = self._whole(values, users)
+        for found in self.scan.batches(BATCH_ROWS):
+            rows, counts = self._whole(*found)
             self.left_out.update(counts)
             codes = self._codes(rows)
             if codes is None:
                 raise self._refusal()
-            yield codes, rows.get("user")
+            yield codes, rows.get("user"), rows.get("kept")
 
-    def _whole(self, values: Any, users: Any) -> tuple[dict[str, Any], dict[str, int]]:
-        """Return values and users by noun, without the rows to be left out, and the number of these by reason."""
-        rows = {"value": filled(values, self.columns.stand)} | ({} if users is None else {"user": users})
-        return left_out(rows) if self.columns.drop else (rows, {})
+    def _whole(self, values: Any, users: Any, kept: Any) -> tuple[dict[str, Any], dict[str, int]]:
+        """Return columns by noun, without the rows to be left out, and the number of these by reason."""
+        needed = {"value": filled(values, self.columns.stand)} | ({} if users is None else {"user": users})
+        rows = needed | ({} if kept is None else {"kept": kept})
+        return left_out(rows, list(needed)) if self.columns.drop else (rows, {})
 
     def _codes(self, rows: dict[str, Any]) -> IntArray | None:
-        if "user" in rows and absent_rows(rows["user"]).any():
+        if any(noun in rows and absent_rows(rows[noun]).any() for noun in ("user", "kept")):
             return None
         try:
             return self.columns.domain.encode(rows["value"])
@@ -99,8 +109,11 @@ class CodedValues:
     def _refusal(self) -> DataError:
         """Return the error of the whole table, after reading all of it; its batches know their own rows only."""
         done, ownerless, missing, outside = 0, Defect(), Defect(), Defect()
-        for values, users in self.scan.batches(BATCH_ROWS):
-            rows, _ = self._whole(values, users)
+        kept = {name: Defect() for name in self.columns.keep}
+        for found in self.scan.batches(BATCH_ROWS):
+            rows, _ = self._whole(*found)
+            for name, defect in kept.items():
+                defect.add(np.flatnonzero(absent_rows(rows["kept"][name])), done)
             gone = absent_rows(rows["value"])
             if "user" in rows:
                 ownerless.add(np.flatnonzero(absent_rows(rows["user"])), done)
@@ -115,6 +128,8 @@ class CodedValues:
             return DataError(f"{self.scan.source}: {ownerless.as_missing(done, 'users')}")
         if missing.count:
             return DataError(missing.as_missing(done, "values"))
+        if not outside.count and (lacking := next((name for name in kept if kept[name].count), None)) is not None:
+            return DataError(f"{self.scan.source}: {kept[lacking].as_missing(done, f'cells of {lacking!r}')}")
         return DataError(columns.outside_message(outside.count, done, outside.first))
 
 

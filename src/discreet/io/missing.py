@@ -1,6 +1,6 @@
 """Missing values of tables: their rows, and the label that they stand for in a plan."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -90,18 +90,19 @@ REASONS = ("have no value", "have no user")
 """Reasons for which rows of values and their users are left out."""
 
 
-def left_out(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
+def left_out(values: Mapping[str, Any], nouns: Collection[str]) -> tuple[dict[str, Any], dict[str, int]]:
     """Return columns without the rows in which a value is missing, and the number of such rows by column.
 
     Args:
         values: columns or tables of one length, by a noun for their values (for messages).
+        nouns: those that a row must have; it may lack the others.
 
     Returns:
         The columns without these rows, and the number of rows left out by column; a row counts for the first column
         in which it lacks a value.
     """
     kept, counts = dict(values), dict[str, int]()
-    for wanted in values:
+    for wanted in nouns:
         rows = absent_rows(kept[wanted])
         if rows.any():
             counts[f"have no {wanted}"] = int(np.count_nonzero(rows))

@@ -17,6 +17,7 @@ from discreet.io import arrow, json_reports
 from discreet.io.arrow import is_stamped
 from discreet.io.endings import lines_of, opened_text
 from discreet.io.folders import files_in
+from discreet.io.kept_columns import RESERVED
 from discreet.io.read_errors import readable
 from discreet.io.remote import File
 from discreet.io.rewritten import Form, form_of, rewritten_reports
@@ -99,14 +100,20 @@ class Partition:
         """The columns of reports, as far as they are not all that there are; None for all."""
         if self.form is not None:
             return self.form.names(self.mechanism)
-        return [column.name for column in self.mechanism.columns] if self.public else None
+        own = [column.name for column in self.mechanism.columns]
+        return None if self.table is not None and self.table.schema.names == own else own
+
+    @property
+    def kept(self) -> list[str]:
+        """The names of the public columns of which the stamp says that they are beside the reports."""
+        return [] if self.table is None else arrow.stamped_public(self.table.schema)
 
     @property
     def unread(self) -> list[str]:
-        """The names of the columns that are beside the reports and are not read."""
+        """The names of the columns that are beside the reports, are not read, and which the stamp does not name."""
         if self.form is not None or self.table is None:
             return [] if self.form is None else list(self.form.extra)
-        known = {*(column.name for column in self.mechanism.columns), *self.public}
+        known = {*(column.name for column in self.mechanism.columns), *self.public, *self.kept}
         return [name for name in self.table.schema.names if name not in known]
 
     def public_rows(self) -> Iterator[tuple[Reports, pa.RecordBatch]]:
@@ -186,7 +193,7 @@ def partitions_of(
             with opened_text(path) as text:
                 return [Partition(path, mechanism, (), None if text.read(1) else 0, state, None, form)]
         table = look(path)
-        own = _beside(table.schema, mechanism, public) if public else table.schema
+        own = _beside(table.schema, mechanism, public)
         form = form_of(mechanism, own, trust_plan=trust_plan)
         return _runs(Partition(path, mechanism, (), 0, table.state, table, form, tuple(public)))
 
@@ -207,7 +214,8 @@ def refuse_public(public: Sequence[str]) -> None:
 def _beside(schema: pa.Schema, mechanism: Mechanism, public: Sequence[str]) -> pa.Schema:
     """Return a schema without what is beside the reports, where the public columns must be, each once.
 
-    Of a file that says its plan, that is every other column; else the public ones, and the form tells the others.
+    That are the columns that the stamp says were kept there. Where public ones are read, it is every other column of a
+    file that says its plan; else the public ones, and the form tells the others.
     """
     ours = {column.name for column in mechanism.columns}
     if ours & set(public):
@@ -217,8 +225,10 @@ def _beside(schema: pa.Schema, mechanism: Mechanism, public: Sequence[str]) -> p
         others = [name for name in schema.names if name not in ours]
         there = ", ".join(repr(name[:40]) for name in others[:_NAMES_SHOWN]) or "none"
         raise DataError(f"the file must have the public column {missing[0]!r} once; beside the reports it has {there}.")
-    kept = [field for field in schema if field.name in ours or not (is_stamped(schema) or field.name in public)]
-    return pa.schema(kept, schema.metadata)
+    beside = {*public, *(arrow.stamped_public(schema))} - RESERVED - ours
+    if public and is_stamped(schema):
+        beside |= {*schema.names} - ours
+    return pa.schema([field for field in schema if field.name not in beside], schema.metadata)
 
 
 def partition_elsewhere(

@@ -1,7 +1,8 @@
 """Reports in files: written whole or not at all, checked when they are read."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,6 +14,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.io import arrow, json_reports, suffixes
 from discreet.io.atomic import replacing
 from discreet.io.endings import written_text
+from discreet.io.kept_columns import check_writable
 from discreet.io.remote import output_of
 from discreet.io.report_sources import surveyed
 from discreet.io.sealed_table import SealedTable
@@ -60,22 +62,72 @@ def write_reports(
         ...     dc.write_reports(f"{folder}/reports.parquet", mechanism, mechanism.obfuscate(["yes", "no"]))
         2
     """
-    target, written, simulated = output_of(path, "reports"), 0, False
     mechanism = _mechanism_of(mechanism)
     parts = [batches] if isinstance(batches, Reports) else batches
-    kind = suffixes.checked_output(target, suffixes.REPORTS, "reports")
+    schema_of = partial(arrow.schema, mechanism, facts=facts)
+    return _write(path, mechanism, ((reports, None) for reports in parts), schema_of, force=force)
+
+
+def write_beside(
+    path: str | Path,
+    mechanism: Mechanism,
+    batches: Iterable[tuple[Reports, pa.Table]],
+    public: pa.Schema,
+    *,
+    force: bool = False,
+) -> int:
+    """Write reports with public columns beside them, row for row, as Parquet or Arrow IPC; see `write_reports`.
+
+    Args:
+        path: the file.
+        mechanism: what made the reports.
+        batches: the reports, with a table of the public columns of as many rows.
+        public: the public columns, which the file's stamp names.
+        force: whether a file that exists is replaced.
+
+    Returns:
+        How many reports were written.
+
+    Raises:
+        DataError: if a table has other rows than reports are there.
+        OutputExistsError: if the file exists and ``force`` is not set.
+        ParameterError: if public columns are not kept in such a file, or one is named as reports' own are.
+    """
+    check_writable(public.names, mechanism, reports_ending(path))
+    return _write(path, mechanism, batches, partial(arrow.schema_beside, mechanism, public), force=force)
+
+
+def reports_ending(path: str | Path) -> str:
+    """Return the ending of a new file of reports.
+
+    Raises:
+        ParameterError: if reports are not kept under such a name.
+    """
+    return suffixes.checked_output(output_of(path, "reports"), suffixes.REPORTS, "reports")
+
+
+def _write(
+    path: str | Path,
+    mechanism: Mechanism,
+    batches: Iterable[tuple[Reports, pa.Table | None]],
+    schema_of: Callable[..., pa.Schema],
+    *,
+    force: bool,
+) -> int:
+    """Write reports in the schema that ``schema_of(simulated=...)`` returns."""
+    target, kind, written, simulated = output_of(path, "reports"), reports_ending(path), 0, False
     with replacing(target, force=force) as beside:
         sink: Any = None
         try:
-            for reports in parts:
+            for reports, public in batches:
                 if sink is None:
                     simulated = reports.simulated
-                    sink = _open(beside, kind, mechanism, arrow.schema(mechanism, simulated=simulated, facts=facts))
+                    sink = _open(beside, kind, mechanism, schema_of(simulated=simulated))
                 if reports.simulated != simulated:
                     raise DataError("simulated and real reports must not be written into one file; write two.")
-                sink.write(mechanism, reports)
+                sink.write(mechanism, reports, public)
                 written += reports.n
-            sink = sink or _open(beside, kind, mechanism, arrow.schema(mechanism, facts=facts))
+            sink = sink or _open(beside, kind, mechanism, schema_of(simulated=False))
             sink.close()
         except BaseException:
             if sink is not None:
@@ -89,7 +141,7 @@ class _LineSink:
         self._open = ExitStack()
         self._file = self._open.enter_context(written_text(path, compressed=compressed))
 
-    def write(self, mechanism: Mechanism, reports: Reports) -> None:
+    def write(self, mechanism: Mechanism, reports: Reports, _: None = None) -> None:
         for line in json_reports.to_json(mechanism, reports):
             self._file.write(line + "\n")
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.core.reports import Column, Reports
+from discreet.errors import DataError
 from discreet.io import arrow
 from discreet.io.endings import ending
 from discreet.io.seals import SealingFile
@@ -21,15 +22,16 @@ _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 1 << 28
 _FEW = 1 << 12
 
 
-def _packing(columns: Sequence[Column]) -> dict[str, Any]:
+def _packing(columns: Sequence[Column], public: Sequence[str]) -> dict[str, Any]:
     """Return Parquet's options: a dictionary unless entries are random, compression where it makes columns shorter."""
     if not columns:
         return {"compression": "zstd"}
     short = {column.name: column.width is None and (column.bound or _FEW + 1) <= _FEW for column in columns}
     plain = {column.name: column.random or short[column.name] for column in columns}
     return {
-        "compression": {name: "none" if is_plain else "zstd" for name, is_plain in plain.items()},
-        "use_dictionary": [column.name for column in columns if not column.random],
+        "compression": {name: "none" if is_plain else "zstd" for name, is_plain in plain.items()}
+        | dict.fromkeys(public, "zstd"),
+        "use_dictionary": [*(column.name for column in columns if not column.random), *public],
     }
 
 
@@ -45,20 +47,29 @@ class SealedTable:
     def __init__(self, path: Path, schema: pa.Schema, columns: Sequence[Column] = ()) -> None:
         self._file = SealingFile(path)
         if ending(path) == ".parquet":
-            self._writer = pq.ParquetWriter(self._file, schema, write_page_checksum=True, **_packing(columns))
+            public = [name for name in schema.names if name not in {column.name for column in columns}]
+            self._writer = pq.ParquetWriter(self._file, schema, write_page_checksum=True, **_packing(columns, public))
         else:
             self._writer = pa.ipc.new_file(self._file, schema)
 
-    def write(self, mechanism: Mechanism, reports: Reports) -> None:
-        """Write a batch of reports."""
-        each = sum(column.bytes for column in mechanism.columns)
-        self.write_table(arrow.to_arrow(mechanism, reports), min(max(_GROUP_BYTES // each, 1), _GROUP_ROWS))
+    def write(self, mechanism: Mechanism, reports: Reports, public: pa.Table | None = None) -> None:
+        """Write a batch of reports, with the public columns beside them."""
+        each, table = sum(column.bytes for column in mechanism.columns), arrow.to_arrow(mechanism, reports)
+        if public is not None:
+            if public.num_rows != reports.n:
+                raise DataError(
+                    f"public columns must have {reports.n} rows, one for each report, got {public.num_rows}."
+                )
+            whole = public.combine_chunks()
+            for name in whole.column_names:
+                table = table.append_column(name, whole[name])
+        self.write_table(table, min(max(_GROUP_BYTES // each, 1), _GROUP_ROWS))
 
     def write_table(self, table: pa.Table, rows: int = _GROUP_ROWS) -> None:
         """Write a table of the file's schema, a stretch for so many rows."""
-        for start in range(0, table.num_rows, rows):
-            group = table.slice(start, rows)
-            self._writer.write_table(group, rows)
+        # A column in several chunks makes several batches of an Arrow file, each a stretch of its own.
+        for group in table.to_batches(rows):
+            self._writer.write_batch(group)
             self._file.mark(group.num_rows)
 
     def close(self) -> None:

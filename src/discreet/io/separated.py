@@ -233,8 +233,11 @@ class Separated:
 
     def _column(self, name: str, column: Any) -> Any:
         cells = self.asked[name]
-        if cells.kind is Kind.ANY or not pa.types.is_string(column.type):
+        if not pa.types.is_string(column.type):
             return column
+        if cells.kind is Kind.ANY:
+            # What is a label elsewhere is a missing cell here.
+            return from_text(name, column, replace(cells, kind=Kind.TEXT), self._labels) if self._labels else column
         if cells.kind is Kind.TEXT and not self.layout.quoted and not self._labels:
             # Every spelling of a missing cell is null already.
             return column

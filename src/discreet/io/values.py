@@ -11,10 +11,12 @@ from discreet.core.grids import Grid
 from discreet.core.labels import LabelSpace
 from discreet.core.products import Product
 from discreet.errors import DataError, ParameterError
-from discreet.io.cells import NAMES, Cells, Kind, cells_of, columns_of, from_typed
-from discreet.io.piped import Source
+from discreet.io.cells import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of, from_typed
+from discreet.io.kept_columns import check_apart, kept_in, kept_schema
+from discreet.io.piped import Piped, Source
 from discreet.io.read_errors import readable
-from discreet.io.table_scan import TableScan, is_text, scan
+from discreet.io.suffixes import COLUMNS
+from discreet.io.table_scan import TableScan, is_text, kind_of, scan
 from discreet.io.tables import as_source, checked_columns, is_number, shown
 
 
@@ -77,6 +79,7 @@ class ValueScan:
         spread: whether these are the attributes of a product or the coordinates of a grid.
         user: the column of users, if any.
         tag: the column of tags, if any.
+        keep: the columns that are kept beside the reports.
     """
 
     table: TableScan
@@ -84,6 +87,7 @@ class ValueScan:
     spread: bool
     user: str | None = None
     tag: str | None = None
+    keep: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -94,9 +98,15 @@ class ValueScan:
         user: str | None = None,
         column: str | None = None,
         tag: str | None = None,
+        keep: tuple[str, ...] = (),
     ) -> "ValueScan":
-        """Inspect a table; arguments and errors as for `read_owned`."""
-        besides, source = [name for name in (user, tag) if name is not None], as_source(path)
+        """Inspect a table; arguments and errors as for `read_owned`.
+
+        Raises:
+            ParameterError: besides, if a column to be kept is one of values or users.
+        """
+        owners, source = [name for name in (user, tag) if name is not None], as_source(path)
+        besides = [*owners, *keep]
         spread, plain, names = columns_of(domain), is_text(source), list[str]()
         if spread and column is not None:
             raise ParameterError(f"values of this domain have the columns {', '.join(spread)}; leave --column out.")
@@ -106,15 +116,16 @@ class ValueScan:
             if plain and not set(wanted) <= set(found):
                 _refuse_headless(found, domain)
             names.extend(spread or [_only(found, besides, domain, headed=not plain) if column is None else column])
+            check_apart(keep, [*names, *owners])
             cells = spread or {names[0]: cells_of(domain.space)}
-            return {**cells, **dict.fromkeys(besides, NAMES)}
+            return {**cells, **dict.fromkeys(owners, NAMES), **dict.fromkeys(keep, ANYTHING)}
 
         table = scan(source, checked_columns(chosen), wanted)
         if not table.rows and plain and tag is None:
             raise DataError(
                 f"{path}: there must be rows under the first line, which names the columns; there are none."
             )
-        return cls(table, names, spread is not None, user, tag)
+        return cls(table, names, spread is not None, user, tag, keep)
 
     @property
     def source(self) -> Source:
@@ -129,13 +140,20 @@ class ValueScan:
         values = rows.select(self.names) if self.spread else rows[self.names[0]]
         return values, *(None if name is None else rows[name] for name in (self.user, self.tag))
 
-    def batches(self, rows: int) -> Iterator[tuple[Any, Any]]:
-        """Yield values and users, a batch of at most ``rows`` at a time; errors name the table."""
-        names = list(self.table.asked)
+    def kept_schema(self) -> pa.Schema:
+        """Return the types in which columns are kept; errors as for `kept_schema`, and name the table."""
+        with readable(self.source):
+            typed = not isinstance(self.source, Piped) and kind_of(self.source) in COLUMNS
+            return kept_schema({name: self.table.types[name] for name in self.keep}, is_text=not typed)
+
+    def batches(self, rows: int) -> Iterator[tuple[Any, Any, Any]]:
+        """Yield values, users and kept columns, a batch of at most ``rows`` at a time; errors name the table."""
+        names, schema = list(self.table.asked), self.kept_schema()
         with readable(self.source):
             for batch in self.table.batches(names, rows):
-                values, users, _ = self.columns_in(pa.Table.from_batches([batch]))
-                yield values, users
+                table = pa.Table.from_batches([batch])
+                values, users, _ = self.columns_in(table)
+                yield values, users, kept_in(table, schema) if self.keep else None
 
 
 def _only(found: Sequence[str], besides: Sequence[str], domain: Domain, *, headed: bool) -> str:

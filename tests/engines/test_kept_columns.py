@@ -1,0 +1,219 @@
+"""Public columns of tables of values stand beside their reports, row for row; readers of reports read on."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import csv
+
+import discreet as dc
+from discreet.engines import LocalEngine, obfuscation, stamp
+from discreet.errors import DataError, ParameterError, RewrittenFileWarning
+from discreet.io import coded_values
+from discreet.io.coded_values import ValueColumns
+from discreet.io.public_columns import read_public
+from refusals import refused
+
+MECHANISM = dc.UnaryEncoding(dc.Domain(range(4), sensitive=[0, 3]), 1.0)
+N = 300
+RANDOM = np.random.default_rng(5)
+VALUES = RANDOM.integers(0, 4, N)
+TABLE = pa.table(
+    {
+        "w": RANDOM.uniform(1, 3, N),
+        "x": VALUES,
+        "region": RANDOM.choice(["north", "south", "été"], N),
+        "row": np.arange(N),
+        "urban": RANDOM.integers(0, 2, N) > 0,
+    }
+)
+KEEP = ("row", "region", "w", "urban")
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coded_values, "BATCH_ROWS", 37)
+    monkeypatch.setattr(obfuscation, "_MOST_ROWS", 64)
+
+
+def write(path: Path, table: pa.Table = TABLE) -> Path:
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=50)
+    elif path.suffix == ".csv":
+        csv.write_csv(table, path)
+    elif path.suffix == ".jsonl":
+        table.to_pandas().to_json(path, orient="records", lines=True, double_precision=15)
+    else:
+        with pa.ipc.new_file(str(path), table.schema) as sink:
+            sink.write_table(table, max_chunksize=50)
+    return path
+
+
+def columns(keep: Any = KEEP, **options: Any) -> ValueColumns:
+    return ValueColumns(MECHANISM.domain, "x", keep=keep, **options)
+
+
+def obfuscated(source: Any, target: Path, keep: Any = KEEP, **options: Any) -> Any:
+    return LocalEngine(threads=2).obfuscate(MECHANISM, source, target, columns(keep, **options), seed=3, force=True)
+
+
+@pytest.mark.parametrize("into", ["parquet", "arrow"])
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv", "jsonl"])
+def test_rows_stay_beside_their_reports(suffix: str, into: str, tmp_path: Path) -> None:
+    source, target = write(tmp_path / f"values.{suffix}"), tmp_path / f"r.{into}"
+    plain = tmp_path / "plain.parquet"
+    assert obfuscated(source, target).reports == N
+    obfuscated(source, plain, ())
+    reports, public = read_public(MECHANISM, target, list(KEEP))
+    expected = TABLE.select(list(KEEP))
+    assert public.schema.types == [pa.int64(), pa.string(), pa.float64(), pa.bool_()]
+    assert public.drop(["w"]).combine_chunks() == expected.drop(["w"]).combine_chunks()
+    assert public["w"].to_pylist() == pytest.approx(expected["w"].to_pylist(), rel=1e-12)
+    # The reports are those of the values alone, with and without the columns; nobody is warned.
+    alone = dc.read_reports(plain, MECHANISM).to_arrow()
+    assert reports.to_arrow() == alone == dc.read_reports(target, MECHANISM).to_arrow()
+    assert LocalEngine().tally(MECHANISM, target).tally == LocalEngine().tally(MECHANISM, plain).tally
+    groups = LocalEngine().tally_by(MECHANISM, target, "region")
+    for region in ("north", "south", "été"):
+        rows = np.flatnonzero(np.array(TABLE["region"]) == region)
+        assert groups[region] == MECHANISM.tally(reports.take(rows))
+
+
+def test_several_tables_and_rows_left_out(tmp_path: Path) -> None:
+    values = pa.array([None if row % 10 == 0 else int(value) for row, value in enumerate(VALUES)])
+    holed = TABLE.set_column(1, "x", values)
+    # Nothing is missed of a row that is left out.
+    region = pa.array([None if row == 20 else "north" for row in range(N)])
+    holed = holed.set_column(2, "region", region).set_column(0, "w", pa.array([1] * 150 + [2] * 150, pa.int8()))
+    (tmp_path / "v").mkdir()
+    write(tmp_path / "v" / "a.csv", holed.slice(0, 111))
+    write(tmp_path / "v" / "b.parquet", holed.slice(111).set_column(0, "w", pa.array([0.5] * 189)))
+    found = obfuscated(tmp_path / "v", tmp_path / "r.parquet", drop=True)
+    assert (found.reports, dict(found.left_out)) == (270, {"have no value": 30})
+    _, public = read_public(MECHANISM, tmp_path / "r.parquet", ["row", "w"])
+    assert public["row"].to_pylist() == [row for row in range(N) if row % 10]
+    assert public["w"].to_pylist() == [1.0] * 99 + [0.5] * 171
+
+
+def test_types_are_kept_and_dictionaries_are_spelled_out(tmp_path: Path) -> None:
+    kinds = {"a": pa.int8(), "b": pa.float32(), "c": pa.large_string(), "d": pa.uint64()}
+    table = pa.table({"x": VALUES, **{name: pa.array([1] * N).cast(kind) for name, kind in kinds.items()}})
+    table = table.append_column("e", TABLE["region"].dictionary_encode())
+    obfuscated(write(tmp_path / "v.arrow", table), tmp_path / "r.parquet", (*kinds, "e"))
+    schema = pq.read_schema(tmp_path / "r.parquet")
+    assert [schema.field(name).type for name in "abcde"] == [*kinds.values(), pa.string()]
+    assert pq.read_table(tmp_path / "r.parquet")["e"].to_pylist() == TABLE["region"].to_pylist()
+
+
+def test_text_decides_by_the_whole_column(tmp_path: Path) -> None:
+    rows = [f"{row % 4},{row if row < 290 else 'x'},{row if row < 290 else 0.5},2026-01-01" for row in range(N)]
+    (tmp_path / "v.csv").write_text("\n".join(["x,code,w,day", *rows]) + "\n")
+    obfuscated(tmp_path / "v.csv", tmp_path / "r.parquet", ("code", "w", "day"))
+    found = pq.read_table(tmp_path / "r.parquet")
+    assert found["code"].to_pylist() == [str(row) if row < 290 else "x" for row in range(N)]
+    assert found["w"].to_pylist() == [float(row) if row < 290 else 0.5 for row in range(N)]
+    assert set(found["day"].to_pylist()) == {"2026-01-01"}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+@pytest.mark.parametrize("gap", [None, "", float("nan")])
+def test_missing_cells_are_counted(suffix: str, gap: Any, tmp_path: Path) -> None:
+    cells = [1.5] * N if isinstance(gap, float) else ["secret"] * N
+    cells[120] = cells[290] = gap
+    source = write(tmp_path / f"v.{suffix}", pa.table({"x": VALUES, "g": pa.array(cells)}))
+    for options in ({}, {"drop": True}):
+        message = refused(DataError, lambda o=options: obfuscated(source, tmp_path / "r.parquet", "g", **o))
+        assert "2 of 300 cells of 'g' are missing (first at row 120); fill them in" in message
+        assert "secret" not in message
+    assert not (tmp_path / "r.parquet").exists()
+
+
+def test_a_spelling_of_nothing_that_is_a_label_elsewhere_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "v.csv").write_text("x,w\nNA,1.5\nDE,NA\n")
+    mechanism = dc.RandomizedResponse(dc.Domain(["NA", "DE"]), 1.0)
+    asked = ValueColumns(mechanism.domain, "x", keep="w")
+    message = refused(
+        DataError, lambda: LocalEngine().obfuscate(mechanism, tmp_path / "v.csv", tmp_path / "r.parquet", asked)
+    )
+    assert "1 of 2 cells of 'w' are missing (first at row 1)" in message
+
+
+@pytest.mark.parametrize(
+    ("keep", "error", "words"),
+    [
+        ("x", ParameterError, "a kept column must not be that of values or of users, got 'x'"),
+        (["who"], ParameterError, "a kept column must not be that of values or of users, got 'who'"),
+        ("bits", ParameterError, "must not be named as reports' own columns are (bits, clear, plan, simulated)"),
+        ("plan", ParameterError, "got 'plan'; rename it."),
+        ("nope", DataError, "there is no column 'nope'; the table has"),
+        ("list", DataError, "and 'list' holds list<"),
+    ],
+)
+def test_refusals(keep: Any, error: Any, words: str, tmp_path: Path) -> None:
+    table = TABLE.append_column("who", TABLE["row"]).append_column("list", pa.array([[1]] * N))
+    for name in ("bits", "plan"):
+        table = table.append_column(name, TABLE["row"])
+    source = write(tmp_path / "v.parquet", table)
+    message = refused(error, lambda: obfuscated(source, tmp_path / "r.parquet", keep, user="who"))
+    assert words in message
+    assert not (tmp_path / "r.parquet").exists()
+
+
+def test_names_files_and_kinds_that_do_not_go(tmp_path: Path) -> None:
+    source = write(tmp_path / "v.parquet")
+    for keep in (["w", "w"], [""], [1]):
+        assert "each once" in refused(ParameterError, lambda one=keep: columns(one))
+    for name in ("r.jsonl", "r.jsonl.gz"):
+        message = refused(ParameterError, lambda one=name: obfuscated(source, tmp_path / one))
+        assert "columns are kept beside reports in .parquet, .arrow" in message
+    other = write(tmp_path / "w.parquet", TABLE.set_column(2, "region", TABLE["row"]))
+    message = refused(DataError, lambda: obfuscated([str(source), str(other)], tmp_path / "r.parquet"))
+    assert "the kept column 'region' must be of one kind in all tables, got string and int64" in message
+    engine, asked = LocalEngine(), columns(user="row", keep="w")
+    message = refused(
+        ParameterError,
+        lambda: engine.obfuscate(MECHANISM, source, tmp_path / "r.parquet", asked, replace=lambda codes, _: codes),
+    )
+    assert "personalized plans" in message
+
+
+@pytest.mark.parametrize("into", ["parquet", "arrow"])
+def test_the_seal_covers_kept_columns(into: str, tmp_path: Path) -> None:
+    table = TABLE.append_column("mark", pa.array([f"{row:04}-landmark" for row in range(N)]))
+    target = tmp_path / f"r.{into}"
+    obfuscated(write(tmp_path / "v.parquet", table), target, ("mark", "row"))
+    whole = target.read_bytes()
+    for place in range(100, len(whole) // 2, 97):
+        damaged = bytearray(whole)
+        damaged[place] ^= 4
+        target.write_bytes(damaged)
+        assert "damaged" in refused(DataError, lambda: read_public(MECHANISM, target, ["mark"]))
+        assert "damaged" in refused(DataError, lambda: LocalEngine().tally(MECHANISM, target))
+    assert place > 100
+
+
+def test_columns_that_the_stamp_does_not_name_are_refused(tmp_path: Path) -> None:
+    """The stamp vouches for what was kept, and for nothing that another tool added."""
+    target = tmp_path / "r.parquet"
+    obfuscated(write(tmp_path / "v.parquet"), target, "region")
+    added = pq.read_table(target).append_column("more", TABLE["row"])
+    pq.write_table(added, target)
+    assert "these have others" in refused(DataError, lambda: dc.read_reports(target, MECHANISM))
+    with pytest.warns(RewrittenFileWarning, match="are not read: 'more'"):
+        assert dc.read_reports(target, MECHANISM, trust_plan=True).n == N
+
+
+def test_stamping_says_that_kept_columns_are_gone(tmp_path: Path) -> None:
+    obfuscated(write(tmp_path / "v.parquet"), tmp_path / "r.parquet", "region")
+    with pytest.warns(RewrittenFileWarning, match="are not read: 'region'"):
+        stamp(MECHANISM, tmp_path / "r.parquet", tmp_path / "s.parquet")
+    assert pq.read_schema(tmp_path / "s.parquet").names == ["clear", "bits"]
+
+
+def test_no_rows(tmp_path: Path) -> None:
+    obfuscated(write(tmp_path / "v.parquet", TABLE.slice(0, 0)), tmp_path / "r.parquet")
+    assert pq.read_schema(tmp_path / "r.parquet").names == ["clear", "bits", *KEEP]
+    assert dc.read_reports(tmp_path / "r.parquet", MECHANISM).n == 0
