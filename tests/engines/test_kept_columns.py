@@ -134,7 +134,7 @@ def test_missing_cells_are_counted(suffix: str, gap: Any, tmp_path: Path) -> Non
 def test_a_spelling_of_nothing_that_is_a_label_elsewhere_is_missing(tmp_path: Path) -> None:
     (tmp_path / "v.csv").write_text("x,w\nNA,1.5\nDE,NA\n")
     mechanism = dc.RandomizedResponse(dc.Domain(["NA", "DE"]), 1.0)
-    asked = ValueColumns(mechanism.domain, "x", keep="w")
+    asked = ValueColumns(mechanism.domain, "x", keep=("w",))
     message = refused(
         DataError, lambda: LocalEngine().obfuscate(mechanism, tmp_path / "v.csv", tmp_path / "r.parquet", asked)
     )
