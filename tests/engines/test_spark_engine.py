@@ -60,7 +60,8 @@ def test_one_face(spark: Any, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_kept_columns_stand_beside_reports_of_both_engines(spark: Any, tmp_path: Path) -> None:
-    engine, local, columns = cluster.SparkEngine(spark), LocalEngine(), ValueColumns(MECHANISM.domain, "x", keep=("day",))
+    engine, local = cluster.SparkEngine(spark), LocalEngine()
+    columns = ValueColumns(MECHANISM.domain, "x", keep=("day",))
     for day in ("monday", "tuesday"):
         pq.write_table(pa.table({"x": [row % 9 for row in range(90)], "day": [day] * 90}), tmp_path / f"{day}.parquet")
     for name in ("spark", "local"):
