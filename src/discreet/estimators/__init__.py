@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from inspect import signature
-from typing import Any, overload
+from typing import Any, Literal, TypeAlias, overload
 
 from discreet.core.checks import checked_choice, meant
 from discreet.core.estimate import Estimate
@@ -15,6 +15,9 @@ from discreet.estimators import likelihood_methods, methods
 from discreet.estimators.linear_start import LinearStart
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.evidence import Data
+
+Method: TypeAlias = Literal["linear", "threshold", "norm-sub", "projected", "mle", "em", "shrunk"]
+"""The names of estimators; ``shrunk`` is for groups."""
 
 METHODS: dict[str, Callable[..., Estimate]] = {
     "linear": methods.linear,
@@ -38,7 +41,7 @@ def estimate(
     mechanism: Mechanism,
     data: Data,
     *,
-    method: str = "linear",
+    method: Method | str = "linear",
     groups: None = None,
     weights: Any = None,
     **options: Any,
@@ -50,7 +53,7 @@ def estimate(
     mechanism: Mechanism,
     data: GroupedTally,
     *,
-    method: str = "linear",
+    method: Method | str = "linear",
     groups: None = None,
     weights: None = None,
     **options: Any,
@@ -59,7 +62,13 @@ def estimate(
 
 @overload
 def estimate(
-    mechanism: Mechanism, data: Data, *, method: str = "linear", groups: Any, weights: Any = None, **options: Any
+    mechanism: Mechanism,
+    data: Data,
+    *,
+    method: Method | str = "linear",
+    groups: Any,
+    weights: Any = None,
+    **options: Any,
 ) -> GroupedEstimate: ...
 
 
@@ -67,7 +76,7 @@ def estimate(
     mechanism: Mechanism,
     data: Data | GroupedTally,
     *,
-    method: str = "linear",
+    method: Method | str = "linear",
     groups: Any = None,
     weights: Any = None,
     **options: Any,
