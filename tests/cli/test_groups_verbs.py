@@ -215,6 +215,9 @@ def test_columns_of_the_table_are_kept_for_groups_and_weights(folder: Path, tmp_
     for group in found["groups"]:
         assert columns(group)["frequency"] == pytest.approx(groups[group["region"]].frequencies.tolist(), rel=1e-9)
     told(*placed(tmp_path, "estimate plan.toml kept.parquet --by age --method mle"))
+    printed = run(*placed(tmp_path, "estimate plan.toml kept.parquet --weights w")).stdout
+    assert printed.count("everybody") == 3
+    assert "groups" not in printed
     line = "obfuscate plan.toml people.csv --column value --keep region --keep w"
     assert "columns are kept beside reports in" in refusal(*placed(tmp_path, f"{line} -o kept.jsonl"))
     assert "columns are kept beside reports in" in refusal(*placed(tmp_path, line), "-o", "-")

@@ -47,8 +47,9 @@ class GroupsView:
         """Yield a table with a row for each group and value, and what holds of all of them."""
         found, confidence = self.found, DEFAULT_LEVEL if self.level is None else self.level
         codes = found.overall.largest(largest)
-        cells = []
-        for label, one in [*found.items(), ("everybody", found.overall)]:
+        # Without columns of groups, everybody is the only one.
+        groups, cells = list(found.items()) if found.names else [], []
+        for label, one in [*groups, ("everybody", found.overall)]:
             columns = one.columns(self.level, simultaneous=self.simultaneous)
             for code, name in zip(codes, found.domain.names(codes), strict=True):
                 numbers = [
@@ -58,12 +59,13 @@ class GroupsView:
         kind = "simultaneous " if self.simultaneous else ""
         headings = ["group", "reports", "value", "estimate", f"{kind}{confidence * 100:g}% from", "to"]
         method = next(iter(found.values())).method
-        title = f"{len(found)} groups, {len(codes)} of {found.domain.size} values; method {method}"
+        title = f"{len(codes)} of {found.domain.size} values; method {method}"
+        title = f"{len(groups)} groups, {title}" if groups else title
         yield Table(title, headings[: len(cells[0])], cells, left=3)
         yield f"Everybody: {found.overall.n:,} reports, method {found.overall.method}."
         if found.left_out[0]:
-            groups, people = found.left_out
-            yield f"Left out: {groups:,} groups with fewer than {found.minimum} reports ({people:,} reports)."
+            few, people = found.left_out
+            yield f"Left out: {few:,} groups with fewer than {found.minimum} reports ({people:,} reports)."
         if found.overall.simulated:
             yield SIMULATED_REPORTS
         yield from (f"Note: {note}" for note in self.notes)
