@@ -233,7 +233,7 @@ those of `mle` {mle} and of `em` {em}, on average over the values that somebody 
 cell to the best; all at once {together}. Standard errors are another matter: only those of `linear`
 are right for single values.
 
-![Coverage by mechanism: mean over the values, from the worst value to the best](coverage.svg)
+![Coverage by mechanism: mean over the values, and the worst value](coverage.svg)
 
 Made by `make coverage`, seeded: {slow} runs of real reports, {runs} of tallies of 26 values, a third of that of 1,000.
 Each entry: mean over the values with p > 0, worst value, all at once, and width (of the tally's over score
@@ -330,33 +330,37 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> 
     return lines + ["| " + " | ".join(row) + " |" for row in rows]
 
 
-def picture(found: dict[Cell, Findings]) -> alt.LayerChart:
-    """Return the picture of coverage in the first grid: a row per mechanism, a dot per kind of interval."""
-    rows = [
-        {
-            "cell": cell.name,
-            "of": name,
-            "mean": float(held.inside[cell.p > 0].mean()),
-            "least": float(held.inside.min()),
-            "most": float(held.inside.max()),
-        }
+def drawn(found: dict[Cell, Findings]) -> list[dict[str, object]]:
+    """Return what the picture shows of real reports: for each cell and interval the mean and the worst value."""
+    return [
+        {"cell": cell.name, "of": of, "mean": float(shares.mean()), "worst": float(shares.min())}
         for cell, one in found.items()
         if cell.reports
-        for name, held in one.held.items()
+        for of, held in one.held.items()
+        for shares in [held.inside[cell.p > 0]]
     ]
+
+
+def picture(rows: list[dict[str, object]]) -> alt.LayerChart:
+    """Return the picture: the mean over the values and the worst value, of each interval."""
+    kinds = alt.Scale(domain=["tally", "mle", "em"])
     base = alt.Chart(alt.Data(values=rows)).encode(
-        y=alt.Y("cell:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
+        y=alt.Y("cell:N", sort=None, title=None, axis=alt.Axis(labelLimit=260, grid=True)),
         yOffset=alt.YOffset("of:N", sort=["tally", "mle", "em"]),
-        color=alt.Color("of:N", sort=["tally", "mle", "em"], title="interval of"),
+        color=alt.Color("of:N", scale=kinds, title="interval of"),
     )
-    x = {"scale": alt.Scale(domain=[0.84, 1], clamp=True), "title": "share of runs in which 95% intervals held"}
-    bars = base.mark_rule(opacity=0.5).encode(x=alt.X("least:Q", axis=alt.Axis(format="%"), **x), x2="most:Q")
-    dots = base.mark_point(filled=True, size=28, opacity=1).encode(x=alt.X("mean:Q", **x), shape="of:N")
-    line = alt.Chart(alt.Data(values=[{"x": LEVEL}])).mark_rule(strokeDash=[4, 3]).encode(x=alt.X("x:Q", **x))
+    axis = alt.Axis(format="%", orient="top")
+    x = {"scale": alt.Scale(domain=[0.76, 1], clamp=True), "title": "share of runs in which 95% intervals held"}
+    bars = base.mark_rule(opacity=0.5).encode(x=alt.X("worst:Q", axis=axis, **x), x2="mean:Q")
+    dots = base.mark_point(filled=True, size=30, opacity=1).encode(
+        x=alt.X("mean:Q", axis=axis, **x), shape=alt.Shape("of:N", scale=kinds, title="interval of")
+    )
+    line = alt.Chart(alt.Data(values=[{"x": LEVEL}])).mark_rule(strokeDash=[4, 3])
     title = alt.TitleParams(
-        "Coverage of 95% intervals", subtitle="dot: mean over the values; line: worst to best value"
+        "Coverage of 95% intervals", subtitle="point: mean over the values; line: from the worst; dashed: promised"
     )
-    return (line + bars + dots).properties(width=420, title=title)
+    layers = line.encode(x=alt.X("x:Q", axis=axis, **x)) + bars + dots
+    return layers.properties(width=420, height=alt.Step(7, **{"for": "offset"}), title=title)
 
 
 def main() -> int:
@@ -376,7 +380,7 @@ def main() -> int:
         done = pool.map(measure, listed, runs, [options.slow] * len(listed))
         found = dict(zip(listed, track(done, description="simulating", total=len(listed)), strict=True))
     PAGE.write_text(page(found, options.runs, options.slow), encoding="utf-8")
-    picture(found).save(str(PICTURE))
+    picture(drawn(found)).save(str(PICTURE))
     missed = [goal for cell, one in found.items() for goal in goals(cell, one)]
     print("\n".join(missed) or "all goals met")
     return 1 if missed else 0
