@@ -135,19 +135,3 @@ def test_a_device_that_cannot_have_sent_a_report_is_refused_with_its_group(tmp_p
     pq.write_table(table.set_column(at, field, pa.array(codes, field.type)), tmp_path / "all.parquet")
     with pytest.raises(DataError, match="1 of 3000 reports have a symbol outside"):
         LocalEngine().tally_by(mechanism, tmp_path, "region")
-
-
-@pytest.mark.spark
-@pytest.mark.slow
-def test_a_cluster_gives_the_same_groups(spark: Any, tmp_path: Path) -> None:
-    from discreet.engines.spark import SparkEngine
-
-    mechanism = MECHANISMS["rr"]
-    write(tmp_path / "monday.parquet", mechanism, slice(0, 1000))
-    write(tmp_path / "tuesday.parquet", mechanism, slice(1000, PEOPLE))
-    engine = SparkEngine(spark)
-    assert same(engine.tally_by(mechanism, tmp_path, ("age", "region")), expected(mechanism, ("age", "region")))
-    with pytest.raises(DataError, match="public column 'sex' once"):
-        engine.tally_by(mechanism, tmp_path, "sex")
-    with pytest.raises(ParameterError, match="write it as Parquet first"):
-        engine.tally_by(mechanism, spark.range(1), "region")

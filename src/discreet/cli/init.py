@@ -151,7 +151,7 @@ def _known(name: str, texts: Sequence[str], labels: Sequence[Any]) -> list[Any]:
 
 
 def _facts(plan: "Plan", found: "Mapping[str, ColumnLabels]", output: Path | None) -> dict[str, Any]:
-    import msgspec
+    from discreet.io.written_plan import without_defaults
 
     columns = [
         {"column": name, **{key: value for key, value in asdict(one).items() if key != "labels"}}
@@ -159,7 +159,7 @@ def _facts(plan: "Plan", found: "Mapping[str, ColumnLabels]", output: Path | Non
     ]
     return {
         "plan": plan.fingerprint,
-        "document": msgspec.to_builtins(plan.document),
+        "document": without_defaults(plan.document),
         "values": plan.domain.size,
         "sensitive": plan.domain.sensitive_count,
         "columns": columns,

@@ -21,7 +21,7 @@ class GridSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cols: int
 
 
-class FileSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class FileSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Labels in a CSV or Parquet file beside the plan.
 
     Attributes:
@@ -42,7 +42,7 @@ class CellsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cols: int
 
 
-class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The values: exactly one of labels, range, product, grid and file; and which of them are sensitive.
 
     Attributes:

@@ -44,7 +44,7 @@ def _mechanism_spec(name: str, cls: type[BlockMechanism]) -> type[msgspec.Struct
     return made
 
 
-_STRICT: dict[str, Any] = {"frozen": True, "forbid_unknown_fields": True, "omit_defaults": True}
+_STRICT: dict[str, Any] = {"frozen": True, "forbid_unknown_fields": True}
 _SPECS = {name: _mechanism_spec(name, cls) for name, cls in BLOCK_MECHANISMS.built_in.items()}
 MechanismSpec: Any = Union[tuple(_SPECS.values())]  # noqa: UP007
 
@@ -56,7 +56,7 @@ def build_mechanism(spec: msgspec.Struct, domain: Domain, epsilon: float) -> Blo
     return BLOCK_MECHANISMS[name](domain, epsilon, **options)
 
 
-class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of a plan file.
 
     Attributes:

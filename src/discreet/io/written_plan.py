@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import NODEFAULT
 
 from discreet.arrays import FloatArray
 from discreet.core.domain import Domain
@@ -79,9 +80,24 @@ def plan_text(plan: Plan) -> str:
 
 
 def _said(plan: Plan) -> dict[str, Any]:
-    """Return the document of a plan, its title first."""
-    said = msgspec.to_builtins(plan.document, enc_hook=_plain)
+    """Return the document of a plan, its title first, without what need not be said."""
+    said = without_defaults(plan.document)
     return {name: said[name] for name in dict.fromkeys(("title", *said)) if name in said}
+
+
+def without_defaults(value: Any) -> Any:
+    """Return the built-ins of a document without the fields that have their default; signed plans say those too."""
+    if isinstance(value, list | tuple):
+        return [without_defaults(one) for one in value]
+    if not isinstance(value, msgspec.Struct):
+        return msgspec.to_builtins(value, enc_hook=_plain)
+    kind = value.__struct_config__
+    said = {} if kind.tag is None else {str(kind.tag_field): kind.tag}
+    for field in msgspec.structs.fields(value):
+        one = getattr(value, field.name)
+        if field.required or one != (field.default if field.default_factory is NODEFAULT else field.default_factory()):
+            said[field.encode_name] = without_defaults(one)
+    return said
 
 
 @contextmanager
