@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.special import gammainccinv, gammaincinv
 from scipy.stats import binom, norm, pearson3
 
+from discreet.accuracy import binomial_limits
 from discreet.accuracy.binomial_limits import BinomialCounts, probability_limits
 from discreet.accuracy.skewed_limits import MeanWorths, WorthMoment, standard_limit
 
@@ -104,3 +106,23 @@ def test_beyond_the_mass_of_all_values_moments_take_another_slope() -> None:
     constant, slope = moment.line(p, 0.4)
     np.testing.assert_allclose(constant + slope * p, moment.at(p, 0.4))
     assert slope.tolist() == [3, 3, 3.5]
+
+
+@pytest.mark.parametrize("tail", [0.025, 1e-6])
+@pytest.mark.parametrize("upper", [False, True])
+def test_limits_of_large_counts_are_those_of_the_binomial_tails(tail: float, upper: bool) -> None:
+    """Without SciPy: from 5,000 on, and 5,000 below n, the expansion is as good."""
+    for n in (10_000, 100_000, 10_000_000):
+        t = np.unique(np.geomspace(5_000, n - 5_000, 40).astype(np.int64)).astype(np.float64)
+        exact = binomial_limits._solved(t, n, np.full(len(t), 0.5), tail, upper=upper)
+        found = binomial_limits._expanded(t, n, tail, upper=upper)
+        assert (np.abs(found - exact) / np.sqrt(t / n * (1 - t / n) / n)).max() < 2e-5
+
+
+def test_limits_of_a_little_skewness_are_those_of_the_gamma_distribution() -> None:
+    skewness = np.array([-0.0199, -0.005, 1e-4, 0.01, 0.0199])
+    shape = 4 / skewness**2
+    for tail in (0.025, 1e-6):
+        ends = np.where(skewness > 0, gammainccinv(shape, tail), gammaincinv(shape, tail))
+        exact = (ends - shape) / np.sqrt(shape) * np.sign(skewness)
+        np.testing.assert_allclose(standard_limit(skewness, tail), exact, atol=5e-6)

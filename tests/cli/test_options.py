@@ -68,6 +68,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
     "obfuscate": {
         "--output": ["-o other.parquet"],
         "--column": ["--column nope"],
+        "--keep": ["--keep nope"],
         "--missing": ["--missing drop --column habit gaps.csv", "--missing drop gaps.csv"],
         "--user": ["--user place"],
         "--tags": ["--tags values.csv"],

@@ -27,6 +27,9 @@ VERBS: dict[str, Callable[[Files], list[object]]] = {
     "plan --plot": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "--plot"],
     "plan -o": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "-o"],
     "init -o": lambda files: ["init", "none.csv", "--column", "x", "--all-sensitive", "--epsilon", 1, "-o"],
+    "compare -o": lambda files: ["compare", files.plan, "none.parquet", "--by", "x", "-o"],
+    "compare --plot": lambda files: ["compare", files.plan, "none.parquet", "--by", "x", "--plot"],
+    "regress -o": lambda files: ["regress", files.plan, "none.parquet", "--on", "x", "-o"],
     "simulate -o": lambda files: ["simulate", "none.toml", "-o"],
     "risk traces -o": lambda files: ["risk", "none.csv", "-o"],
 }
@@ -38,8 +41,11 @@ FILES = {
     "plan -o": "p.toml",
     "init -o": "p.json",
     "plan --plot": "p.png",
+    "compare -o": "e.csv",
+    "compare --plot": "p.svg",
+    "regress -o": "e.csv",
 }
-DRAWING = ["estimate --plot", "plan --plot", "simulate -o", "risk traces -o"]
+DRAWING = ["estimate --plot", "compare --plot", "plan --plot", "simulate -o", "risk traces -o"]
 
 RISKS = {f"risk {name}": verb for name, verb in main.commands["risk"].commands.items()}
 

@@ -11,11 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.accuracy.decoder import PerValue
+from discreet.accuracy.expansion import expanded_limit
 from discreet.arrays import FloatArray
 from discreet.core.confidence_intervals import BorderDeviations, Limits, score_ends, sigmas
 
 _ROUNDS = 4
 # Less skewed than this is normal.
+# Below it the expansion is as good, and SciPy need not be imported: that takes as long as many verbs.
+_NEARLY_SYMMETRIC = 0.02
 _SYMMETRIC = 1e-3
 _MOST_SKEWED = 40.0
 # Its power 3/2 is still a number.
@@ -115,6 +118,8 @@ def standard_limit(skewness: FloatArray, tail: float) -> FloatArray:
         skewness: ``(m,)`` gamma, of either sign.
         tail: in (0, 1).
     """
+    if (np.abs(skewness) < _NEARLY_SYMMETRIC).all():
+        return expanded_limit(skewness, 1.5 * skewness**2, tail)
     from scipy.special import gammainccinv, gammaincinv
 
     size = np.clip(np.abs(skewness), _SYMMETRIC, _MOST_SKEWED)

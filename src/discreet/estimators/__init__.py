@@ -126,7 +126,7 @@ def estimate(
     """
     grouped = groups is not None or isinstance(data, GroupedTally)
     about_groups = {name: options.pop(name) for name in by_group.OPTIONS if name in options}
-    if not grouped and (about_groups or method == by_group.SHRUNK):
+    if not grouped and (about_groups or (isinstance(method, str) and method == by_group.SHRUNK)):
         idle = next(iter(about_groups), f"method {method!r}")
         raise ParameterError(f"{idle} needs groups; pass the column of each report's group as groups.")
     known = [*METHODS, by_group.SHRUNK] if grouped else METHODS
