@@ -331,7 +331,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> 
 
 
 def drawn(found: dict[Cell, Findings]) -> list[dict[str, object]]:
-    """Return what the picture shows of real reports: for each cell and interval the mean and the worst value."""
+    """Return the rows of the picture: for each cell and interval of real reports the mean and the worst value."""
     return [
         {"cell": cell.name, "of": of, "mean": float(shares.mean()), "worst": float(shares.min())}
         for cell, one in found.items()
