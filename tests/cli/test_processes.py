@@ -75,7 +75,10 @@ def test_a_device_needs_no_estimators() -> None:
 def test_obfuscating_and_estimating_files_wakes_no_compiler_and_no_pandas(tmp_path: Path) -> None:
     """Each would take longer to start than a million reports do; limits of small counts need SciPy."""
     (tmp_path / "plan.toml").write_text('epsilon = 1.0\n[domain]\nrange = [0, 9]\n[mechanism]\nname = "unary"\n')
-    make = "import pyarrow as pa, pyarrow.parquet as pq; pq.write_table(pa.table({'x': list(range(9)) * 9999}), 'v.parquet')"
+    make = (
+        "import pyarrow as pa, pyarrow.parquet as pq; "
+        "pq.write_table(pa.table({'x': list(range(9)) * 9999}), 'v.parquet')"
+    )
     assert python(make, folder=tmp_path).returncode == 0
     for arguments in (
         ["obfuscate", "plan.toml", "v.parquet", "-o", "r.parquet"],
