@@ -11,6 +11,7 @@ from discreet.cli.notes import file_notes
 from discreet.cli.output import SIMULATED_REPORTS, Table, show
 from discreet.cli.output_files import InputFile, OutputFile
 from discreet.cli.plans import allow_outside, load_plan
+from discreet.core.estimate_table import spelled_p_value
 from discreet.errors import ParameterError
 from discreet.io.suffixes import ESTIMATES, spelled
 
@@ -83,7 +84,7 @@ def regress(
 def _table(fit: "Regression", level: float) -> Table:
     """Return the coefficients as a table."""
     cells = [
-        [one.value, one.covariate, *(f"{number:.5g}" for number in one[2:6]), f"{one.p_value:.2g}"]
+        [one.value, one.covariate, *(f"{number:.5g}" for number in one[2:6]), spelled_p_value(one.p_value)]
         for one in fit.rows(level)
     ]
     against = "" if fit.baseline is None else f"; log odds against {fit.baseline}"

@@ -1,7 +1,6 @@
 """Comparisons: differences of two estimates, or of an estimate and given shares, with intervals and tests."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,13 +8,11 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, FloatArray
 from discreet.charts.forest import Differences, forest_chart
 from discreet.core.domain import Domain
-from discreet.core.estimate_table import as_html, as_text
-from discreet.core.grouped_estimate import arrow_table, pandas_frame
+from discreet.core.estimate_table import Cells, spelled_p_value
+from discreet.core.result_table import ResultTable
 from discreet.core.significance import Control, rejected
 from discreet.errors import DiscreetError
-from discreet.extras import optional
 
-_LEAST_P_VALUE = 1e-14
 _SHOWN = 12
 
 
@@ -58,7 +55,7 @@ class ChiSquare(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparison:
+class Comparison(ResultTable):
     """The differences of two distributions over one domain, value by value and over all.
 
     Intervals are made of the limits of both estimates before these are clipped to [0, 1] (MOVER); the test of a value
@@ -118,13 +115,7 @@ class Comparison:
         )
         return f"Comparison({sizes[0]}; {sizes[1]}; {self.domain.size} values{test})"
 
-    def __repr__(self) -> str:
-        return f"{self.heading}\n{as_text(*self._shown())}"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.heading, *self._shown())
-
-    def _shown(self) -> tuple[list[list[str]], str]:
+    def _shown(self) -> tuple[Cells, str]:
         rows, left = self.clearest(_SHOWN), self.domain.size - _SHOWN
         heading = ["value", "", *(name.replace("_", " ") for name in ValueDifference._fields[2:])]
         marks = ["sensitive" if one.sensitive else "" for one in rows]
@@ -184,28 +175,6 @@ class Comparison:
         labels = {f"label_{name}" if name in fields else name: column for name, column in self.domain.table().items()}
         return labels | fields
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Return the columns as a stream of Arrow, which polars, pandas, DuckDB and Arrow read as a table."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-    def to_arrow(self) -> Any:
-        """Return a `pyarrow.Table` of `columns`."""
-        return arrow_table(self.columns())
-
-    def to_pandas(self) -> Any:
-        """Return a `pandas.DataFrame` of `columns`."""
-        return pandas_frame(self.columns())
-
-    def to_polars(self) -> Any:
-        """Return a `polars.DataFrame` of `columns`."""
-        return optional("polars").from_arrow(self.to_arrow())
-
-    def to_csv(self, path: str | Path) -> None:
-        """Write `columns` as a CSV file with a header, in UTF-8; an existing file is replaced."""
-        from pyarrow import csv
-
-        csv.write_csv(self.to_arrow(), str(path))
-
     def plot(self, largest: int = 40) -> Any:
         """Return an Altair forest plot: a row per value with its difference and interval; sensitive ones are marked.
 
@@ -220,15 +189,3 @@ class Comparison:
         kind = "simultaneous " if self.simultaneous else ""
         legend = f"dot: difference; bar: {self.level * 100:g}% {kind}interval; filled: interval excludes 0"
         return forest_chart(Differences(f"{sizes[0]} less {sizes[1]}", legend, [one._asdict() for one in rows]))
-
-
-def spelled_p_value(p_value: float, *, sign: bool = False) -> str:
-    """Return a p-value as it is shown; below what is worked out, as less than that.
-
-    Args:
-        p_value: the p-value.
-        sign: whether it begins with "=" or "<" always.
-    """
-    if p_value < _LEAST_P_VALUE:
-        return f"<{_LEAST_P_VALUE:g}"
-    return f"{'=' if sign else ''}{p_value:.2g}"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,14 +13,14 @@ from discreet.core.checks import checked_whole
 from discreet.core.confidence_intervals import DEFAULT_LEVEL, Intervals
 from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
-from discreet.core.estimate_table import Cells, as_html, as_text, table_cells
+from discreet.core.estimate_table import Cells, table_cells
 from discreet.core.functionals import Functionals
 from discreet.core.grids import Grid
 from discreet.core.quantities import Quantity
+from discreet.core.result_table import ResultTable
 from discreet.core.sensitive_share import ComplementIntervals
 from discreet.core.stated_intervals import StatedIntervals
 from discreet.errors import DiscreetError, ParameterError
-from discreet.extras import optional
 
 # Rows that are shown of an estimate: all of so many, or the most frequent.
 _SHOWN = 12
@@ -48,7 +47,7 @@ class ValueEstimate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Estimate(StatedIntervals, Functionals):
+class Estimate(StatedIntervals, Functionals, ResultTable):
     """The estimated frequencies of a domain's values, with their errors.
 
     Attributes:
@@ -111,12 +110,6 @@ class Estimate(StatedIntervals, Functionals):
         gap = "" if self.gap is None else f", gap={self.gap:.1e}"
         marks = ", simulated" if self.simulated else ""
         return f"Estimate({self.method}, n={self.n}, {self.domain.size} values{gap}{marks})"
-
-    def __repr__(self) -> str:
-        return f"{self.heading}\n{as_text(*self._shown())}"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.heading, *self._shown())
 
     def _shown(self) -> tuple[Cells, str]:
         """Return the rows that are shown, all or the most frequent, and a sentence on the others."""
@@ -185,10 +178,6 @@ class Estimate(StatedIntervals, Functionals):
         numbers = [columns[name][codes].tolist() for name in ValueEstimate._fields[1:]]
         return [ValueEstimate(*row) for row in zip(self.domain.names(codes), *numbers, strict=True)]
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Return the columns as a stream of Arrow, which polars, pandas, DuckDB and Arrow read as a table."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
     def columns(self, level: float | None = None, *, simultaneous: bool = False) -> dict[str, AnyArray]:
         """Return the estimate as named columns: labels, sensitive, frequency, standard_error, lower, upper.
 
@@ -214,30 +203,6 @@ class Estimate(StatedIntervals, Functionals):
         }
         ends = self.interval(DEFAULT_LEVEL if level is None else level, simultaneous=simultaneous)
         return columns | dict(zip(("lower", "upper"), ends, strict=True))
-
-    def to_arrow(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
-        """Return a `pyarrow.Table` of `columns`."""
-        import pyarrow as pa
-
-        from discreet.core.arrow_memory import column_of
-
-        columns = self.columns(level, simultaneous=simultaneous)
-        return pa.Table.from_arrays([column_of(column) for column in columns.values()], list(columns))
-
-    def to_pandas(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
-        """Return a `pandas.DataFrame` of `columns`."""
-        columns = self.columns(level, simultaneous=simultaneous)
-        return optional("pandas").DataFrame({name: _plain(column) for name, column in columns.items()})
-
-    def to_polars(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
-        """Return a `polars.DataFrame` of `columns`."""
-        return optional("polars").from_arrow(self.to_arrow(level, simultaneous=simultaneous))
-
-    def to_csv(self, path: str | Path, level: float | None = None, *, simultaneous: bool = False) -> None:
-        """Write `columns` as a CSV file with a header, in UTF-8; an existing file is replaced."""
-        from pyarrow import csv
-
-        csv.write_csv(self.to_arrow(level, simultaneous=simultaneous), str(path))
 
     def plot(
         self, level: float | None = None, *, simultaneous: bool = False, truth: Any = None, largest: int = 40
@@ -281,7 +246,3 @@ class Estimate(StatedIntervals, Functionals):
         known = None if truth is None else np.asarray(truth, dtype=np.float64)[codes]
         confidence = DEFAULT_LEVEL if level is None else level
         return Panel(title, self.domain.names(codes), columns, known, confidence, simultaneous)
-
-
-def _plain(column: AnyArray) -> Any:
-    return column.tolist() if column.dtype.kind == "T" else np.ascontiguousarray(column)

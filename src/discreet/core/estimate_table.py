@@ -7,6 +7,8 @@ from discreet.arrays import AnyArray
 
 Cells = list[list[str]]
 
+_LEAST_P_VALUE = 1e-14
+
 
 def table_cells(names: Sequence[str], columns: Mapping[str, AnyArray]) -> Cells:
     """Return a heading and a row per value: its name, whether it is sensitive, and numbers to four places.
@@ -51,3 +53,15 @@ def as_html(title: str, cells: Cells, below: str) -> str:
 def facts_as_html(title: str, facts: Mapping[str, str], below: str) -> str:
     """Return figures by name as a table of HTML under a title; every text in it is escaped."""
     return as_html(title, [["figure", "value"], *([name, value] for name, value in facts.items())], below)
+
+
+def spelled_p_value(p_value: float, *, sign: bool = False) -> str:
+    """Return a p-value as it is shown; below what is worked out, as less than that.
+
+    Args:
+        p_value: the p-value.
+        sign: whether it begins with "=" or "<" always.
+    """
+    if p_value < _LEAST_P_VALUE:
+        return f"<{_LEAST_P_VALUE:g}"
+    return f"{'=' if sign else ''}{p_value:.2g}"

@@ -2,7 +2,6 @@
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,15 @@ from discreet.charts.small_multiples import small_multiples
 from discreet.core.confidence_intervals import DEFAULT_LEVEL
 from discreet.core.domain import Domain
 from discreet.core.estimate import Estimate
-from discreet.core.estimate_table import Cells, as_html, as_text
-from discreet.extras import optional
+from discreet.core.estimate_table import Cells
+from discreet.core.result_table import ResultTable
 
 # Rows and columns that are shown: the largest groups, and the most frequent values.
 _GROUPS, _VALUES = 12, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class GroupedEstimate:
+class GroupedEstimate(ResultTable):
     """The estimates of groups of people, by the label of the group, and that of all of them.
 
     It has the methods of a mapping, and is none to libraries of tables, which would not see the columns then.
@@ -98,13 +97,6 @@ class GroupedEstimate:
         sizes = f"n={self.overall.n}, {len(self)} groups, {self.domain.size} values"
         return f"GroupedEstimate({one.method}, {sizes}{marks})"
 
-    def __repr__(self) -> str:
-        cells, below = self._shown()
-        return f"{self.heading}\n{as_text(cells, below)}"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.heading, *self._shown())
-
     def _shown(self) -> tuple[Cells, str]:
         """Return the rows that are shown, the largest groups with the most frequent values, and a sentence below."""
         labels = sorted(self.estimates, key=lambda label: -self.estimates[label].n)[:_GROUPS]
@@ -126,10 +118,6 @@ class GroupedEstimate:
         if self.left_out[0]:
             groups, people = self.left_out
             yield f"{groups:,} groups with fewer than {self.minimum} reports are left out ({people:,} reports)."
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Return the columns as a stream of Arrow, which polars, pandas, DuckDB and Arrow read as a table."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def columns(self, level: float | None = None, *, simultaneous: bool = False) -> dict[str, AnyArray]:
         """Return named columns: the group's labels, n, and `Estimate.columns`, a row for each group and value.
@@ -154,24 +142,6 @@ class GroupedEstimate:
         names = self.names or ("group",)
         parts = zip(*self.estimates, strict=True) if several else [list(self.estimates)]
         return {name: label_column(list(labels)) for name, labels in zip(names, parts, strict=True)}
-
-    def to_arrow(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
-        """Return a `pyarrow.Table` of `columns`."""
-        return arrow_table(self.columns(level, simultaneous=simultaneous))
-
-    def to_pandas(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
-        """Return a `pandas.DataFrame` of `columns`."""
-        return pandas_frame(self.columns(level, simultaneous=simultaneous))
-
-    def to_polars(self, level: float | None = None, *, simultaneous: bool = False) -> Any:
-        """Return a `polars.DataFrame` of `columns`."""
-        return optional("polars").from_arrow(self.to_arrow(level, simultaneous=simultaneous))
-
-    def to_csv(self, path: str | Path, level: float | None = None, *, simultaneous: bool = False) -> None:
-        """Write `columns` as a CSV file with a header, in UTF-8; an existing file is replaced."""
-        from pyarrow import csv
-
-        csv.write_csv(self.to_arrow(level, simultaneous=simultaneous), str(path))
 
     def plot(self, level: float | None = None, *, largest: int = 12, groups: int = 12) -> Any:
         """Return an Altair chart with a panel for each group, all on one axis; sensitive values are marked.
@@ -208,23 +178,6 @@ def label_column(labels: list[Any]) -> AnyArray:
     if all(isinstance(label, int) for label in labels):
         return np.array(labels, dtype=np.int64)
     return np.array([str(label) for label in labels], dtype=np.dtypes.StringDType())
-
-
-def arrow_table(columns: Mapping[str, AnyArray]) -> Any:
-    """Return columns as a `pyarrow.Table`."""
-    import pyarrow as pa
-
-    from discreet.core.arrow_memory import column_of
-
-    return pa.Table.from_arrays([column_of(column) for column in columns.values()], list(columns))
-
-
-def pandas_frame(columns: Mapping[str, AnyArray]) -> Any:
-    """Return columns as a `pandas.DataFrame`."""
-    plain = {
-        name: one.tolist() if one.dtype.kind == "T" else np.ascontiguousarray(one) for name, one in columns.items()
-    }
-    return optional("pandas").DataFrame(plain)
 
 
 def _numbers(found: Estimate, codes: AnyArray) -> list[str]:

@@ -1,18 +1,16 @@
 """Regressions: coefficients of covariates for each value, with errors and tests; a table."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray
 from discreet.core.checks import checked_level
 from discreet.core.confidence_intervals import DEFAULT_LEVEL
-from discreet.core.estimate_table import as_html, as_text
-from discreet.core.grouped_estimate import arrow_table, pandas_frame
-from discreet.extras import optional
+from discreet.core.estimate_table import Cells, spelled_p_value
+from discreet.core.result_table import ResultTable
 
 _SHOWN = 24
 
@@ -40,7 +38,7 @@ class Coefficient(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Regression:
+class Regression(ResultTable):
     """The coefficients of public covariates in the shares of values.
 
     Attributes:
@@ -84,17 +82,12 @@ class Regression:
         marks = ", simulated" if self.simulated else ""
         return f"Regression({self.method}{base}, n={self.n}, {len(self.values)} values{marks})"
 
-    def __repr__(self) -> str:
-        return f"{self.heading}\n{as_text(*self._shown())}"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.heading, *self._shown())
-
-    def _shown(self) -> tuple[list[list[str]], str]:
+    def _shown(self) -> tuple[Cells, str]:
         rows = self.rows()
         heading = [name.replace("_", " ") for name in Coefficient._fields]
         cells = [
-            [one.value, one.covariate, *(f"{number:.4f}" for number in one[2:-1]), f"{one.p_value:.2g}"] for one in rows
+            [one.value, one.covariate, *(f"{number:.4f}" for number in one[2:-1]), spelled_p_value(one.p_value)]
+            for one in rows
         ]
         left = len(rows) - _SHOWN
         below = [f"and {left} coefficients more; to_pandas, to_polars and to_arrow return all."] if left > 0 else []
@@ -125,25 +118,3 @@ class Regression:
             "upper": (self.coefficients + away).ravel(),
             "p_value": (2 * ndtr(-scores)).ravel(),
         }
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Return the columns as a stream of Arrow, which polars, pandas, DuckDB and Arrow read as a table."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-    def to_arrow(self, level: float = DEFAULT_LEVEL) -> Any:
-        """Return a `pyarrow.Table` of `columns`."""
-        return arrow_table(self.columns(level))
-
-    def to_pandas(self, level: float = DEFAULT_LEVEL) -> Any:
-        """Return a `pandas.DataFrame` of `columns`."""
-        return pandas_frame(self.columns(level))
-
-    def to_polars(self, level: float = DEFAULT_LEVEL) -> Any:
-        """Return a `polars.DataFrame` of `columns`."""
-        return optional("polars").from_arrow(self.to_arrow(level))
-
-    def to_csv(self, path: str | Path, level: float = DEFAULT_LEVEL) -> None:
-        """Write `columns` as a CSV file with a header, in UTF-8; an existing file is replaced."""
-        from pyarrow import csv
-
-        csv.write_csv(self.to_arrow(level), str(path))

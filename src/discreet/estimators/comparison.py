@@ -45,7 +45,7 @@ def compare(
 
     Raises:
         MismatchError: if the domains differ.
-        ParameterError: if a method states no intervals, or the shares are no distribution over the domain.
+        ParameterError: if the shares are no distribution over the domain.
 
     Example:
         >>> import discreet as dc
@@ -94,7 +94,8 @@ class _Side:
 
     def __init__(self, frequencies: FloatArray, estimate: Estimate | None) -> None:
         self.frequencies, self._estimate = frequencies, estimate
-        self.centre = frequencies if estimate is None else _centre(estimate)
+        # What limits lie around: a difference about a biased frequency, which may lie outside, would not cover.
+        self.centre = frequencies if estimate is None else estimate.centre
 
     @classmethod
     def of(cls, estimate: Estimate) -> "_Side":
@@ -127,17 +128,6 @@ class _Side:
     def is_given(self) -> bool:
         """True if these are given shares."""
         return self._estimate is None
-
-
-def _centre(estimate: Estimate) -> FloatArray:
-    """Return the ``(|X|,)`` unbiased estimates that the limits are about, whatever the method makes of them.
-
-    A biased point may lie outside its limits: a difference about it would not cover.
-    """
-    for about in (getattr(estimate.intervals, "centre", None), getattr(estimate.spread, "centre", None)):
-        if about is not None:
-            return np.asarray(about)
-    return estimate.frequencies
 
 
 def _mover(sides: list[_Side], level: float) -> tuple[FloatArray, FloatArray]:

@@ -7,8 +7,8 @@ import numpy as np
 
 from discreet.arrays import AnyArray
 from discreet.core.domain import Domain
-from discreet.core.estimate_table import as_html, as_text
-from discreet.core.grouped_estimate import arrow_table, pandas_frame
+from discreet.core.estimate_table import Cells
+from discreet.core.result_table import ResultTable
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism
 from discreet.planning.candidates import Candidate, LeastErrors, bounds, candidate, compared_mechanisms
@@ -20,7 +20,7 @@ _VERY_MANY = 1 << 40
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MechanismComparison:
+class MechanismComparison(ResultTable):
     """The comparison of all mechanisms on a domain, with the best ones.
 
     Attributes:
@@ -51,26 +51,21 @@ class MechanismComparison:
         wanted = self.requirements
         return f"MechanismComparison({wanted.domain!r}, epsilon={wanted.epsilon:g}, {wanted.users:,} users)"
 
-    def __repr__(self) -> str:
-        return f"{self.heading}\n{as_text(self._cells(), self.recommendation)}"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.heading, self._cells(), self.recommendation)
-
-    def _cells(self) -> list[list[str]]:
-        """Return a heading and a row per mechanism; a star marks the recommended one."""
+    def _shown(self) -> tuple[Cells, str]:
+        """Return a heading and a row per mechanism, and the recommendation; a star marks the recommended one."""
         columns = self.columns()
         numbers = ("worst_mse", "assumed_mse", "worst_standard_error")
         rows = zip(columns["mechanism"], columns["options"], *(columns[name] for name in numbers), strict=True)
         heading = ["mechanism", "options", "worst MSE", "assumed MSE", "worst s.e.", "bytes"]
         starred = [one is self.best for one in self.candidates]
-        return [
+        cells = [
             heading,
             *(
                 [f"{name}{' *' * star}", options, *(f"{number:.3e}" for number in errors), f"{size:.2f}"]
                 for (name, options, *errors), size, star in zip(rows, columns["bytes"], starred, strict=True)
             ),
         ]
+        return cells, self.recommendation
 
     def columns(self) -> dict[str, AnyArray]:
         """Return a row per mechanism as named columns: errors are of the linear estimate, sizes in bytes."""
@@ -86,14 +81,6 @@ class MechanismComparison:
             "largest_bytes": np.array([one.largest_bytes for one in rows]),
             "fits": np.array([one.fits for one in rows]),
         }
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Return the columns as a stream of Arrow, which polars, pandas, DuckDB and Arrow read as a table."""
-        return arrow_table(self.columns()).__arrow_c_stream__(requested_schema)
-
-    def to_pandas(self) -> Any:
-        """Return a `pandas.DataFrame` of `columns`."""
-        return pandas_frame(self.columns())
 
     @property
     def sensitive_mass(self) -> float:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.cli.output import SIMULATED_REPORTS, Table
-from discreet.core.comparison import Comparison, spelled_p_value
+from discreet.core.comparison import Comparison
 from discreet.core.confidence_intervals import DEFAULT_LEVEL
 from discreet.core.estimate import Estimate
+from discreet.core.estimate_table import spelled_p_value
 from discreet.core.grouped_estimate import GroupedEstimate, spelled
 from discreet.core.significance import Control
 from discreet.io.estimates import estimate_facts, objects
