@@ -1,0 +1,55 @@
+"""Faults of engines."""
+
+from faults.fault import Fault
+
+FAULTS = [
+    Fault(
+        "kept columns slip against their reports",
+        "engines/obfuscation.py",
+        "beside.slice(rows)",
+        "beside.slice(rows - 1)",
+        ("tests/engines/test_kept_columns.py",),
+    ),
+    Fault(
+        "a stamped file does not say that one of its reports is simulated",
+        "engines/stamping.py",
+        "yield replace(reports, simulated=found.tally.simulated)",
+        "yield replace(reports, simulated=False)",
+        ("tests/engines/test_stamping.py",),
+    ),
+    Fault(
+        "a narrow block wraps where a count passes its type",
+        "engines/spark/vectors.py",
+        "part = part.astype(np.min_scalar_type(int(part.max())))",
+        "part = part.astype(np.min_scalar_type(int(part.mean())))",
+        ("tests/engines/test_vectors.py",),
+    ),
+    Fault(
+        "rows of another plan are counted on the cluster",
+        "engines/spark/frames.py",
+        "    if strangers:\n",
+        "    if strangers == batch.num_rows + 1:\n",
+        ("tests/engines/test_spark_tallies.py",),
+    ),
+    Fault(
+        "every executor draws the words of its driver",
+        "engines/spark/obfuscating.py",
+        "        random = _random(seed)\n",
+        "        random = SeededRandom(1)\n",
+        ("tests/engines/test_spark_tallies.py",),
+    ),
+    Fault(
+        "a frame that is used twice is drawn twice",
+        "engines/spark/obfuscating.py",
+        "return drawn.checkpoint() if _has_folder(frame.sparkSession) else drawn.localCheckpoint()",
+        "return drawn",
+        ("tests/engines/test_spark_tallies.py",),
+    ),
+    Fault(
+        "blocks that came often count once on the cluster",
+        "engines/spark/likelihood.py",
+        "often = 1.0 if matrix.multiplicity is None else matrix.multiplicity",
+        "often = 1.0",
+        ("tests/engines/test_spark_likelihood.py",),
+    ),
+]

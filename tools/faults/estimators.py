@@ -1,0 +1,55 @@
+"""Faults of estimators."""
+
+from faults.fault import Fault
+
+FAULTS = [
+    Fault(
+        "intervals of what is behind bots leave the bots' errors out",
+        "estimators/tags.py",
+        "            squares[share.codes] += (deviation * share.weights) ** 2",
+        "            squares[share.codes] += 0 * deviation",
+        ("tests/estimators/test_tags.py",),
+    ),
+    Fault(
+        "the worst case counts every bot once",
+        "estimators/tags.py",
+        "return 2 * float(sum(abs(mass)",
+        "return float(sum(abs(mass)",
+        ("tests/estimators/test_tags.py",),
+    ),
+    Fault(
+        "a threshold's errors are stated at the frequencies that passed it",
+        "estimators/methods.py",
+        "likely, _ = projection(start.linear, 1 / start.safe_variance)",
+        "likely = np.maximum(frequencies, 0)",
+        ("tests/estimators/test_uncertainty.py",),
+    ),
+    Fault(
+        "one-step moments take the estimate's reports for those of the value",
+        "estimators/one_step.py",
+        "others = (whole - f * own) / np.maximum(1 - f, 1 / self.n)",
+        "others = whole",
+        ("tests/estimators/test_one_step.py",),
+    ),
+    Fault(
+        "a value that nobody told is known without error",
+        "estimators/linear_start.py",
+        "variance[rows] = np.maximum(plausible, variance[rows])",
+        "variance[rows] = variance[rows]",
+        ("tests/estimators/test_uncertainty.py",),
+    ),
+    Fault(
+        "differences are made of limits that are clipped to [0, 1]",
+        "estimators/comparison.py",
+        "low, high = self._estimate.limits(level)",
+        "low, high = self._estimate.interval(level)",
+        ("tests/estimators/test_comparison.py",),
+    ),
+    Fault(
+        "the variance of a weighted estimate is that of equal weights",
+        "estimators/strata.py",
+        "parts = counts.weights, [(factor, one)",
+        "parts = counts.weights, [(1.0, counts.weights)] or [(factor, one)",
+        ("tests/estimators/test_groups.py",),
+    ),
+]

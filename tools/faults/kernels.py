@@ -1,0 +1,27 @@
+"""Faults of kernels."""
+
+from faults.fault import Fault
+
+FAULTS = [
+    Fault(
+        "compiled kernels are read from where everybody may write",
+        "kernels/caching.py",
+        "and not found.st_mode & stat.S_IWOTH",
+        "and found.st_mode",
+        ("tests/kernels/test_caching.py",),
+    ),
+    Fault(
+        "a folder of temporary kernels is trusted though a stranger made the one above",
+        "kernels/caching.py",
+        "and all(one.st_uid in owners and (",
+        "and all((",
+        ("tests/kernels/test_caching.py",),
+    ),
+    Fault(
+        "users who share nothing with a probe are not counted as ties",
+        "kernels/traces/scoring.py",
+        "ties[probe] = equal + rest * (floor == own)",
+        "ties[probe] = equal",
+        ("tests/risk/test_assessment.py",),
+    ),
+]

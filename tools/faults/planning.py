@@ -1,0 +1,13 @@
+"""Faults of planning."""
+
+from faults.fault import Fault
+
+FAULTS = [
+    Fault(
+        "what a report weighs is ignored",
+        "planning/choosing.py",
+        "limit = least(candidates, worst=worst).error(worst=worst) * (1 + within) * SAME",
+        "limit = least(candidates, worst=worst).error(worst=worst) * SAME",
+        ("tests/planning/test_compare.py",),
+    ),
+]

@@ -1,0 +1,48 @@
+"""Faults of the risk of being identified."""
+
+from faults.fault import Fault
+
+FAULTS = [
+    Fault(
+        "ties find the right user for sure",
+        "risk/scores/scores.py",
+        "np.clip((k - greater) / ties, 0.0, 1.0)",
+        "np.clip(k - greater, 0.0, 1.0)",
+        ("tests/risk/test_assessment.py",),
+    ),
+    Fault(
+        "the best of several attacks is judged as if it were the only one",
+        "risk/attacks/strongest.py",
+        "return 1 - (1 - checked_level(level)) / attempts",
+        "return checked_level(level)",
+        ("tests/risk/test_assessment.py",),
+    ),
+    Fault(
+        "data are compared with matchers by an estimate, not by its lower limit",
+        "risk/assessment.py",
+        "if here.low >= success]",
+        "if here.value >= success]",
+        ("tests/risk/test_assessment.py",),
+    ),
+    Fault(
+        "the alarm asks what was measured, not its upper limit",
+        "risk/assessment.py",
+        "return self.success.high if self.bounds is None",
+        "return self.success.value if self.bounds is None",
+        ("tests/risk/test_assessment.py",),
+    ),
+    Fault(
+        "ranks are judged by the law that was fitted to them",
+        "risk/scores/ranks.py",
+        "spread[~held].sum(axis=0)",
+        "spread.sum(axis=0) + 1000 * spread[held].sum(axis=0)",
+        ("tests/risk/scores/test_ranks.py",),
+    ),
+    Fault(
+        "a probe's spread is taken for what it would be alone",
+        "risk/scores/variational.py",
+        "spread = max(_variance(logs - levels / (users * mean), own), _variance(logs, own))",
+        "spread = _variance(logs - levels / (users * mean), own)",
+        ("tests/risk/scores/test_pse.py",),
+    ),
+]
