@@ -182,6 +182,8 @@ def test_the_file_says_nothing_of_ids_order_or_times(tmp_path: Path) -> None:
         "plan": entry.mechanism.fingerprint,
         "collection": entry.row.id.hex(),
         "epoch": 1,
+        "sealed": True,
+        "n": 300,
         "simulated": False,
     }
     assert set(file.metadata.metadata) == {b"discreet", b"ARROW:schema"}
@@ -232,7 +234,7 @@ def test_a_failure_leaves_the_inbox(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def failing(*_: Any, **__: Any) -> Any:
         raise FailedStoreError("the disk is full")
 
-    steps = [(sealing, "write_reports"), (sealing, "write_tally")]
+    steps = [(sealing, "put_sealed"), (sealing, "write_tally")]
     steps += [(SqliteStore, name) for name in ("record_seal", "drop_frames", "note")]
     for place, name in steps:
         with monkeypatch.context() as patched:

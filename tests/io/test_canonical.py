@@ -7,12 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.errors import DataError, MismatchError
+from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.io.records import RecordCodec
 from discreet.io.reports import read_reports, write_reports
 from discreet.io.sealing import canonical, is_canonical
 from discreet.mechanisms import Mechanism
-from laws import MEDIUM, Case, cases
+from laws import MEDIUM, Case, cases, sampled
 
 
 def _shuffled(reports: dc.Reports, seed: int) -> list[dc.Reports]:
@@ -61,10 +61,12 @@ def test_batches_depend_on_the_number_of_reports_alone(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(sealing, "_BATCH", 64)
     monkeypatch.setattr(row_sort, "_LEAST_ROWS", 5)
-    mechanism = dc.RandomizedResponse(dc.Domain(range(9)), epsilon=1.0)
-    reports = mechanism.obfuscate_codes(np.arange(300) % 9, random=dc.SeededRandom(3))
-    found = [[batch.n for batch in canonical(mechanism, _shuffled(reports, seed), memory=1)] for seed in (1, 2)]
-    assert found == [[64, 64, 64, 64, 44]] * 2
+    domain = dc.Domain(range(9), sensitive=range(7))
+    for kind in (dc.RandomizedResponse, dc.UnaryEncoding):
+        mechanism = kind(domain, epsilon=1.0)
+        reports = mechanism.obfuscate_codes(np.arange(300) % 9, random=dc.SeededRandom(3))
+        found = [[batch.n for batch in canonical(mechanism, _shuffled(reports, seed), memory=1)] for seed in (1, 2)]
+        assert found == [[64, 64, 64, 64, 44]] * 2
 
 
 def test_strangers_and_simulated_reports_are_not_mixed() -> None:
@@ -76,3 +78,45 @@ def test_strangers_and_simulated_reports_are_not_mixed() -> None:
         list(canonical(mechanism, [real, simulated]))
     assert [batch.simulated for batch in canonical(mechanism, [simulated, simulated])] == [True]
     assert list(canonical(mechanism, [])) == []
+
+
+@pytest.mark.parametrize("case", cases(MEDIUM, (1.0,)), ids=str)
+def test_reports_in_memory_are_sealed_in_the_same_order(case: Case) -> None:
+    mechanism, reports = case.mechanism, sampled(case, 200)
+    in_memory = reports.sealed()
+    assert in_memory.n == 200
+    codec = RecordCodec.of(mechanism)
+    streamed = dc.Reports.concatenate(list(canonical(mechanism, [reports])))
+    assert codec.encode(in_memory).tolist() == codec.encode(streamed).tolist()
+    assert mechanism.tally(in_memory) == mechanism.tally(reports)
+    assert in_memory.simulated
+    assert is_canonical(mechanism, [in_memory])
+
+
+def test_counted_and_sorted_reports_have_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.io.content_counts import ContentCounts
+
+    domain = dc.Domain(range(700), sensitive=range(300, 650))
+    for mechanism in (dc.RandomizedResponse(domain, epsilon=1.0), dc.HadamardResponse(domain, epsilon=1.0)):
+        reports = mechanism.obfuscate_codes(np.arange(2000) % 700, random=dc.SeededRandom(3))
+        codec = RecordCodec.of(mechanism)
+        assert ContentCounts.of(mechanism) is not None
+        counted = list(canonical(mechanism, [reports]))
+        with monkeypatch.context() as patch:
+            patch.setattr("discreet.io.content_counts._MOST_CONTENTS", 1)
+            assert ContentCounts.of(mechanism) is None
+            ordered = list(canonical(mechanism, [reports]))
+        assert [codec.encode(one).tolist() for one in counted] == [codec.encode(one).tolist() for one in ordered]
+
+
+def test_counted_reports_are_those_that_devices_send() -> None:
+    mechanism = dc.RandomizedResponse(dc.Domain(range(9), sensitive=range(7)), epsilon=1.0)
+    reports = mechanism.obfuscate_codes(np.arange(9), random=dc.SeededRandom(3))
+    for blocks, clear in (([7] * 5, [7]), ([-1] * 5, [7]), ([0] * 5, [9]), ([0] * 5, [-1]), ([0] * 5, [3])):
+        forged = dc.Reports(
+            reports.fingerprint, 6, np.arange(6) == 5, np.array(clear), {"symbol": np.array(blocks)}, True, ()
+        )
+        with pytest.raises(DataError):
+            list(canonical(mechanism, [forged]))
+    with pytest.raises(ParameterError, match="put together by hand"):
+        forged.sealed()

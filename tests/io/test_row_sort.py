@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.io import row_sort
-from discreet.io.row_sort import RowSort, sorted_rows
+from discreet.io.row_sort import RowSort
+from discreet.kernels.row_order import sorted_rows
 
 
 def _sorted(rows: np.ndarray) -> list[bytes]:

@@ -199,12 +199,15 @@ class Reports:
         """
         from discreet.core.report_table import report_table
 
+        return report_table(self, self._formats())
+
+    def _formats(self) -> tuple[Column, ...]:
         if not self.columns:
             raise ParameterError(
                 "reports that were put together by hand must say the formats of their columns, as the mechanism does: "
                 "dataclasses.replace(reports, columns=mechanism.columns)."
             )
-        return report_table(self, self.columns)
+        return self.columns
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Return the columns as a stream of Arrow, which polars, pandas, DuckDB and Arrow read as a table."""
@@ -222,6 +225,27 @@ class Reports:
         places = np.cumsum(self.in_clear)[rows]
         blocks = rows if self.block_count == self.n else (rows - places)[~chosen]
         return self._with(len(rows), chosen, self.clear[(places - 1)[chosen]], blocks)
+
+    def sealed(self) -> Self:
+        """Return the reports in canonical order: sorted by what they say, so that the order of people is gone.
+
+        Files of them, of any number of reports, are written by `discreet.io.sealing.write_sealed`.
+
+        Raises:
+            ParameterError: if the reports were put together by hand, so that they have no ``columns``.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
+            >>> reports = mechanism.obfuscate(["bus", "walk", "car"] * 2, random=dc.SeededRandom(1))
+            >>> reports.sealed().blocks["symbol"].tolist()
+            [0, 2, 2, 2, 2, 2]
+        """
+        from discreet.core.record_form import RecordForm
+        from discreet.kernels.row_order import row_order
+
+        clear_blocks = len(self.clear) > 0 and self.block_count == self.n
+        return self.take(row_order(RecordForm(self._formats(), clear_blocks, order=">").encode(self)))
 
     @classmethod
     def concatenate(cls, parts: Iterable[Self]) -> Self:

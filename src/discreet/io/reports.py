@@ -27,7 +27,7 @@ Sources: TypeAlias = str | Path | Sequence[str | Path]
 """Files and folders, on this machine or at URLs."""
 
 _BATCH = 1 << 18
-_NO_FACTS: Mapping[str, Any] = MappingProxyType({})
+NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
 
 def write_reports(
@@ -36,7 +36,7 @@ def write_reports(
     batches: Reports | Iterable[Reports],
     *,
     force: bool = False,
-    facts: Mapping[str, Any] = _NO_FACTS,
+    facts: Mapping[str, Any] = NO_FACTS,
 ) -> int:
     """Write reports as Parquet, Arrow IPC or JSON lines (see `suffixes`), batch by batch.
 

@@ -9,51 +9,16 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
 import numpy as np
 
-from discreet.arrays import AnyArray, IntArray, WordArray
+from discreet.arrays import AnyArray
+from discreet.kernels.row_order import sorted_rows
 
-_WORD = 8
 _LEAST_ROWS, _LEAST_BLOCK = 1 << 10, 1 << 6
-
-
-def sorted_rows(rows: AnyArray) -> AnyArray:
-    """Return ``(n, width)`` rows of bytes in ascending order."""
-    width = rows.shape[1]
-    if width > _WORD:
-        return rows[_order(_words(rows))]
-    keys = np.zeros((len(rows), _WORD), dtype=np.uint8)
-    keys[:, _WORD - width :] = rows
-    numbers = np.sort(keys.view(">u8").ravel().astype(np.uint64))
-    return np.ascontiguousarray(numbers.astype(">u8").view(np.uint8).reshape(-1, _WORD)[:, _WORD - width :])
-
-
-def _words(rows: AnyArray) -> WordArray:
-    """Return rows as ``(words, n)`` numbers that compare as the bytes do."""
-    count = -(-rows.shape[1] // _WORD)
-    padded = np.zeros((len(rows), count * _WORD), dtype=np.uint8)
-    padded[:, : rows.shape[1]] = rows
-    return np.ascontiguousarray(padded.view(">u8").T.astype(np.uint64))
-
-
-def _order(words: WordArray) -> IntArray:
-    """Return the order of rows by their words: first by the first one, then ties alone by the next."""
-    order: IntArray = np.argsort(words[0])
-    same = np.ones(max(len(order) - 1, 0), dtype=np.bool_)
-    for before, word in pairwise(words):
-        ranked = before[order]
-        same &= ranked[1:] == ranked[:-1]
-        if not same.any():
-            break
-        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-        group = np.cumsum(np.append(True, ~same))[tied]
-        order[tied] = order[tied][np.lexsort((word[order[tied]], group))]
-    return order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +47,9 @@ class RowSort:
         memory: how many bytes may be held at once, roughly.
         folder: where runs go that exceed it; None for the system's place for temporary files.
 
+    Attributes:
+        taken: number of rows taken.
+
     Example:
         >>> import numpy as np
         >>> with RowSort(2) as rows:
@@ -95,7 +63,7 @@ class RowSort:
         self._memory = memory
         self._run_rows = max(memory // (8 * width), _LEAST_ROWS)
         self._loose: list[AnyArray] = []
-        self._loose_rows = self._kept_bytes = 0
+        self._loose_rows = self._kept_bytes = self.taken = 0
         self._runs: list[_Run] = []
         self._files = ExitStack()
 
@@ -107,6 +75,7 @@ class RowSort:
 
     def add(self, rows: AnyArray) -> None:
         """Take ``(n, width)`` rows."""
+        self.taken += len(rows)
         for start in range(0, len(rows), self._run_rows):
             part = rows[start : start + self._run_rows]
             self._loose.append(part.copy())
