@@ -11,7 +11,7 @@ from discreet.accuracy.decoder import PerValue
 from discreet.accuracy.design import Design
 from discreet.accuracy.linear_decoder import LinearDecoder
 from discreet.accuracy.skewed_limits import MeanWorths
-from discreet.arrays import FloatArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.core.checks import checked_n
 from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
@@ -142,8 +142,17 @@ class BlockDecoder(Decoder):
 
     def decode(self, tally: Tally) -> FloatArray:
         """Return `estimate` of a tally that was checked before [DESIGN section 1; spec of the optimum, section 3]."""
-        support = self._counts.support_of(tally.support) if len(tally.support) else tally.support
-        return self.domain.arrange(*self.numbers.estimate(support, tally.clear, tally.n))
+        return self.domain.arrange(*self.numbers.estimate(self._support(tally), tally.clear, tally.n))
+
+    def _support(self, tally: Tally) -> IntArray:
+        """Return the support that the numbers read: of each size of block in turn for a design, else of all together."""
+        if not len(tally.support):
+            return tally.support
+        support: IntArray = self._counts.support_of(tally.support)
+        if isinstance(self.numbers, Design) or len(support) == self.domain.sensitive_count:
+            return support
+        together: IntArray = support.reshape(-1, self.domain.sensitive_count).sum(axis=0)
+        return together
 
     @cached_property
     def _counts(self) -> Any:
@@ -191,9 +200,7 @@ class BlockDecoder(Decoder):
             return laws
         binomial = self.numbers.count_law
         if binomial is not None:
-            sensitive: BinomialCounts | MeanWorths = BinomialCounts(
-                self._counts.support_of(tally.support), tally.n, *binomial
-            )
+            sensitive: BinomialCounts | MeanWorths = BinomialCounts(self._support(tally), tally.n, *binomial)
         else:
             mass, chosen = self._mass_seen(tally), domain.sensitive
             pool_bias = self.pool_bias_variance(tally, linear)[chosen] if self.numbers.pool_bias else 0.0

@@ -86,6 +86,13 @@ class MixedSubsets(EvenLaw):
         return pairs / (self.inclusion * self.size * (self.size - 1))
 
     @property
+    def triple_covariance(self) -> Fraction:
+        """Return the mean of k (k - 1)(k - 2) over sizes, by pi v (v - 1)(v - 2), less rho^2."""
+        triples = sum((t * k * (k - 1) * (k - 2) for k, t in zip(self.sizes, self.shares, strict=True)), Fraction(0))
+        sets = self.size * (self.size - 1) * max(self.size - 2, 1)
+        return triples / (self.inclusion * sets) - self.conditional_inclusion**2
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """Return one column: the members, ascending; a block of k members has v in the last place."""
         return (Column("members", smallest_unsigned(self.size + 1), width=self.smaller + 1, bound=self.size + 1),)

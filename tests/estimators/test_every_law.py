@@ -1,0 +1,90 @@
+"""Every law with every method, from reports and from their tally: an estimate, or one of two sentences."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.errors import ParameterError
+from discreet.estimators import estimate
+from discreet.mechanisms import BlockMechanism, LawMechanism
+from discreet.mechanisms.designs import MixedSubsets
+from discreet.testing import spell_out
+from laws import BUILDERS, Case, cases
+
+METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em")
+REFUSAL = re.compile(r"method '(mle|em)' needs the reports of this mechanism, not only their tally;.*\.")
+SIZES = {"3of7": (7, [0, 4, 6]), "5of5": (5, None)}
+P = {"3of7": np.array([0.2, 0.15, 0.1, 0.12, 0.18, 0.05, 0.2]), "5of5": np.array([0.3, 0.25, 0.2, 0.15, 0.1])}
+
+
+def mixed(sizes: str, smaller: int = 1) -> LawMechanism:
+    """Return a mechanism of a law of two sizes that is no optimum."""
+    size, sensitive = SIZES[sizes]
+    domain = Domain(range(size), sensitive=sensitive)
+    return LawMechanism(domain, 1.0, MixedSubsets(domain.sensitive_count, smaller, 3 << 61))
+
+
+def mechanisms() -> Iterator[BlockMechanism]:
+    """Yield every mechanism of the list, and one that is handed the same law, with and without blocks in clear."""
+    for case in cases(SIZES, (1.0,)):
+        named = case.mechanism
+        yield named
+        for clear_blocks in (False, True):
+            try:
+                yield LawMechanism(named.domain, 1.0, named.law, clear_blocks=clear_blocks, epsilons=named.epsilons)
+            except ParameterError as refusal:
+                assert clear_blocks, f"{case}: {refusal}"
+    yield from (mixed(sizes) for sizes in ("3of7", "5of5"))
+
+
+@cache
+def batches() -> list[tuple[BlockMechanism, Reports, Tally]]:
+    """Return every mechanism with reports and their tally."""
+    found = []
+    for mechanism in mechanisms():
+        reports = mechanism.obfuscate(list(range(mechanism.domain.size)) * 4, random=SeededRandom(1))
+        found.append((mechanism, reports, mechanism.tally(reports)))
+    return found
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_law_has_an_estimate_or_a_sentence(method: str) -> None:
+    made = refused = 0
+    for mechanism, reports, tally in batches():
+        for data in (reports, tally):
+            try:
+                found = estimate(mechanism, data, method=method)
+            except ParameterError as refusal:
+                assert data is not reports and REFUSAL.fullmatch(str(refusal)), f"{mechanism}: {refusal}"
+                refused += 1
+                continue
+            numbers = (found.frequencies, found.standard_errors, *found.interval(simultaneous=True))
+            assert all(one.shape == (mechanism.domain.size,) and np.isfinite(one).all() for one in numbers), mechanism
+            made += 1
+    assert made >= len(BUILDERS) * 4 and (refused > 0) == (method in ("mle", "em"))
+
+
+@pytest.mark.parametrize(("sizes", "smaller"), [("3of7", 1), ("5of5", 1), ("5of5", 3)])
+def test_a_law_of_two_sizes_that_is_no_optimum(sizes: str, smaller: int) -> None:
+    mechanism, p = mixed(sizes, smaller), P[sizes]
+    outputs = spell_out(mechanism)
+    chances = p @ outputs.matrix
+    worths = mechanism.decoder.worth(outputs.reports)
+    assert np.allclose(chances @ worths, p, atol=1e-12)
+    whole = (worths.T * chances) @ worths - np.outer(p, p)
+    assert np.allclose(mechanism.decoder.variances(1, p), np.diagonal(whole), atol=1e-12)
+    # Of two reports: the mean of the covariance that their tally states, over every outcome.
+    total = np.zeros_like(whole)
+    for rows in product(range(outputs.reports.n), repeat=2):
+        spread = estimate(mechanism, mechanism.tally(outputs.reports.take(np.array(rows)))).spread
+        assert spread is not None
+        total += float(np.prod(chances[list(rows)])) * spread.matrix(np.arange(len(p)))
+    assert np.allclose(total, whole / 2, atol=1e-12)
