@@ -27,9 +27,9 @@ class CombinedCovariance(Covariance):
     core: FloatArray
 
     @property
-    def counted(self) -> CountedSums | None:
-        """Return None: sums with weights follow from no binomial count."""
-        return None
+    def counted(self) -> Sequence[CountedSums]:
+        """Return nothing: sums with weights follow from no count of a known law."""
+        return ()
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
         """Return the estimated covariance of two weighted sums; see `Covariance`."""

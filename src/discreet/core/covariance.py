@@ -5,9 +5,10 @@ Two forms are enough. Where values are alike, the covariances of all pairs are a
 contributions of the reports, as a sample (`discreet.core.sample_covariance`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,26 +34,32 @@ class CountedLimits(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedSums:
-    """Counts of reports that are binomial with probability b + d p, as are their sums over values.
+    """Numbers of values of which the law is known, as is that of their sums over values.
+
+    Two are in use: counts of reports, binomial with probability b + d p; and estimates with the number of their values,
+    from which the moments of what a report is worth to them follow.
 
     Attributes:
-        counts: ``(|X|,)`` t, as floats; any number for a value without such a count.
-        bases: ``(|X|,)`` b; nan for a value without such a count.
+        counts: ``(|X|,)`` t, as floats, or estimates; any number for a value of another law.
+        bases: ``(|X|,)`` b, or how many values each is of; nan for a value of another law.
         law: a function of counts and bases that returns their limits.
+        most: the largest base of which the law is known; no bound where it is infinite.
     """
 
     counts: FloatArray
     bases: FloatArray
     law: Callable[[FloatArray, FloatArray], CountedLimits]
+    most: float = inf
 
     def sums(self, cells: ValueCells) -> "CountedSums":
-        """Return the counts of the sums over cells; there is none where there is none of one of the values."""
-        return CountedSums(cells.total(self.counts), cells.total(self.bases), self.law)
+        """Return those of the sums over cells; there is none where there is none of one of the values."""
+        return replace(self, counts=cells.total(self.counts), bases=cells.total(self.bases))
 
     @property
     def known(self) -> BoolArray:
-        """``(|X|,)`` booleans: true where there is such a count."""
-        return ~np.isnan(self.bases)
+        """``(|X|,)`` booleans: true where the law is known."""
+        known: BoolArray = self.bases <= self.most
+        return known
 
 
 class Covariance(Protocol):
@@ -71,8 +78,8 @@ class Covariance(Protocol):
         return f"{type(self).__name__}({len(self.centre)} values)"
 
     @property
-    def counted(self) -> CountedSums | None:
-        """Return the counts that the estimates follow from, where these are binomial; None if none is."""
+    def counted(self) -> Sequence[CountedSums]:
+        """Return the counts that the estimates follow from, of those whose law is known."""
         ...
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
@@ -121,7 +128,7 @@ class LowRankCovariance(Covariance):
         factors: ``(r, |X|)`` F.
         core: ``(r, r)`` M, symmetric.
         scale: 1/(n - 1).
-        counted: the counts that the estimates follow from, where these are binomial; None if none is.
+        counted: the counts that the estimates follow from, of those whose law is known.
     """
 
     centre: FloatArray
@@ -129,7 +136,7 @@ class LowRankCovariance(Covariance):
     factors: FloatArray
     core: FloatArray
     scale: float
-    counted: CountedSums | None = None
+    counted: Sequence[CountedSums] = ()
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
         """Return the estimated covariance of two weighted sums; see `Covariance`."""
@@ -163,13 +170,12 @@ class LowRankCovariance(Covariance):
     def sums(self, cells: ValueCells) -> "LowRankCovariance":
         """Return the covariance of the sums over cells, of the same form."""
         factors = np.array([cells.total(factor) for factor in self.factors]).reshape(len(self.factors), cells.size)
-        counted = None if self.counted is None else self.counted.sums(cells)
         return replace(
             self,
             centre=cells.total(self.centre),
             diagonal=cells.total(self.diagonal),
             factors=factors,
-            counted=counted,
+            counted=[each.sums(cells) for each in self.counted],
         )
 
     def conditional(self) -> "LowRankCovariance":
@@ -209,7 +215,7 @@ class DeferredCovariance(Covariance):
         return (_same, (self._made,)) if self.n > 1 else (DeferredCovariance, (self.centre, self.n, _same))
 
     @property
-    def counted(self) -> CountedSums | None:
+    def counted(self) -> Sequence[CountedSums]:
         """Return the counts that the estimates follow from; errors as for `between`."""
         return self._made.counted
 

@@ -20,6 +20,8 @@ from discreet.core.confidence_intervals import (
 from discreet.core.ratios import Moments, Pieces, ratio_pieces
 
 _LEVEL = 0.95
+# A sum that is known, such as that of all values, is 1 up to this.
+_ROUNDING = 1e-9
 
 
 class IntervalEnds(NamedTuple):
@@ -73,7 +75,7 @@ class Quantity:
     def fits(self) -> bool:
         """True if the estimate lies in its own interval at 95%; else the method contradicts the reports here."""
         low, high = self.interval()
-        return float(low) <= self.estimate <= float(high)
+        return float(low) - _ROUNDING <= self.estimate <= float(high) + _ROUNDING
 
     def __float__(self) -> float:
         return self.estimate

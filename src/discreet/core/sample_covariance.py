@@ -45,7 +45,7 @@ class SampleCovariance(Covariance):
     n: int
     reports: Sequence[Contributions]
     lasting: Callable[[FloatArray, FloatArray], float] | None = None
-    counted: CountedSums | None = None
+    counted: Sequence[CountedSums] = ()
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
         """Return the estimated covariance of two weighted sums; see `Covariance`."""
@@ -113,16 +113,15 @@ class SampleCovariance(Covariance):
 
     def sums(self, cells: ValueCells) -> "SampleCovariance":
         """Return the covariance of the sums over cells."""
-        counted = None if self.counted is None else self.counted.sums(cells)
-        return self._under(cells.lifted, cells.total(self.centre), counted)
+        return self._under(cells.lifted, cells.total(self.centre), [each.sums(cells) for each in self.counted])
 
     def conditional(self) -> "SampleCovariance":
         """Return the covariance of the shares in the sum."""
         total = float(self.centre.sum())
-        return self._under(Shares(self.centre / total, total).lifted, self.centre / total, None)
+        return self._under(Shares(self.centre / total, total).lifted, self.centre / total, ())
 
     def _under(
-        self, lift: Callable[[FloatArray], FloatArray], centre: FloatArray, counted: CountedSums | None
+        self, lift: Callable[[FloatArray], FloatArray], centre: FloatArray, counted: Sequence[CountedSums]
     ) -> "SampleCovariance":
         """Return the covariance of other sums, whose weights are lifted to weights of these estimates."""
         reports = [LiftedContributions(part.counts, part, lift) for part in self.reports]

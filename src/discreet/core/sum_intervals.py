@@ -1,4 +1,7 @@
-"""Intervals of sums of frequencies: exact where the count behind a sum is binomial, else from its variance."""
+"""Intervals of sums of frequencies: from the law of the count behind a sum where it is known, else from its variance.
+
+It is known where the count is binomial, and of sensitive values that are alike (`discreet.accuracy.sum_worths`).
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,13 +44,14 @@ class SumIntervals:
         return errors
 
     @cached_property
-    def _counted(self) -> tuple[IntArray, CountedLimits] | None:
-        """The cells whose counts are binomial, with the law of these."""
-        counted = self.covariance.counted
-        if counted is None or not counted.known.any():
-            return None
-        rows = np.flatnonzero(counted.known)
-        return rows, counted.law(counted.counts[rows], counted.bases[rows])
+    def _counted(self) -> list[tuple[IntArray, CountedLimits]]:
+        """The cells whose counts are of a known law, with these laws."""
+        found = []
+        for counted in self.covariance.counted:
+            rows = np.flatnonzero(counted.known)
+            if len(rows):
+                found.append((rows, counted.law(counted.counts[rows], counted.bases[rows])))
+        return found
 
     @property
     def _normal(self) -> NormalIntervals:
@@ -56,8 +60,7 @@ class SumIntervals:
     def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
         """Return the limits of the sums, not clipped; see `Intervals.limits`."""
         low, high = self._normal.limits(level, simultaneous=simultaneous)
-        if self._counted is not None:
-            rows, law = self._counted
+        for rows, law in self._counted:
             low[rows], high[rows] = law.limits(miss_probability(level, len(low), simultaneous=simultaneous))
         return low, high
 
@@ -65,7 +68,6 @@ class SumIntervals:
     def border_deviations(self) -> BorderDeviations:
         """The standard deviations of the sums at the ends of [0, 1]: as they are, where the counts do not tell."""
         nobody, everybody = self.standard_errors.copy(), self.standard_errors.copy()
-        if self._counted is not None:
-            rows, law = self._counted
+        for rows, law in self._counted:
             nobody[rows], everybody[rows] = law.border_deviations
         return BorderDeviations(nobody, everybody)

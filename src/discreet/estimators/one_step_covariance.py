@@ -42,7 +42,7 @@ class OneStepSpread(DeferredCovariance):
         if found.step is None or size * len(found.step.point) > _MOST_NUMBERS:
             return self._linear
         made = one_step_covariance(found.step, found.codes, size, found.tally.tally)
-        return made if counted is None else replace(made, counted=_in_clear(counted, found.codes))
+        return replace(made, counted=[_in_clear(each, found.codes) for each in counted])
 
 
 def _in_clear(counted: CountedSums, covered: IntArray) -> CountedSums:

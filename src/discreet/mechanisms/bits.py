@@ -76,6 +76,10 @@ class IndependentBits(EvenLaw, PackedBitCodec):
         """Return rho = d1: bits are independent."""
         return self.inclusion
 
+    def joint_inclusion(self, count: int) -> Fraction:
+        """Return d1^count."""
+        return self.inclusion**count
+
     @property
     def _piece_lanes(self) -> int:
         return max(PIECE_WORDS // self.depth, 1)

@@ -65,6 +65,9 @@ class BlockLaw(Protocol):
         None if it depends on them, so that the covariances of estimates follow from the reports, not from their tally.
         """
 
+    def joint_inclusion(self, count: int) -> Fraction | None:
+        """Return the probability that ``count`` given values are all in a noise block; None if it depends on them."""
+
     @property
     def columns(self) -> tuple[Column, ...]:
         """Return the columns of a block."""
@@ -192,6 +195,11 @@ class CommonLaw(ABC):
 
     @property
     def triple_covariance(self) -> Fraction | None:
+        """Return it from joint inclusions; None where these depend on the values."""
+        triple = self.joint_inclusion(3)
+        return None if triple is None else triple / self.inclusions[0] - self.conditional_inclusions[0] ** 2
+
+    def joint_inclusion(self, count: int) -> Fraction | None:
         """Return None: unless a law says otherwise, it depends on the values."""
         return None
 

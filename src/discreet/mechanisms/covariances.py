@@ -17,18 +17,17 @@ from functools import partial
 
 import numpy as np
 
-from discreet.accuracy.binomial_limits import BinomialCounts
 from discreet.accuracy.cross_moments import cross_moments, design_cross_moments
-from discreet.accuracy.decoder import PerValue
 from discreet.accuracy.design import Design
 from discreet.accuracy.linear_decoder import LinearDecoder
 from discreet.accuracy.pool_bias import PoolBias
 from discreet.arrays import FloatArray
-from discreet.core.covariance import CountedSums, Covariance, DeferredCovariance, LowRankCovariance
+from discreet.core.covariance import Covariance, DeferredCovariance, LowRankCovariance
 from discreet.core.domain import Domain
 from discreet.core.sample_covariance import Contributions, SampleCovariance
 from discreet.core.tally import Tally
 from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.counted_sums import block_sums, counted_in_tally
 from discreet.mechanisms.evidence import Evidence
 from discreet.mechanisms.membership import Membership
 
@@ -170,30 +169,8 @@ def output_covariance(inverse: Callable[[], FloatArray], tally: Tally, linear: F
 def _of_single_values(domain: Domain, numbers: LinearDecoder, tally: Tally, linear: FloatArray) -> LowRankCovariance:
     shares = domain.arrange(tally.support / tally.n, tally.clear / tally.n)
     square, noise = 1 / numbers.truth**2, numbers.noisy * numbers.inclusion
-    counted = _counted(domain, tally, numbers.truth, noise)
+    counted = counted_in_tally(domain, tally, numbers.truth, noise)
     return LowRankCovariance(linear, shares * square, shares[None], np.array([[-square]]), 1 / (tally.n - 1), counted)
-
-
-def _counted(domain: Domain, tally: Tally, truth: float, noise: PerValue | None = None) -> CountedSums | None:
-    """Return the counts that are binomial with probability b + s p, as are those of sums of values.
-
-    Args:
-        domain: the values.
-        tally: the counts.
-        truth: s.
-        noise: b of the sensitive values, where each block is one of them; None where their counts are not such.
-    """
-    if noise is None and not domain.clear_count:
-        return None
-    blocks = np.zeros(domain.sensitive_count) if noise is None else tally.support.astype(np.float64)
-    of_blocks = np.broadcast_to(np.asarray(np.nan if noise is None else noise), domain.sensitive_count)
-    counts = domain.arrange(blocks, tally.clear.astype(np.float64))
-    bases = domain.arrange(np.array(of_blocks), np.zeros(domain.clear_count))
-    return CountedSums(counts, bases, partial(_binomial, tally.n, truth))
-
-
-def _binomial(n: int, truth: float, counts: FloatArray, bases: FloatArray) -> BinomialCounts:
-    return BinomialCounts(np.rint(counts).astype(np.int64), n, bases, truth)
 
 
 def _of_alike_values(
@@ -212,7 +189,10 @@ def _of_alike_values(
     used = [at for at in range(4) if core[at].any() and len(classes[at // 2])]
     factors = np.array([_factor(domain, linear, at) for at in used])
     diagonal = domain.arrange(*apart) if domain.sensitive_count else apart[1]
-    counted = _counted(domain, tally, numbers.truth) if domain.clear_count else None
+    counted = [
+        *counted_in_tally(domain, tally, numbers.truth),
+        *block_sums(domain, law, numbers, (tally.n, mass), linear),
+    ]
     return LowRankCovariance(linear, diagonal, factors, core[np.ix_(used, used)], 1 / (tally.n - 1), counted)
 
 
@@ -240,7 +220,7 @@ def _of_blocks(
     if domain.clear_count:
         reports.append(ClearContributions(tally.clear.astype(np.float64), domain, numbers))
     lasting = PoolCovariance(numbers.pool_bias, domain, _plausible(domain, linear)) if numbers.pool_bias else None
-    return SampleCovariance(linear, tally.n, reports, lasting, _counted(domain, tally, numbers.truth))
+    return SampleCovariance(linear, tally.n, reports, lasting, counted_in_tally(domain, tally, numbers.truth))
 
 
 def _plausible(domain: Domain, linear: FloatArray) -> FloatArray:

@@ -145,7 +145,7 @@ class BlockDecoder(Decoder):
         return self.domain.arrange(*self.numbers.estimate(self._support(tally), tally.clear, tally.n))
 
     def _support(self, tally: Tally) -> IntArray:
-        """Return the support that the numbers read: of each size of block in turn for a design, else of all together."""
+        """Return the support that the numbers read: of each size of block in turn for a design, else of all."""
         if not len(tally.support):
             return tally.support
         support: IntArray = self._counts.support_of(tally.support)

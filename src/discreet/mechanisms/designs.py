@@ -22,6 +22,7 @@ import numpy as np
 
 from discreet.accuracy.design import Design
 from discreet.accuracy.optimum import optimal_design
+from discreet.accuracy.sum_worths import joint_share
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.random import WORD_RANGE, RandomSource, toss, uniform_below
@@ -85,12 +86,10 @@ class MixedSubsets(EvenLaw):
         pairs = sum((t * k * (k - 1) for k, t in zip(self.sizes, self.shares, strict=True)), Fraction(0))
         return pairs / (self.inclusion * self.size * (self.size - 1))
 
-    @property
-    def triple_covariance(self) -> Fraction:
-        """Return the mean of k (k - 1)(k - 2) over sizes, by pi v (v - 1)(v - 2), less rho^2."""
-        triples = sum((t * k * (k - 1) * (k - 2) for k, t in zip(self.sizes, self.shares, strict=True)), Fraction(0))
-        sets = self.size * (self.size - 1) * max(self.size - 2, 1)
-        return triples / (self.inclusion * sets) - self.conditional_inclusion**2
+    def joint_inclusion(self, count: int) -> Fraction:
+        """Return the mean over both sizes."""
+        shares = (t * joint_share(self.size, k, count) for k, t in zip(self.sizes, self.shares, strict=True))
+        return sum(shares, Fraction(0))
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.accuracy.sum_worths import joint_share
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, uniform_below
@@ -68,11 +69,9 @@ class Subsets(EvenLaw):
         """Return rho = (k - 1)/(v - 1)."""
         return Fraction(self.count - 1, max(self.size - 1, 1))
 
-    @property
-    def triple_covariance(self) -> Fraction:
-        """Return rho (k - 2)/(v - 2) - rho^2."""
-        rho = self.conditional_inclusion
-        return rho * (Fraction(self.count - 2, max(self.size - 2, 1)) - rho)
+    def joint_inclusion(self, count: int) -> Fraction:
+        """Return k (k - 1) ... / v (v - 1) ..., of ``count`` factors."""
+        return joint_share(self.size, self.count, count)
 
     @property
     def columns(self) -> tuple[Column, ...]:
