@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.personalized import Personalized
     from discreet.mechanisms.secret_tags import SecretTags
     from discreet.planning.compare import best
+    from discreet.privacy.shuffling import shuffled
 
 __version__ = "0.1.0"
 
@@ -63,6 +64,7 @@ _HOMES = {
     "estimate": "discreet.estimators",
     "estimate_personalized": "discreet.estimators.tags",
     "regress": "discreet.estimators.regression",
+    "shuffled": "discreet.privacy.shuffling",
     "read_reports": "discreet.io.reports",
     "write_reports": "discreet.io.reports",
 }
@@ -96,6 +98,7 @@ __all__ = [
     "estimate_personalized",
     "read_reports",
     "regress",
+    "shuffled",
     "write_reports",
 ]
 

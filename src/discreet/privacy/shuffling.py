@@ -1,0 +1,265 @@
+"""Central guarantees of shuffled reports: the least epsilon for whoever sees reports without names and without order.
+
+What a local promise says of each report holds for whoever sees who sent it. A batch without names and order, and all
+that is computed from it (a tally, an estimate, a page), tells far less of each person, because others' noise could have
+been hers: the privacy blanket [Balle, Bell, Gascon, Nissim, CRYPTO 2019]. For truth or noise this is exact (see
+`discreet.privacy.shuffling_pairs`), and a utility-optimized plan has *two* central epsilons:
+
+- among sensitive values, two-sided: no data set with x is more than e^eps times likelier than with x', but for delta;
+  it tends to 0 as 1/sqrt(n).
+- towards values in clear, one-sided, from x to a value that is not sensitive. That nobody reported it in clear is seen
+  too, so it tends to a *floor*, ln((1 - delta)/(1 - s)), which no number of users lowers. In the other direction
+  nothing holds, as utility-optimized privacy does not protect such values.
+
+Both hold whatever the attacker knows of everybody else. n counts people whose devices follow the plan, one report each.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, inf
+from typing import Any, NamedTuple
+
+from discreet.core.checks import checked_between, checked_finite, checked_whole
+from discreet.errors import ParameterError
+from discreet.mechanisms import BlockMechanism, Channel, given
+from discreet.privacy.shuffling_attacks import others_alike, others_at_a_third, others_beside_clear, reached
+from discreet.privacy.shuffling_pairs import (
+    ValuePair,
+    block_pairs,
+    channel_pairs,
+    is_pool,
+    pairs_towards,
+    silent_rows,
+)
+from discreet.privacy.shuffling_rounds import CentralCurve
+
+_MOST_ROUNDS = 4096
+_WITHIN = 1.01
+
+
+class CentralDelta(NamedTuple):
+    """Delta at an epsilon, in one direction.
+
+    Attributes:
+        lower: certified lower end of what the mathematics gives.
+        upper: certified upper end: the promise.
+    """
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class CentralEpsilon:
+    """The central epsilon of a shuffled batch, in one direction.
+
+    Attributes:
+        upper: the promise: a certified upper end, in nats.
+        lower: what an attacker can certainly reach, in nats.
+        status: ``"exact"`` (what is between both is rounding), ``"within 1%"``, or ``"an upper bound"`` with what is
+            known of its distance.
+    """
+
+    upper: float
+    lower: float
+    status: str
+
+    def __str__(self) -> str:
+        return f"{self.upper:.4g} ({self.status})"
+
+
+@dataclass(frozen=True, eq=False)
+class ShuffledGuarantee:
+    """The central guarantee of a shuffled batch, beside the local one.
+
+    Attributes:
+        mechanism: a block mechanism or a channel.
+        n: reports in a batch.
+        delta: the probability that the central epsilons leave out.
+        rounds: how many batches hold a report of the same person, with fresh noise each.
+        not_trusted: reports of a batch that hide nobody: known, faked or made elsewhere.
+
+    Example:
+        >>> import discreet as dc
+        >>> domain = dc.Domain(range(120), sensitive=range(100))
+        >>> central = dc.shuffled(dc.RandomizedResponse(domain, epsilon=3.0), n=10_000)
+        >>> round(central.among.upper, 4), round(central.towards.upper, 4), round(central.floor, 4)
+        (0.089, 0.2376, 0.1747)
+    """
+
+    mechanism: BlockMechanism | Channel
+    n: int
+    delta: float
+    rounds: int = 1
+    not_trusted: int = 0
+
+    @property
+    def hiding(self) -> int:
+        """The number of reports that hide a person: n without those that are not trusted."""
+        return self.n - self.not_trusted
+
+    @property
+    def local(self) -> float:
+        """The local epsilon of one report, in nats: the guarantee for whoever sees reports with names or order."""
+        return self.mechanism.guarantee.realised
+
+    @cached_property
+    def among(self) -> CentralEpsilon:
+        """The central epsilon among sensitive values, two-sided."""
+        if self.mechanism.domain.sensitive_count < 2:
+            return CentralEpsilon(0.0, 0.0, "exact")
+        return self._judged(self.curve_among, needed=1)
+
+    @cached_property
+    def towards(self) -> CentralEpsilon | None:
+        """The central epsilon from a sensitive value towards one in clear, one-sided; None if all are sensitive."""
+        if self.mechanism.domain.clear_count == 0:
+            return None
+        return self._judged(self.curve_towards, needed=2)
+
+    @property
+    def floor(self) -> float | None:
+        """The part of `towards` that no number of users lowers, in nats; None if every value is sensitive."""
+        return None if self.mechanism.domain.clear_count == 0 else self.curve_towards.floor(self.delta)
+
+    @cached_property
+    def curve_among(self) -> CentralCurve:
+        """The curve delta(epsilon) among sensitive values."""
+        return CentralCurve(tuple(_pairs(self.mechanism, towards=False)), self.hiding, self.rounds)
+
+    @cached_property
+    def curve_towards(self) -> CentralCurve:
+        """The curve delta(epsilon) towards values in clear."""
+        return CentralCurve(tuple(_pairs(self.mechanism, towards=True)), self.hiding, self.rounds)
+
+    def delta_at(self, epsilon: float) -> "CentralDeltas":
+        """Return delta at an epsilon, in both directions.
+
+        Args:
+            epsilon: of at least 0, in nats.
+
+        Raises:
+            ParameterError: if it is none.
+        """
+        epsilon, domain = checked_finite("epsilon", epsilon), self.mechanism.domain
+        among = self.curve_among.delta(epsilon) if domain.sensitive_count > 1 else (0.0, 0.0)
+        towards = self.curve_towards.delta(epsilon) if domain.clear_count else None
+        return CentralDeltas(CentralDelta(*among), None if towards is None else CentralDelta(*towards))
+
+    def _judged(self, curve: CentralCurve, needed: int) -> CentralEpsilon:
+        """Return a central epsilon with its status; it is attained where so many values are told in clear."""
+        lower, upper = curve.epsilon(self.delta)
+        if self.rounds > 1:
+            return CentralEpsilon(upper, lower, "an upper bound")
+        if shown_in_clear(self.mechanism) >= needed:
+            return CentralEpsilon(upper, lower, "exact")
+        lower = reached(self._attacks(curve, towards=needed > 1), self.hiding, self.delta)
+        return CentralEpsilon(upper, lower, _status(lower, upper))
+
+    def _attacks(self, curve: CentralCurve, *, towards: bool) -> Iterator[ValuePair]:
+        """Yield attacks; on a pool of hash functions none, as its bound leaves the public functions open."""
+        blocks = given.as_blocks(self.mechanism)
+        if blocks is not None and is_pool(blocks):
+            return
+        for pair in curve.pairs:
+            yield from others_alike(pair)
+        if blocks is not None:
+            yield from others_beside_clear(self.curve_among.pairs) if towards else others_at_a_third(blocks)
+
+
+class CentralDeltas(NamedTuple):
+    """Delta at an epsilon, in both directions.
+
+    Attributes:
+        among: among sensitive values.
+        towards: from a sensitive value towards one in clear; None if every value is sensitive.
+    """
+
+    among: CentralDelta
+    towards: CentralDelta | None
+
+
+def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_trusted: int = 0) -> ShuffledGuarantee:
+    """Return the central guarantee of a batch of reports without names and order, and of all computed from it.
+
+    Args:
+        mechanism: a block mechanism, an explicit channel or a personalized mechanism, whose bots are sensitive values.
+        n: reports in the batch, one of each person; a lower bound where it is uncertain.
+        delta: in (0, 1); well below 1/n.
+        rounds: how many batches hold a report of the same person, each with fresh noise and nothing that links them.
+        not_trusted: how many of the n hide nobody, because whoever is to be kept out knows or made them.
+
+    Raises:
+        ParameterError: if fewer than two reports hide each other, nothing is protected, or a number is out of range.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(range(100)), epsilon=1.0)
+        >>> central = dc.shuffled(mechanism, n=10_000, delta=1e-6)
+        >>> round(central.among.upper, 5), central.among.status, central.towards, round(central.local, 9)
+        (0.00718, 'within 1%', None, 1.0)
+    """
+    checked = _checked(mechanism)
+    n, not_trusted = checked_whole("n", n), checked_whole("not_trusted", not_trusted, 0)
+    if n - not_trusted < 2:
+        raise ParameterError(
+            f"n must count at least 2 reports that hide each other, got n={n} and not_trusted={not_trusted}; "
+            "a report alone has its local epsilon."
+        )
+    delta, rounds = checked_between("delta", delta), checked_whole("rounds", rounds, 1, _MOST_ROUNDS)
+    return ShuffledGuarantee(checked, n, delta, rounds, not_trusted)
+
+
+def delta(mechanism: Any, n: int, epsilon: float) -> CentralDeltas:
+    """Return delta at a central epsilon, among sensitive values and towards values in clear.
+
+    Args:
+        mechanism: as for `shuffled`.
+        n: reports in the batch, at least 1: a report alone is the local case.
+        epsilon: in nats, at least 0.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(range(100)), epsilon=1.0)
+        >>> f"{delta(mechanism, 10_000, 0.01).among.upper:.1e}"
+        '9.2e-09'
+    """
+    return ShuffledGuarantee(_checked(mechanism), checked_whole("n", n), 0.5).delta_at(epsilon)
+
+
+def _checked(mechanism: Any) -> BlockMechanism | Channel:
+    """Return a mechanism that protects something; of a personalized one, the common one over values and bots."""
+    personalized = given.as_personalized(mechanism)
+    checked = given.mechanism(mechanism if personalized is None else personalized.common)
+    if checked.domain.sensitive_count == 0 or checked.guarantee.realised == inf:
+        raise ParameterError("the mechanism must protect something before its reports are shuffled, and does not.")
+    return checked
+
+
+def _pairs(mechanism: BlockMechanism | Channel, *, towards: bool) -> Iterable[ValuePair]:
+    channel = given.as_channel(mechanism)
+    if channel is not None:
+        return channel_pairs(channel, towards=towards)
+    blocks = given.block_mechanism(mechanism)
+    return pairs_towards(blocks) if towards else block_pairs(blocks)
+
+
+def shown_in_clear(mechanism: BlockMechanism | Channel) -> int:
+    """Return the number of values that leave only noise among the blocks, so that others' truths hide nobody.
+
+    For a pool of hash functions none is counted: its bound holds for any functions, not for the public ones.
+    """
+    channel = given.as_channel(mechanism)
+    if channel is not None:
+        return silent_rows(channel)
+    blocks = given.block_mechanism(mechanism)
+    return 0 if is_pool(blocks) else blocks.domain.clear_count
+
+
+def _status(lower: float, upper: float) -> str:
+    if upper <= _WITHIN * lower:
+        return "within 1%"
+    if lower <= 0:
+        return "an upper bound"
+    return f"an upper bound, at most {ceil(1000 * (upper / lower - 1)) / 10:g}% above what an attacker can reach"

@@ -1,0 +1,164 @@
+"""Curves delta(epsilon) of shuffled batches, of one round or of several with fresh noise each.
+
+Nothing links a person's reports of different rounds, and the curve of one round is attained by a pair of outcomes that
+dominates all neighbours, so privacy losses add up [Zhu, Dong, Wang 2022, Theorem 10]. Their law comes from the dots of
+the curve of one round [Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022]: between two dots a convex curve is below its
+chord, and the chords are the curve of losses at the dots, where the change of slope is the probability under x', and
+C = e^loss times it that under x; what the last dot leaves is an infinite loss. Sums of losses come from one FFT, under
+the tilt whose mean is the epsilon asked for. Where several pairs of values compete, the dots are those of the largest.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, exp, expm1, log, log1p, sqrt
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.core.searching import bisected
+from discreet.errors import ParameterError
+from discreet.privacy.shuffling_pairs import ValuePair
+from discreet.privacy.shuffling_search import certified_epsilon, worst_epsilon
+
+_MOST_PAIRS = 12
+# Steps of the losses: a tenth of their deviation costs less than 0.1% of epsilon.
+_STEPS = 10
+_FEWEST_DOTS = 400
+_LEFT_OUT = 1e-3
+_ROUNDING = 4e-15
+_HALVINGS = 60
+
+
+@dataclass(frozen=True)
+class CentralCurve:
+    """The curve delta(epsilon) of shuffled batches, in one direction.
+
+    Attributes:
+        pairs: the pairs of values that compete.
+        n: reports in each batch.
+        rounds: the number of batches.
+    """
+
+    pairs: tuple[ValuePair, ...]
+    n: int
+    rounds: int = 1
+
+    def delta(self, epsilon: float, least: float = 1e-30) -> tuple[float, float]:
+        """Return a lower and an upper end of delta at an epsilon; what is below ``least`` may be called that."""
+        ends = [pair.delta(exp(epsilon), self.n) for pair in self.pairs]
+        low, high = max(one[0] for one in ends), max(one[1] for one in ends)
+        return (low, high) if self.rounds == 1 else (low, self._losses(least).delta(epsilon, self.rounds))
+
+    def epsilon(self, delta: float) -> tuple[float, float]:
+        """Return a lower and an upper end of the least epsilon at which delta is kept."""
+        low, high = worst_epsilon(self.pairs, self.n, delta)
+        if self.rounds == 1:
+            return low, high
+        low = max(low, self.floor(delta))
+        losses = self._losses(delta)
+        most = self.rounds * max(log(pair.largest) for pair in self.pairs)
+        guess = self.rounds * self.floor() + (high - self.floor()) * sqrt(self.rounds)
+        _, upper = certified_epsilon(
+            lambda epsilon: (0.0, losses.delta(epsilon, self.rounds)), delta, bracket=(low, most), guess=guess
+        )
+        return low, upper
+
+    def floor(self, delta: float = 0.0) -> float:
+        """Return the epsilon that no number of users lowers."""
+        once = max(pair.floor() for pair in self.pairs)
+        return max(self.rounds * once + log1p(-delta), 0.0)
+
+    def _losses(self, delta: float) -> "_Losses":
+        """Return the losses of one round, whose infinite part is of no account beside ``delta``."""
+        if len(self.pairs) > _MOST_PAIRS:
+            raise ParameterError(
+                f"rounds must be 1 where more than {_MOST_PAIRS} different pairs of values compete, got "
+                f"{len(self.pairs)} of them; add up the epsilons of single rounds."
+            )
+        _, end = worst_epsilon(self.pairs, self.n, delta * _LEFT_OUT / self.rounds)
+        return _Losses.of(self.pairs, self.n, end)
+
+
+@dataclass(frozen=True, eq=False)
+class _Losses:
+    """The privacy losses of one round, on a lattice.
+
+    Attributes:
+        step: between neighbouring losses, in nats.
+        first: number of the first loss, in steps.
+        masses: ``(k,)`` probabilities under x.
+        infinite: probability of an infinite loss.
+    """
+
+    step: float
+    first: int
+    masses: FloatArray
+    infinite: float
+
+    @classmethod
+    def of(cls, pairs: Sequence[ValuePair], n: int, end: float) -> "_Losses":
+        """Return the losses that connect the dots of the largest of some curves, up to an epsilon."""
+        centre = max(pair.floor() for pair in pairs)
+        mu = max(pair.strength for pair in pairs) / sqrt(n)
+        step = max(min(mu / _STEPS, (end - centre) / _STEPS), (end - centre) / _FEWEST_DOTS)
+        first, last = round((2 * centre - end) / step) - 1, ceil(end / step)
+        ratios = np.exp(np.arange(first, last + 1) * step)
+        deltas = np.array([max(pair.delta(float(ratio), n)[1] for pair in pairs) for ratio in ratios])
+        places, heights = _lower_hull(np.append(0.0, ratios), np.append(1.0, deltas))
+        slopes = np.append(np.diff(heights) / np.diff(places), 0.0)
+        masses = np.zeros(len(ratios))
+        # The first place is C = 0, where x has nothing.
+        kept = np.searchsorted(ratios, places[1:])
+        masses[kept] = places[1:] * np.diff(slopes)
+        return cls(step, first, masses, float(heights[-1]))
+
+    @cached_property
+    def _places(self) -> FloatArray:
+        return np.arange(len(self.masses), dtype=np.float64) * self.step
+
+    def delta(self, epsilon: float, rounds: int) -> float:
+        """Return an upper end of delta at an epsilon after some rounds."""
+        infinite = -expm1(rounds * log1p(-self.infinite))
+        if epsilon >= rounds * (self.first + len(self.masses) - 1) * self.step:
+            return infinite
+        size = rounds * (len(self.masses) - 1) + 1
+        losses = (rounds * self.first + np.arange(size)) * self.step
+        tilt = self._tilt(epsilon, rounds)
+        tilted = self.masses * np.exp(tilt * (self._places - (epsilon / rounds - self.first * self.step)))
+        mass = float(tilted.sum())
+        length = 1 << (size - 1).bit_length()
+        chances = np.fft.irfft(np.fft.rfft(tilted / mass, length) ** rounds, length)[:size]
+        above = losses > epsilon
+        over = losses[above] - epsilon
+        worth = -np.expm1(-over) * np.exp(-tilt * over)
+        slack = _ROUNDING * float(np.linalg.norm(chances) * np.linalg.norm(worth))
+        finite = mass**rounds * (float(chances[above] @ worth) + slack) * (1 + _ROUNDING * rounds)
+        return min(finite + infinite, 1.0)
+
+    def _tilt(self, epsilon: float, rounds: int) -> float:
+        """Return the tilt of at least 0 under which the losses of all rounds have the mean epsilon."""
+        wanted = epsilon / rounds - self.first * self.step
+
+        def above(tilt: float) -> bool:
+            weights = self.masses * np.exp(tilt * (self._places - wanted))
+            return float(weights @ (self._places - wanted)) > 0
+
+        if above(0.0):
+            return 0.0
+        most = 1 / self.step
+        return bisected(lambda tilt: not above(tilt), 0.0, most, _HALVINGS)[0]
+
+
+def _lower_hull(places: FloatArray, heights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the points of a curve that its largest convex minorant goes through."""
+    kept: list[int] = []
+    for at in range(len(places)):
+        while len(kept) > 1:
+            one, two = kept[-2], kept[-1]
+            rise = (heights[two] - heights[one]) * (places[at] - places[two])
+            if rise < (heights[at] - heights[two]) * (places[two] - places[one]):
+                break
+            kept.pop()
+        kept.append(at)
+    return places[kept], heights[kept]

@@ -1,0 +1,219 @@
+"""Central guarantees of shuffled reports: printed figures, refusals, statuses."""
+
+from math import exp, log
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.errors import ParameterError
+from discreet.privacy.shuffling import delta, shuffled
+from discreet.privacy.shuffling_pairs import ValuePair
+from discreet.privacy.shuffling_search import pair_epsilon
+
+
+def law_pair(e: float, s: float, pi: float, rho: float) -> ValuePair:
+    """Return the pair of two sensitive values of a law, as the specification prints it."""
+    shares = np.array([pi * (1 - rho), pi * (1 - rho), pi * rho, 1 - 2 * pi + pi * rho])
+    return ValuePair(np.array([e, 1, e, 1]), np.array([1, e, e, 1]), (1 - s) * shares, s)
+
+
+def clear_pair(e: float, s: float, pi: float) -> ValuePair:
+    """Return the pair of a sensitive value and one in clear."""
+    return ValuePair(np.array([e, 1.0]), np.array([1.0, 1.0]), (1 - s) * np.array([pi, 1 - pi]), s)
+
+
+@pytest.mark.parametrize(
+    ("law", "n", "ratio", "printed"),
+    [
+        ((3, 2 / 5, 1 / 3, 0), 2, 2.2, 0.096),
+        ((3, 2 / 5, 1 / 3, 0), 3, 1.3, 0.2048),
+        ((3, 2 / 5, 1 / 3, 0), 4, 1.8, 0.08128),
+        ((3, 1 / 3, 1 / 4, 0), 4, 1.3, 0.140664),
+        ((3, 1 / 2, 1 / 2, 1 / 3), 4, 1.3, 0.141512),
+        ((3, 1 / 3, 1 / 4, 1 / 4), 4, 1.3, 0.107233),
+        ((3, 1 / 2, 1 / 2, 1 / 2), 4, 1.8, 0.047266),
+    ],
+)
+def test_small_batches_have_the_figures_of_enumeration(law: Any, n: int, ratio: float, printed: float) -> None:
+    low, high = law_pair(*law).delta(ratio, n)
+    assert low <= high <= low + 1e-12
+    assert high == pytest.approx(printed, abs=5.1e-7)
+
+
+@pytest.mark.parametrize(("n", "ratio", "printed"), [(3, 1.3, 0.2968), (4, 1.8, 0.11456)])
+def test_small_batches_towards_clear(n: int, ratio: float, printed: float) -> None:
+    assert clear_pair(3, 2 / 5, 1 / 3).delta(ratio, n)[1] == pytest.approx(printed, abs=1e-9)
+
+
+def test_promises_that_differ_count_in_both_orders() -> None:
+    domain = dc.Domain(["a", "b", "c"])
+    mechanism = dc.PerValueResponse(domain, 3.0, epsilons={"a": 1.0, "b": 2.0, "c": 3.0})
+    pairs = shuffled(mechanism, 3).curve_among.pairs
+    found = sorted(pair.delta(1.6, 3)[1] for pair in pairs)
+    assert len(found) == 6
+    for printed in (0.315106, 0.475050):
+        assert min(abs(one - printed) for one in found) < 5e-7
+
+
+def _law(epsilon: float, pi: float, rho: float) -> tuple[float, float, float, float]:
+    odds = pi * (exp(epsilon) - 1)
+    return exp(epsilon), odds / (1 + odds), pi, rho
+
+
+def _bits(epsilon: float, root: float) -> tuple[float, float, float, float]:
+    d1 = 1 / (exp(epsilon * root) + 1)
+    return _law(epsilon, d1, d1)
+
+
+_SIZES = (10**3, 10**4, 10**6, 10**7)
+_PRINTED: dict[str, tuple[Any, tuple[float, ...], tuple[float, ...], float]] = {
+    "rr 1": (_law(1, 0.01, 0), (0.025471, 0.007183, 0.000544, 0.00014), (0.03698, 0.02215, 0.0174, 0.01713), 0.01704),
+    "rr 3": (
+        _law(3, 0.01, 0),
+        (0.299621, 0.088962, 0.007383, 0.002067),
+        (0.39981, 0.23764, 0.1797, 0.17607),
+        0.17467,
+    ),
+    "rr 5": (
+        _law(5, 0.01, 0),
+        (1.695235, 0.540831, 0.045614, 0.013131),
+        (1.87192, 1.24372, 0.93688, 0.91482),
+        0.90589,
+    ),
+    "oue 1": (
+        _bits(1, 1),
+        (0.102464, 0.029735, 0.002391, 0.000651),
+        (0.44961, 0.40025, 0.38151, 0.38032),
+        0.37989,
+    ),
+    "oue 3": (
+        _bits(3, 1),
+        (0.53088, 0.155305, 0.013012, 0.003681),
+        (0.98647, 0.74964, 0.65346, 0.64706),
+        0.64456,
+    ),
+    "sue 3": (
+        _bits(3, 0.5),
+        (0.668328, 0.186867, 0.015645, 0.004439),
+        (1.88377, 1.62298, 1.51069, 1.50302),
+        1.5,
+    ),
+    "subsets 1": (
+        _law(1, 0.27, 26 / 99),
+        (0.103084, 0.029917, 0.002406, 0.000655),
+        (0.45089, 0.40151, 0.38275, 0.38157),
+        0.38113,
+    ),
+    "hadamard 3": (
+        _law(3, 0.5, 0.5),
+        (0.576789, 0.156315, 0.013013, 0.003681),
+        (2.66641, 2.45696, 2.36431, 2.35794),
+        2.35544,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _PRINTED)
+def test_central_epsilons_are_the_printed_ones(name: str) -> None:
+    """The printed ends are a lattice's, up to 3e-5 above these, whose gap is smaller still."""
+    law, among, towards, floor = _PRINTED[name]
+    assert log((1 - 1e-6) / (1 - law[1])) == pytest.approx(floor, abs=6e-6)
+    for n, one, other in zip(_SIZES, among, towards, strict=True):
+        for pair, printed, digit in ((law_pair(*law), one, 1e-6), (clear_pair(*law[:3]), other, 1e-5)):
+            low, high = pair_epsilon(pair, n, 1e-6)
+            assert low <= high <= 1.0002 * low
+            assert high == pytest.approx(printed, rel=3e-5, abs=0.51 * digit)
+
+
+def test_a_utility_optimized_plan_has_two_central_epsilons_and_a_floor() -> None:
+    mechanism = dc.RandomizedResponse(dc.Domain(range(120), sensitive=range(100)), 3.0)
+    central = shuffled(mechanism, n=10_000, delta=1e-6)
+    assert central.towards is not None
+    assert central.floor is not None
+    assert (central.among.status, central.towards.status) == ("exact", "exact")
+    assert central.local == pytest.approx(3.0, rel=1e-12)
+    assert central.floor < central.towards.lower
+    millions = shuffled(mechanism, n=10**10, delta=1e-6)
+    assert millions.towards is not None
+    assert central.floor < millions.towards.upper < 1.001 * central.floor
+    assert millions.among.upper < 1e-4
+
+
+def test_the_statuses_follow_from_who_can_be_known() -> None:
+    alone = shuffled(dc.RandomizedResponse(dc.Domain(range(11), sensitive=range(10)), 2.0), n=1000)
+    assert alone.among.status == "exact"
+    assert alone.towards is not None
+    assert alone.towards.status != "exact"
+    assert 0 < alone.towards.lower < alone.towards.upper
+    assert shuffled(dc.RandomizedResponse(dc.Domain(range(10)), 2.0), n=1000).among.status == "within 1%"
+    bits = shuffled(dc.UnaryEncoding(dc.Domain(range(10)), 2.0), n=1000).among
+    assert bits.status.startswith("an upper bound, at most ")
+    assert bits.status.endswith("% above what an attacker can reach")
+    pool = shuffled(dc.PooledHashing(dc.Domain(range(12), sensitive=range(10)), 2.0, functions=8), n=1000)
+    assert pool.among.status == "an upper bound"
+    one = shuffled(dc.RandomizedResponse(dc.Domain(range(11), sensitive=[0]), 2.0), n=1000)
+    assert one.among.upper == 0
+    assert one.towards is not None
+    assert one.towards.status == "exact"
+
+
+def test_who_is_not_trusted_hides_nobody() -> None:
+    mechanism = dc.RandomizedResponse(dc.Domain(range(10), sensitive=range(5)), 2.0)
+    some, fewer = shuffled(mechanism, n=1000, not_trusted=400), shuffled(mechanism, n=600)
+    assert some.among == fewer.among
+    assert some.towards == fewer.towards
+
+
+def test_delta_of_a_report_alone_is_that_of_the_channel() -> None:
+    mechanism = dc.SubsetSelection(dc.Domain(range(7), sensitive=range(5)), 1.5, k=2)
+    matrix = mechanism.channel().matrix
+    for epsilon in (0.0, 0.4, 1.2, 3.0):
+        found = delta(mechanism, 1, epsilon)
+        assert found.among.upper == pytest.approx(np.maximum(matrix[0] - exp(epsilon) * matrix[1], 0).sum(), abs=1e-12)
+        assert found.towards is not None
+        assert found.towards.upper == pytest.approx(
+            np.maximum(matrix[0] - exp(epsilon) * matrix[6], 0).sum(), abs=1e-12
+        )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"n": 1}, "n must count at least 2 reports"),
+        ({"n": 0}, "n must be an integer"),
+        ({"n": 10.0}, "n must be an integer"),
+        ({"n": 10, "not_trusted": 9}, "n must count at least 2 reports"),
+        ({"n": 10, "not_trusted": -1}, "not_trusted must be an integer"),
+        ({"n": 10, "delta": 0}, "delta must be a number between"),
+        ({"n": 10, "delta": 1.0}, "delta must be a number between"),
+        ({"n": 10, "delta": float("nan")}, "delta must be a number between"),
+        ({"n": 10, "rounds": 0}, "rounds must be an integer"),
+        ({"n": 10, "rounds": 10**6}, "rounds must be an integer"),
+    ],
+)
+def test_what_has_no_central_guarantee_is_refused(wrong: dict[str, Any], words: str) -> None:
+    mechanism = dc.RandomizedResponse(dc.Domain(range(10)), 2.0)
+    with pytest.raises(ParameterError, match=words):
+        shuffled(mechanism, **wrong)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dc.RandomizedResponse(dc.Domain(range(3), sensitive=[], allow_unprotected=True), 1.0),
+        dc.Channel(np.eye(3)),
+    ],
+    ids=["all in clear", "a channel that tells"],
+)
+def test_what_protects_nothing_is_refused(mechanism: Any) -> None:
+    with pytest.raises(ParameterError, match="must protect something"):
+        shuffled(mechanism, 100)
+
+
+def test_a_personalized_mechanism_is_judged_with_its_bots() -> None:
+    places = dc.Domain(["clinic", "park", "mall", "gym"], sensitive=["clinic"])
+    personalized = dc.Personalized(places, epsilon=2.0, tags=["home"])
+    assert shuffled(personalized, 1000).among == shuffled(personalized.common, 1000).among
+    assert shuffled(personalized, 1000).among.upper > 0
