@@ -8,8 +8,8 @@ small beside its own:
   E[S 1(S + N > 0)] = U - eta^2 f(0), with f the density of S + N (Stein's identity). It does not lose with n.
 - x_+ is the integral of e^(zx) / (2 pi i z^2) along the line Re z = lambda > 0, and so U is that of
   E[e^(z(S + N))] / z^2. Noise lets it fade quickly: a trapezoidal sum of some thousand terms, whatever n is.
-- with step 2 pi / L the sum adds E[(S + N - m L)_+] e^(lambda m L) for all m other than 0 (Poisson): nothing negative, so
-  that it stays an upper end, and little: for m > 0 by Chernoff's bound on the tilted sum, for m < 0 by e^(-lambda L).
+- with step 2 pi / L the sum adds E[(S + N - m L)_+] e^(lambda m L) for all m other than 0 (Poisson): nothing negative,
+  so that it stays an upper end, and little: for m > 0 by Chernoff's bound on the tilted sum, for m < 0 by e^(-lambda L).
 - lambda is the saddle point, where the tilted mean is 0, so that every digit of an excess of 1e-30 counts. Weights are
   kept as logarithms, as values of -1e10 have tilted weights of e^-150000.
 
