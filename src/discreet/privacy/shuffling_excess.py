@@ -9,7 +9,7 @@ small beside its own:
 - x_+ is the integral of e^(zx) / (2 pi i z^2) along the line Re z = lambda > 0, and so U is that of
   E[e^(z(S + N))] / z^2. Noise lets it fade quickly: a trapezoidal sum of some thousand terms, whatever n is.
 - with step 2 pi / L the sum adds E[(S + N - m L)_+] e^(lambda m L) for all m other than 0 (Poisson): nothing negative,
-  so that it stays an upper end, and little: for m > 0 by Chernoff's bound on the tilted sum, for m < 0 by e^(-lambda L).
+  so that it stays an upper end, and little, for m > 0 by Chernoff's bound, for m < 0 by e^(-lambda L).
 - lambda is the saddle point, where the tilted mean is 0, so that every digit of an excess of 1e-30 counts. Weights are
   kept as logarithms, as values of -1e10 have tilted weights of e^-150000.
 
