@@ -1,5 +1,6 @@
 """Histograms against a loop, by NumPy and compiled."""
 
+import sys
 from typing import Any
 from unittest.mock import patch
 
@@ -82,5 +83,7 @@ def test_kernels_are_started_once_numpy_has_cost_as_much(monkeypatch: pytest.Mon
     answers = [startup.pays(0.2) for _ in range(4)]
     assert answers == [False, False, True, True]
     assert not startup.pays(0.05)
+    with patch.dict(sys.modules, numba=None):
+        assert not startup.pays(0.2)
     monkeypatch.setattr(startup, "_COMPILER", "sys")
     assert startup.pays(0.0)

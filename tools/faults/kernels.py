@@ -4,6 +4,20 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "a place that is drawn twice is set twice",
+        "kernels/blocks/bitmaps.py",
+        "changes = (flat[at] != want) & (first[at] == numbers)",
+        "changes = (flat[at] != want) & (first[at] <= numbers)",
+        ("tests/kernels/test_bitmaps.py",),
+    ),
+    Fault(
+        "compiled repairs count places that are set already",
+        "kernels/blocks/compiled_bitmaps.py",
+        "left -= np.int64(change)",
+        "left -= np.int64(1)",
+        ("tests/kernels/test_bitmaps.py",),
+    ),
+    Fault(
         "compiled kernels are read from where everybody may write",
         "kernels/caching.py",
         "and not found.st_mode & stat.S_IWOTH",

@@ -1,6 +1,7 @@
 """The start of compiled kernels: it costs half a second, and pays where more than that is saved."""
 
 import sys
+from importlib.util import find_spec
 
 _COMPILER = "discreet.kernels.compiling"
 SECONDS = 0.5
@@ -12,6 +13,8 @@ _lost = [0.0]
 def pays(seconds: float) -> bool:
     """Return true if a compiled kernel should be used: it is loaded, or NumPy has cost as much as its start would.
 
+    False without numba, which obfuscation never needs.
+
     Args:
         seconds: how much longer NumPy takes for the work at hand; it counts as lost if the answer is False. So no
             sequence of calls takes longer than twice what the better choice for all of them would have.
@@ -19,7 +22,8 @@ def pays(seconds: float) -> bool:
     if _COMPILER in sys.modules:
         return True
     if _lost[0] + seconds > SECONDS:
-        return True
+        # Devices draw batches without it.
+        return find_spec("numba") is not None
     # Threads may lose a count of each other's; it is an estimate.
     _lost[0] += seconds
     return False

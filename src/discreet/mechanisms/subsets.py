@@ -27,6 +27,7 @@ from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.counting import ValueCounts
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 from discreet.mechanisms.numbers import least_worst
+from discreet.mechanisms.subset_batches import LEAST_BATCH, draw_batch
 
 # Rows that are drawn together: marks that fit into the cache, but enough rows for a step to be worth its call.
 _PIECE_BYTES = 1 << 19
@@ -138,12 +139,17 @@ class Subsets(EvenLaw):
 def draw_subsets(size: int, members: IntArray, random: RandomSource, out: AnyArray) -> None:
     """Draw uniform subsets of 0..size - 1 that contain the given members.
 
+    Batches of 4,096 and more are drawn from noise bits (`subset_batches.py`); fewer, as on devices, by Floyd's method.
+
     Args:
         size: v.
         members: ``(n,)`` values that the subsets must contain; -1 for none.
         random: the source of random words.
         out: ``(n, k)`` array to be filled, each row ascending.
     """
+    if len(members) >= LEAST_BATCH and size > 1:
+        draw_batch(size, members, random, out)
+        return
     step = max(_PIECE_BYTES // size, min(_LEAST, _MOST_BYTES // size), 1)
     for start in range(0, len(members), step):
         piece = slice(start, start + step)
