@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.core.coins import toss
 from discreet.core.domain import Domain
-from discreet.core.random import SecureRandom, SeededRandom, checked_source, fresh_words, toss, uniform_below
+from discreet.core.random import SecureRandom, SeededRandom, checked_source, fresh_words, uniform_below
 from discreet.errors import ParameterError
 from discreet.mechanisms import Channel
 from laws import BUILDERS

@@ -8,8 +8,10 @@ from math import exp, expm1, tanh
 import numpy as np
 import pytest
 
+from discreet.core.coins import BATCH
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
 from discreet.mechanisms import (
     BlockMechanism,
     HadamardResponse,
@@ -143,9 +145,23 @@ def rival_of_other(name: str, rates: Rates, off: Rates) -> float:
     return {"subset-k2": 2 / 5, "subset-k3": 3 / 5, "hashing-g2": 1 / 2, **own}.get(name, off.other)
 
 
+def obfuscated(mechanism: BlockMechanism, value: int, n: int, seed: int, *, alone: bool) -> Reports:
+    """Return the reports of one value; alone: in pieces so small that they are drawn as a device draws."""
+    random, step = SeededRandom(seed), BATCH - 1 if alone else n
+    pieces = [min(step, n - start) for start in range(0, n, step)]
+    return sum_of([mechanism.obfuscate_codes(np.full(size, value), random=random) for size in pieces])
+
+
+def sum_of(reports: list[Reports]) -> Reports:
+    return reports[0] if len(reports) == 1 else Reports.concatenate(reports)
+
+
 @pytest.mark.parametrize("name", PAPERS)
-@pytest.mark.parametrize(("domain", "value"), [(SOME, 0), (SOME, 5), (SOME, 8), (ALL, 0), (ALL, 4)])
-def test_sensitive_values(name: str, domain: Domain, value: int) -> None:
+@pytest.mark.parametrize(
+    ("domain", "value", "alone"),
+    [(SOME, 0, False), (SOME, 5, True), (SOME, 8, False), (ALL, 0, False), (ALL, 4, True)],
+)
+def test_sensitive_values(name: str, domain: Domain, value: int, alone: bool) -> None:
     if name == "unary-clear-bits" and domain is ALL:
         return
     build, options, law = PAPERS[name]
@@ -153,7 +169,7 @@ def test_sensitive_values(name: str, domain: Domain, value: int) -> None:
     seed = 1000 * value + domain.size
     print(f"seed {seed}")
     mechanism = build(domain, EPSILON, **options)
-    reports = mechanism.obfuscate_codes(np.full(n, value), random=SeededRandom(seed))
+    reports = obfuscated(mechanism, value, n, seed, alone=alone)
     assert len(reports.clear) == 0
     support = mechanism.law.counts.support(reports.blocks)
     rates = law(domain.sensitive_count, EPSILON)
@@ -167,14 +183,14 @@ def test_sensitive_values(name: str, domain: Domain, value: int) -> None:
 
 
 @pytest.mark.parametrize("name", PAPERS)
-@pytest.mark.parametrize("value", [1, 6])
-def test_values_that_are_not_sensitive(name: str, value: int) -> None:
+@pytest.mark.parametrize(("value", "alone"), [(1, False), (6, True)])
+def test_values_that_are_not_sensitive(name: str, value: int, alone: bool) -> None:
     build, options, law = PAPERS[name]
     n = MORE.get(name, N)
     seed = 77 + value
     print(f"seed {seed}")
     mechanism = build(SOME, EPSILON, **options)
-    reports = mechanism.obfuscate_codes(np.full(n, value), random=SeededRandom(seed))
+    reports = obfuscated(mechanism, value, n, seed, alone=alone)
     tally = mechanism.tally(reports)
     assert set(reports.clear.tolist()) == {value}
     rates = law(5, EPSILON)

@@ -54,10 +54,66 @@ FAULTS = [
     ),
     Fault(
         "a coin is true once too often",
-        "core/random.py",
+        "core/coins.py",
         "return fresh_words(random, n) < np.uint64(threshold)",
         "return fresh_words(random, n) <= np.uint64(threshold)",
         ("tests/property/test_coins.py",),
+    ),
+    Fault(
+        "half a word is true once too often",
+        "core/coins.py",
+        "truth: BoolArray = halves < np.uint32(high)",
+        "truth: BoolArray = halves <= np.uint32(high)",
+        ("tests/property/test_batch_coins.py",),
+    ),
+    Fault(
+        "ties of half words are noise",
+        "core/coins.py",
+        "fresh_lanes(len(tied), random, np.uint32) < np.uint32(low)",
+        "fresh_lanes(len(tied), random, np.uint32) < np.uint32(0)",
+        ("tests/property/test_batch_coins.py",),
+    ),
+    Fault(
+        "a symbol has one half word too few",
+        "core/coins.py",
+        "return cls(noise, rest, width, symbols * width, -(-noise >> rest))",
+        "return cls(noise, rest, max(width - 1, 0), symbols * max(width - 1, 0), -(-noise >> rest))",
+        ("tests/property/test_batch_coins.py",),
+    ),
+    Fault(
+        "what a half word does not decide is truth",
+        "core/coins.py",
+        "truth: BoolArray = words > lane(self.top - 1)",
+        "truth: BoolArray = words >= lane(self.end)",
+        ("tests/property/test_batch_coins.py",),
+    ),
+    Fault(
+        "noise that half words do not decide is not drawn anew",
+        "core/coins.py",
+        "noise[undecided] = uniform_below(symbols, len(undecided), random, lane=words.dtype.type)",
+        "_ = uniform_below(symbols, len(undecided), random, lane=words.dtype.type)",
+        ("tests/property/test_batch_coins.py",),
+    ),
+    Fault(
+        "a second segment has the nonce of the first",
+        "core/keystream.py",
+        "self._stream = galois_stream(self._key, segment)",
+        "self._stream = galois_stream(self._key, 0)",
+        ("tests/property/test_keystream.py",),
+    ),
+    Fault(
+        "a segment begins without its first two blocks",
+        "core/keystream.py",
+        "return counter_stream(self._key, self._given // _BLOCK).update(bytes(_BLOCK))",
+        "return counter_stream(self._key, self._given // _BLOCK + 2).update(bytes(_BLOCK))",
+        ("tests/property/test_keystream.py",),
+    ),
+    Fault(
+        "the faster way begins at its own beginning",
+        "core/keystream.py",
+        "_write(self._stream, memoryview(bytearray(self._given - _HEAD)))",
+        "pass",
+        ("tests/property/test_keystream.py",),
     ),
     Fault(
         "the key is not renewed after a fork",
@@ -72,7 +128,7 @@ FAULTS = [
         "key = self._local.key = _Key(process)",
         "key = self._local.key = _Key(process)\n"
         '                self._first = getattr(self, "_first", None) or os.urandom(32)\n'
-        "                key.stream = _stream(self._first)",
+        "                key.stream = Keystream(self._first)",
         ("tests/statistical/test_sources.py",),
     ),
     Fault(

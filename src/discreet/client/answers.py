@@ -16,7 +16,8 @@ from discreet.client.outbox import put
 from discreet.client.permanent import key_of_person, print_of, words_of
 from discreet.client.places import replaced
 from discreet.client.randomness import Keys
-from discreet.core.random import KEY_SIZE, KeyedRandom, RandomSource, fresh_words
+from discreet.core.keystream import KEY_SIZE
+from discreet.core.random import KeyedRandom, RandomSource, fresh_words
 from discreet.errors import ParameterError
 from discreet.io.collection import Collection
 from discreet.io.collection_fields import ONCE, OPEN, PERMANENT

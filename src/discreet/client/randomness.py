@@ -6,7 +6,7 @@ A source that fails gives no report, and costs nothing: what it would have prote
 import hashlib
 import os
 
-from discreet.core.random import KEY_SIZE
+from discreet.core.keystream import KEY_SIZE
 from discreet.errors import DiscreetError
 
 ID_BYTES = 16

@@ -15,20 +15,17 @@ from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 
-from discreet.arrays import AnyArray, BoolArray, WordArray
+from discreet.arrays import AnyArray, WordArray
 from discreet.core.checks import is_whole
+from discreet.core.keystream import KEY_SIZE, Keystream
 from discreet.errors import ParameterError
 
 WORD_BITS = 64
 WORD_RANGE = 1 << WORD_BITS
-KEY_SIZE = 32
-"""Bytes of a key."""
 KEY_CALLS, KEY_BYTES = 1 << 16, 1 << 30
 """Calls, and bytes, after which a secure key is replaced."""
 
-_ZEROS = memoryview(bytes(1 << 19))
 _WORD = np.dtype("<u8")
 # Of one word chance makes two alike once in 2^64 times.
 _PREFIX = 4
@@ -45,19 +42,6 @@ class RandomSource(Protocol):
     def words(self, n: int) -> WordArray:
         """Return ``(n,)`` fresh words."""
         ...
-
-
-def _stream(key: bytes) -> CipherContext:
-    return Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
-
-
-def _fill(stream: CipherContext, target: memoryview) -> None:
-    size = len(target)
-    if size <= len(_ZEROS):
-        stream.update_into(_ZEROS[:size], target)
-        return
-    for start in range(0, size, len(_ZEROS)):
-        _fill(stream, target[start : start + len(_ZEROS)])
 
 
 def _empty_words(n: int) -> tuple[WordArray, memoryview]:
@@ -107,7 +91,7 @@ class SecureRandom:
             key.calls -= 1
             part, target = target[: key.bytes], target[key.bytes :]
             key.bytes -= len(part)
-            _fill(key.stream, part)
+            key.stream.fill(part)
             if not target:
                 return words
 
@@ -119,7 +103,7 @@ class _Key:
 
     def __init__(self, process: tuple[int, int]) -> None:
         self.process, self.calls, self.bytes = process, KEY_CALLS, KEY_BYTES
-        self.stream = _stream(os.urandom(32))
+        self.stream = Keystream(os.urandom(KEY_SIZE))
 
 
 class SeededRandom:
@@ -139,12 +123,12 @@ class SeededRandom:
     def __init__(self, seed: int) -> None:
         if not is_whole(seed):
             raise ParameterError(f"seed must be an integer, got {type(seed).__name__}.")
-        self._stream = _stream(hashlib.sha256(f"discreet simulation {int(seed)}".encode()).digest())
+        self._stream = Keystream(hashlib.sha256(f"discreet simulation {int(seed)}".encode()).digest())
 
     def words(self, n: int) -> WordArray:
         """Return ``(n,)`` fresh words."""
         words, target = _empty_words(n)
-        _fill(self._stream, target)
+        self._stream.fill(target)
         return words
 
 
@@ -171,12 +155,12 @@ class KeyedRandom:
     def __init__(self, key: bytes) -> None:
         if not isinstance(key, bytes) or len(key) != KEY_SIZE:
             raise ParameterError(f"a key must be {KEY_SIZE} bytes.")
-        self._stream = _stream(key)
+        self._stream = Keystream(key)
 
     def words(self, n: int) -> WordArray:
         """Return ``(n,)`` words, those that follow the ones before."""
         words, target = _empty_words(n)
-        _fill(self._stream, target)
+        self._stream.fill(target)
         return words
 
 
@@ -291,24 +275,6 @@ def checked_source(random: RandomSource | None) -> RandomSource:
     return GuardedRandom(random)
 
 
-def toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
-    """Draw ``n`` coins that are True with probability ``threshold / 2^64`` exactly.
-
-    Args:
-        n: how many.
-        threshold: 0..2^64; the coin is certain, and takes no word, at either end.
-        random: the words.
-
-    Returns:
-        ``(n,)`` booleans.
-    """
-    if threshold >= WORD_RANGE:
-        return np.ones(n, dtype=np.bool_)
-    if threshold <= 0:
-        return np.zeros(n, dtype=np.bool_)
-    return fresh_words(random, n) < np.uint64(threshold)
-
-
 def uniform_below(
     bound: int, n: int, random: RandomSource, *, lane: type[np.uint64] | type[np.uint32] = np.uint64
 ) -> AnyArray:
@@ -330,14 +296,15 @@ def uniform_below(
     if bound == 1:
         return np.zeros(n, dtype=lane)
     width = lane((1 << 8 * lane().itemsize) // bound)
-    drawn = _lanes(n, random, lane) // width
+    drawn = fresh_lanes(n, random, lane) // width
     while n and drawn.max() >= bound:
         again = np.flatnonzero(drawn >= bound)
-        drawn[again] = _lanes(len(again), random, lane) // width
+        drawn[again] = fresh_lanes(len(again), random, lane) // width
     return drawn
 
 
-def _lanes(n: int, random: RandomSource, lane: type[np.uint64] | type[np.uint32]) -> AnyArray:
+def fresh_lanes(n: int, random: RandomSource, lane: type[np.uint64] | type[np.uint32]) -> AnyArray:
+    """Return ``(n,)`` fresh words, or halves of words; where n is odd the last half is not used."""
     if lane is np.uint64:
         return fresh_words(random, n)
     return fresh_words(random, -(-n // 2)).view("<u4")[:n]

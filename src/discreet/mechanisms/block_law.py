@@ -1,25 +1,20 @@
 """Block laws: the interface, and the parts that all block laws share; the law of truth or noise does the rest."""
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.checks import checked_whole
-from discreet.core.epsilons import tallied
+from discreet.core.coins import Coins, half_toss, or_noise
 from discreet.core.random import RandomSource
-from discreet.core.reports import Blocks, Column, block_count, is_plain
-from discreet.errors import ParameterError
+from discreet.core.reports import Blocks, Column, block_count
 from discreet.leakage.hits import HitDistribution, from_pairs
 from discreet.mechanisms.counting import Counting
 from discreet.mechanisms.membership import Membership
 
-_STRETCH = 1 << 16
 # Booleans that are spelled out together.
 _ENTRIES_AT_ONCE = 1 << 24
 
@@ -85,6 +80,20 @@ class BlockLaw(Protocol):
         Args:
             members: ``(m,)`` ranks x of values that the blocks must contain, drawn from Lambda given x in A; -1 for a
                 block of noise, drawn from Lambda.
+            random: the source of random words.
+            out: columns of length m, to be filled.
+        """
+
+    def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
+        """Draw the coins of a batch, True with probability ``threshold / 2^64``, and perhaps noise from their words."""
+
+    def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
+        """Draw the blocks of a batch after its coins.
+
+        Args:
+            ranks: ``(m,)`` ranks of the values that the blocks of those who tell the truth must contain; of no meaning
+                elsewhere.
+            coins: theirs.
             random: the source of random words.
             out: columns of length m, to be filled.
         """
@@ -203,6 +212,18 @@ class CommonLaw(ABC):
         """Return None: unless a law says otherwise, it depends on the values."""
         return None
 
+    def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
+        """Draw the coins of a batch; see `BlockLaw`."""
+        return Coins(half_toss(n, threshold, random))
+
+    def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
+        """Draw the blocks of a batch; see `BlockLaw`."""
+        self.draw(or_noise(ranks, coins.truth), random, out)
+
+    @abstractmethod
+    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
+        """Draw one block per member; see `BlockLaw`."""
+
     def membership(self, blocks: Blocks) -> Membership:
         """Return the matrix of ``blocks``, from their counts; for laws whose counts suffice."""
         counts = self.counts
@@ -273,74 +294,6 @@ class EvenLaw(CommonLaw):
     def hits(self, m: FloatArray) -> FloatArray:
         """Return min(1, m pi): no m values are hit more often."""
         return np.minimum(1.0, m * float(self.inclusion))
-
-
-class WeightedLaw(CommonLaw):
-    """A block law with several groups: their values are in a noise block with different probabilities.
-
-    Two of them are equal if their descriptions are.
-    """
-
-    groups: IntArray
-
-    def spelled(self) -> dict[str, Any]:
-        """Return the description with the group of every value, in the place of a digest."""
-        return {**self.describe(), "levels": self.groups.tolist()}
-
-    @classmethod
-    def of_parts(cls, parts: dict[str, Any]) -> Self:
-        """Return the law of a spelled-out description; see `CommonLaw.of_parts`."""
-        others = {name: part for name, part in parts.items() if name not in ("size", "levels")}
-        numbers = {name: tuple(part) if isinstance(part, list) else part for name, part in others.items()}
-        return super().of_parts({**numbers, "groups": np.array(parts["levels"])})
-
-    @property
-    def block_size(self) -> Fraction | None:
-        """Return the number of values in a block; None if it varies."""
-        return self._block_size(group_counts(self.size, self.groups))
-
-    def hit_distribution(self, m: int) -> None:
-        """Return None: sets of m values differ."""
-        del m
-
-    def hits(self, m: FloatArray) -> None:
-        """Return None: sets of m values differ."""
-        del m
-
-    @cached_property
-    def _groups_digest(self) -> str:
-        digest = hashlib.sha256()
-        for start in range(0, len(self.groups), _STRETCH):
-            digest.update(self.groups[start : start + _STRETCH].astype("<u4").tobytes())
-        return digest.hexdigest()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, WeightedLaw) and self.describe() == other.describe()
-
-    def __hash__(self) -> int:
-        return hash(self._groups_digest)
-
-
-def group_counts(size: int, groups: IntArray | None) -> list[int]:
-    """Return the number of values in each group, of ``size`` in all."""
-    return [size] if groups is None else tallied(groups).tolist()
-
-
-def check_groups(groups: object, numbers: object, name: str) -> None:
-    """Refuse groups that are not integers from 0 on, and parameters of groups that are not integers.
-
-    Raises:
-        ParameterError: if groups or numbers are such.
-    """
-    if not is_plain(groups) or not len(groups) or groups.min() < 0:  # type: ignore[arg-type,attr-defined]
-        raise ParameterError("groups must be a column of integers of at least 0, one for each value.")
-    if not isinstance(numbers, tuple) or not numbers:
-        raise ParameterError(f"{name} must be a tuple of integers, one for each group.")
-    for number in numbers:
-        checked_whole(name, number)
-    # Before values are counted by group, which takes memory for each number up to the largest one.
-    if groups.max() >= len(numbers):  # type: ignore[attr-defined]
-        raise ParameterError(f"{name} must have an integer for every group, got {len(numbers)}.")
 
 
 def by_group(shares: tuple[Fraction, ...], groups: IntArray | None) -> float | FloatArray:

@@ -25,7 +25,8 @@ from discreet.accuracy.optimum import optimal_design
 from discreet.accuracy.sum_worths import joint_share
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
-from discreet.core.random import WORD_RANGE, RandomSource, toss, uniform_below
+from discreet.core.coins import toss
+from discreet.core.random import WORD_RANGE, RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.leakage.hits import HitDistribution, hits_of_subsets, hypergeometric, mixed

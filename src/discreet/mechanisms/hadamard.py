@@ -11,12 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
-from discreet.core.random import RandomSource, fresh_words
+from discreet.core.coins import Coins, decided, or_noise
+from discreet.core.random import WORD_RANGE, RandomSource, fresh_words
 from discreet.core.reports import Blocks
+from discreet.mechanisms.block_law import CommonLaw
 from discreet.mechanisms.indexed import IndexedLaw, WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
+
+# Columns are drawn from half a word where there are no more than this.
+_HALF_RANGE = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +77,26 @@ class HadamardColumns(IndexedLaw):
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`."""
         drawn = fresh_words(random, len(members)) & np.uint64(self.order - 1)
-        row = (members + 1).astype(np.uint64)
-        # Flipping the row's lowest bit pairs the columns that miss x with those that contain it; row 0 misses none.
-        lowest = row & (~row + np.uint64(1))
-        misses = (np.bitwise_count(row & drawn) & 1).astype(np.uint64)
-        out["column"][:] = drawn ^ (lowest * misses)
+        _contain((members + 1).astype(np.uint64), drawn, out["column"])
+
+    def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
+        """Draw coins, and columns from the other halves of the same words; see `BlockLaw`."""
+        if self.order > _HALF_RANGE or not 0 < threshold < WORD_RANGE:
+            return CommonLaw.coins(self, n, threshold, random)
+        halves = fresh_words(random, n).view("<u4").reshape(n, 2)
+        return Coins(decided(halves[:, 1], threshold, random), halves[:, 0])
+
+    def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
+        """Draw the blocks of a batch; see `BlockLaw`. In the columns' own narrow type."""
+        if coins.noise is None:
+            self.draw(or_noise(ranks, coins.truth), random, out)
+            return
+        column = out["column"]
+        lane = column.dtype.type
+        row = ranks.astype(lane)
+        row += lane(1)
+        row &= np.negative(coins.truth.astype(lane))
+        _contain(row, coins.noise.astype(lane) & lane(self.order - 1), column)
 
     def support_of(self, counts: IntArray) -> IntArray:
         """Return ``(v,)`` T, by a Walsh-Hadamard transform of the column counts."""
@@ -94,6 +114,14 @@ class HadamardColumns(IndexedLaw):
         rows = np.arange(1, self.size + 1, dtype=np.uint64)
         found: BoolArray = np.bitwise_count(blocks["column"].astype(np.uint64)[:, None] & rows) & 1 == 0
         return found
+
+
+def _contain(row: AnyArray, drawn: AnyArray, out: AnyArray) -> None:
+    """Write the columns that are drawn, or those with +1 in a row that are paired with them; row 0 has no -1."""
+    # Flipping the row's lowest bit pairs the columns that miss x with those that contain it.
+    lowest = row & (~row + row.dtype.type(1))
+    misses = (np.bitwise_count(row & drawn) & 1).astype(row.dtype)
+    out[:] = drawn ^ (lowest * misses)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,6 +24,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
+from discreet.core.coins import Coins, chosen, or_noise
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column
 from discreet.leakage.hits import HitDistribution, binomial, single
@@ -36,6 +37,8 @@ from discreet.mechanisms.primes import next_prime
 _LARGEST_PRIME = (1 << 32) - 5
 # Products of two numbers below this fit into 32 bits.
 _SMALL = 1 << 16
+# So few hash functions and hashed values are drawn from half a word; hardly one is thrown away.
+_MOST_PAIRS = 1 << 26
 # Preimages that are listed together.
 _ENTRIES_AT_ONCE = 1 << 24
 
@@ -120,10 +123,29 @@ class HashBuckets(HashedBlocks):
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`. Hash function and noise take words of their own."""
         n, lane = len(members), self._lane
-        prime, buckets = lane(self.prime), lane(self.buckets)
-        alpha = uniform_below(self.prime - 1, n, random, lane=lane) + lane(1)
+        alpha = uniform_below(self.prime - 1, n, random, lane=lane)
         z = uniform_below(self.prime, n, random, lane=lane)
-        noise = uniform_below(self.buckets, n, random, lane=lane)
+        self._write(alpha, z, uniform_below(self.buckets, n, random, lane=lane), (members, members >= 0), out)
+
+    def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
+        """Draw the blocks of a batch; see `BlockLaw`. A small hash function takes half a word."""
+        pairs = (self.prime - 1) * self.prime
+        if pairs > _MOST_PAIRS:
+            self.draw(or_noise(ranks, coins.truth), random, out)
+            return
+        z = uniform_below(pairs, len(ranks), random, lane=np.uint32)
+        alpha = z // np.uint32(self.prime)
+        z -= alpha * np.uint32(self.prime)
+        noise = uniform_below(self.buckets, len(ranks), random, lane=np.uint32)
+        self._write(alpha, z, noise, (ranks, coins.truth), out)
+
+    def _write(
+        self, alpha: AnyArray, z: AnyArray, noise: AnyArray, wanted: tuple[AnyArray, BoolArray], out: Blocks
+    ) -> None:
+        """Write blocks from alpha - 1, z, noise, and the members that are wanted with who wants one."""
+        lane, (members, told) = alpha.dtype.type, wanted
+        prime, buckets = lane(self.prime), lane(self.buckets)
+        alpha += lane(1)
         out["alpha"][:] = alpha
         alpha *= z
         alpha -= alpha // prime * prime
@@ -131,11 +153,9 @@ class HashBuckets(HashedBlocks):
         # wanted it is uniform all the same: z is, and alpha is not 0.
         beta = np.maximum(members, 0).astype(lane) - alpha
         np.minimum(beta, beta + prime, out=out["beta"], casting="unsafe")
-        # The member's bucket or the noise, without a branch, whose time would tell which.
+        # The member's bucket or the noise.
         z -= z // buckets * buckets
-        z ^= noise
-        z &= lane(0) - (members >= 0).astype(lane)
-        np.bitwise_xor(z, noise, out=out["bucket"], casting="unsafe")
+        chosen(told, z, noise, out["bucket"])
 
     @property
     def _lane(self) -> Any:

@@ -29,7 +29,7 @@ from discreet.core.random import WORD_RANGE, RandomSource, checked_source
 from discreet.core.reports import Blocks, Column, Reports, check_same_plan, report_columns, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, CommonLaw, by_group, group_counts
+from discreet.mechanisms.block_law import BlockLaw, CommonLaw, by_group
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.consistency import counted_in_clear, refuse_unfit_reports
 from discreet.mechanisms.counting import Counting
@@ -39,6 +39,7 @@ from discreet.mechanisms.numbers import numbers_of, threshold_of
 from discreet.mechanisms.obfuscation import obfuscated, obfuscated_batches
 from discreet.mechanisms.pseudo_values import PseudoValues
 from discreet.mechanisms.spelled import spelled
+from discreet.mechanisms.weighted_law import group_counts
 
 _FORMAT = 2
 

@@ -7,9 +7,10 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_whole
+from discreet.core.coins import BATCH, Coins, half_toss, or_noise, toss
 from discreet.core.columns import integers
-from discreet.core.random import RandomSource, toss
-from discreet.core.reports import Column, Reports, is_plain, report_columns, smallest_unsigned
+from discreet.core.random import RandomSource
+from discreet.core.reports import Blocks, Column, Reports, is_plain, report_columns, smallest_unsigned
 from discreet.mechanisms.block_law import BlockLaw
 
 CHUNK = 1 << 14
@@ -89,33 +90,72 @@ def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Re
     """Return the reports of values that are given by their codes."""
     blocks = {c.name: np.empty(c.shape(len(codes)), dtype=c.dtype) for c in mechanism.block_columns}
     in_clear = np.zeros(len(codes), dtype=np.bool_) if mechanism.domain.clear_count else None
-    clear, filled = [np.empty(0, dtype=np.int64)], 0
+    stored = smallest_unsigned(mechanism.domain.size)
+    clear, filled = [np.empty(0, dtype=stored)], 0
     for start in range(0, len(codes), CHUNK):
         chunk = codes[start : start + CHUNK]
-        members, told = _truth_or_noise(mechanism, chunk, random)
+        draw = _draw_together if len(chunk) >= BATCH else _draw_each
+        out = {name: column[filled : filled + len(chunk)] for name, column in blocks.items()}
+        told = draw(mechanism, chunk, random, out)
+        filled += len(chunk)
         if told is not None and in_clear is not None:
             in_clear[start : start + len(chunk)] = told
-            clear.append(chunk[told])
-            members = members if mechanism.clear_blocks else members[~told]
-        out = {name: column[filled : filled + len(members)] for name, column in blocks.items()}
-        mechanism.law.draw(members, random, out)
-        filled += len(members)
+            clear.append(chunk.astype(stored)[told])
+            filled -= 0 if mechanism.clear_blocks else len(clear[-1])
     # A view would keep the memory of the rows that were not filled.
     blocks = blocks if filled == len(codes) else {name: column[:filled].copy() for name, column in blocks.items()}
-    stored = np.concatenate(clear).astype(smallest_unsigned(mechanism.domain.size))
     columns = report_columns(mechanism.domain.size, in_clear is not None, tuple(mechanism.block_columns))
-    return Reports(mechanism.fingerprint, len(codes), in_clear, stored, blocks, not random.secure, columns)
+    return Reports(
+        mechanism.fingerprint, len(codes), in_clear, np.concatenate(clear), blocks, not random.secure, columns
+    )
 
 
-def _truth_or_noise(mechanism: Sampling, codes: AnyArray, random: RandomSource) -> tuple[IntArray, BoolArray | None]:
-    """Draw the coins of devices: ``(n,)`` members that blocks must contain (-1: none), and who reports in clear."""
+def _draw_each(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: Blocks) -> BoolArray | None:
+    """Draw a coin and a block per device, as one device alone does; the first rows of ``out`` are filled.
+
+    Returns:
+        ``(n,)`` booleans: who reports in clear, and sends no block unless blocks of noise go with clear values; None if
+        every value is sensitive.
+    """
     truth = toss(len(codes), mechanism.threshold, random)
     slots = mechanism.domain.slots
     if slots is None:
-        return _or_noise(codes, truth), None
+        mechanism.law.draw(or_noise(codes, truth), random, out)
+        return None
     slot = slots[codes]
-    told = truth & (slot < 0)
-    return _or_noise(slot, truth & ~told), told
+    told: BoolArray = truth & (slot < 0)
+    members = or_noise(slot, truth & ~told)
+    members = members if mechanism.clear_blocks else members[~told]
+    mechanism.law.draw(members, random, _first(out, len(members)))
+    return told
+
+
+def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: Blocks) -> BoolArray | None:
+    """Draw the coins and blocks of a batch; as `_draw_each`, from fewer words."""
+    n, law, threshold, slots = len(codes), mechanism.law, mechanism.threshold, mechanism.domain.slots
+    if slots is None:
+        law.fill(codes, law.coins(n, threshold, random), random, out)
+        return None
+    slot: AnyArray = slots.take(codes)
+    # Noise that comes with the coins is for those who do not tell the truth; here others send some too.
+    coins = Coins(half_toss(n, threshold, random)) if mechanism.clear_blocks else law.coins(n, threshold, random)
+    told: BoolArray = coins.truth & (slot < 0)
+    if mechanism.clear_blocks:
+        law.fill(slot, Coins(coins.truth & ~told), random, out)
+        return told
+    rows = np.flatnonzero(~told)
+    if coins.noise is None:
+        law.fill(slot.take(rows), Coins(coins.truth.take(rows)), random, _first(out, len(rows)))
+        return told
+    # One choice among finished blocks, not among all that they are made of.
+    law.fill(slot, coins, random, out)
+    for column in out.values():
+        column[: len(rows)] = column.take(rows, axis=0)
+    return told
+
+
+def _first(blocks: Blocks, rows: int) -> dict[str, AnyArray]:
+    return {name: column[:rows] for name, column in blocks.items()}
 
 
 def obfuscated_batches(mechanism: ReportMaker, codes: Any, size: int | None, random: RandomSource) -> Iterator[Reports]:
@@ -126,9 +166,3 @@ def obfuscated_batches(mechanism: ReportMaker, codes: Any, size: int | None, ran
     step, source = checked_whole("size", size), random
     column = codes if is_plain(codes) else integers(codes, "codes")
     return (mechanism.obfuscate_codes(column[at : at + step], random=source) for at in range(0, len(column), step))
-
-
-def _or_noise(members: AnyArray, told: BoolArray) -> IntArray:
-    """Return the members that are told, and -1 for the others; without a branch, whose time would reveal the coin."""
-    masked: IntArray = np.bitwise_or(members, told.view(np.int8) - np.int8(1), dtype=np.int64)
-    return masked

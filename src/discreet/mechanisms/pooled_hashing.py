@@ -32,6 +32,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
 from discreet.core.checks import checked_whole
+from discreet.core.coins import Coins, chosen
 from discreet.core.random import WORD_RANGE, RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
@@ -132,18 +133,23 @@ class PooledHashBlocks(HashedBlocks):
         cohorts = uniform_below(self.functions, len(members), random)
         noise = uniform_below(self.buckets, len(members), random)
         buckets = self._hashed(self._coefficients(cohorts), np.maximum(members, 0))
-        # The member's bucket or the noise, without a branch, whose time would tell which.
-        buckets ^= noise
-        buckets &= np.uint64(0) - (members >= 0).astype(np.uint64)
-        np.bitwise_xor(buckets, noise, out=out["bucket"], casting="unsafe")
+        chosen(members >= 0, buckets, noise, out["bucket"])
+        out["cohort"][:] = cohorts
+
+    def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
+        """Draw the blocks of a batch; see `BlockLaw`. Cohort and noise take half a word each."""
+        cohorts = uniform_below(self.functions, len(ranks), random, lane=np.uint32)
+        noise = uniform_below(self.buckets, len(ranks), random, lane=np.uint32)
+        buckets = self._hashed(self._coefficients(cohorts), np.maximum(ranks, 0))
+        chosen(coins.truth, buckets, noise, out["bucket"])
         out["cohort"][:] = cohorts
 
     def _coefficients(self, cohorts: AnyArray) -> AnyArray:
-        """Return the ``(m, 4)`` c0 to c3 of some functions; few of them one by one, as a device needs them."""
+        """Return the ``(4, m)`` c0 to c3 of some functions; few of them one by one, as a device needs them."""
         if len(cohorts) * _FEW < self.functions:
             functions = [hash_function(self.seed, self.prime, int(place)) for place in cohorts]
-            return np.array(functions, dtype=np.uint32).reshape(-1, 4)
-        return self.pool[cohorts]
+            return np.array(functions, dtype=np.uint32).reshape(-1, 4).T
+        return _pool_columns(self.seed, self.prime, self.functions).take(cohorts, axis=1)
 
     @property
     def pool(self) -> AnyArray:
@@ -151,12 +157,30 @@ class PooledHashBlocks(HashedBlocks):
         return _pool(self.seed, self.prime, self.functions)
 
     def _hashed(self, coefficients: AnyArray, values: IntArray) -> AnyArray:
-        """Return h(x) for rows of coefficients and values that fit together; products stay below 2^62."""
-        x, prime = values.astype(np.uint64), np.uint64(self.prime)
-        hashed = coefficients[..., 3].astype(np.uint64)
+        """Return h(x) for the four coefficients and values that fit together; products stay below 2^64."""
+        x, hashed = values.astype(np.uint64), coefficients[3].astype(np.uint64)
         for degree in (2, 1, 0):
-            hashed = (hashed * x + coefficients[..., degree]) % prime
-        return hashed % np.uint64(self.buckets)
+            hashed = self._reduced(hashed * x + coefficients[degree])
+        if self.prime == _LARGEST_PRIME:
+            # Below 2^33 now; once more, and it is at most P + 3.
+            hashed = self._reduced(hashed)
+            hashed = np.minimum(hashed, hashed - np.uint64(self.prime))
+        small = hashed.astype(np.uint32)
+        found: AnyArray = small - small // np.uint32(self.buckets) * np.uint32(self.buckets)
+        return found
+
+    def _reduced(self, products: AnyArray) -> AnyArray:
+        """Return numbers below 2^64 modulo P; modulo 2^31 - 1 only nearly, without a division.
+
+        The remainder that was below k 2^31 becomes, multiplied by one below 2^31, at most (k + 1) 2^31.
+        """
+        if self.prime != _LARGEST_PRIME:
+            products %= np.uint64(self.prime)
+            return products
+        low = products & np.uint64(_LARGEST_PRIME)
+        products >>= np.uint64(31)
+        products += low
+        return products
 
     @property
     def counts(self) -> BlockCounts:
@@ -180,7 +204,7 @@ class PooledHashBlocks(HashedBlocks):
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
-        coefficients = self.pool[blocks["cohort"]][:, None, :]
+        coefficients = self.pool[blocks["cohort"]].T[:, :, None]
         contained: BoolArray = self._hashed(coefficients, np.arange(self.size)[None, :]) == blocks["bucket"][:, None]
         return contained
 
@@ -213,6 +237,11 @@ def _pool(seed: int, prime: int, functions: int) -> AnyArray:
     # Past the cache of single functions, which these would only push out.
     drawn = [hash_function.__wrapped__(seed, prime, j) for j in range(functions)]
     return frozen(np.array(drawn, dtype=np.uint32))
+
+
+@lru_cache(maxsize=8)
+def _pool_columns(seed: int, prime: int, functions: int) -> AnyArray:
+    return frozen(np.ascontiguousarray(_pool(seed, prime, functions).T))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

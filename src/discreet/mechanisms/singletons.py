@@ -19,6 +19,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_whole
+from discreet.core.coins import Coins, chosen, joint
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.leakage.hits import HitDistribution, single
@@ -54,11 +55,7 @@ class SingletonCodec(CommonLaw):
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`."""
         symbols = out["symbol"]
-        noise = self._noise(len(members), random).astype(symbols.dtype, copy=False)
-        # The member or the noise, without a branch, whose time would tell which; in the symbols' own narrow type.
-        mask = np.negative((members >= 0).astype(symbols.dtype))
-        mask &= members.astype(symbols.dtype) ^ noise
-        np.bitwise_xor(mask, noise, out=symbols)
+        chosen(members >= 0, members, self._noise(len(members), random), symbols)
 
     @property
     def triple_covariance(self) -> Fraction:
@@ -133,6 +130,15 @@ class Singletons(SingletonCodec, EvenLaw):
     def hit_distribution(self, m: int) -> HitDistribution:
         """Return the law of K: 1 with probability m/v."""
         return single(m, self.inclusion)
+
+    def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
+        """Draw coins, and noise from the same words; see `BlockLaw`."""
+        return joint(n, threshold, self.size, random)
+
+    def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
+        """Write the values that are told, and noise elsewhere; see `BlockLaw`."""
+        noise = self._noise(len(ranks), random) if coins.noise is None else coins.noise
+        chosen(coins.truth, ranks, noise, out["symbol"])
 
     def _noise(self, n: int, random: RandomSource) -> AnyArray:
         return uniform_below(self.size, n, random, lane=np.uint32 if self.size <= _SMALL else np.uint64)

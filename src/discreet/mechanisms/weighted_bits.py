@@ -28,8 +28,8 @@ from discreet.core.exact import noise_weight
 from discreet.core.random import RandomSource, fresh_words
 from discreet.core.searching import bisected
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import WeightedLaw, check_groups, group_counts
 from discreet.mechanisms.packed_bits import GREATEST_DEPTH, PIECE_WORDS, PRECISION_BITS, PackedBitCodec
+from discreet.mechanisms.weighted_law import WeightedLaw, check_groups, group_counts
 
 # Steps of r: far finer than its effect on any error, far coarser than what machines disagree on.
 _ODDS_BITS = 20

@@ -22,8 +22,8 @@ from discreet.core.exact import noise_weight
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import WeightedLaw, check_groups, group_counts
 from discreet.mechanisms.singletons import SingletonCodec
+from discreet.mechanisms.weighted_law import WeightedLaw, check_groups, group_counts
 
 # A multiple of W is just below 2^64, so that hardly a word is thrown away.
 _MOST_WEIGHT = 1 << 62

@@ -68,6 +68,17 @@ def words_tell_nothing(mechanism: BlockMechanism) -> None:
         calls.append(source.calls)
     other = sum(one != calls[0] for one in calls)
     hold(other == 0, f"draws must take the same words for any member, {other} of {len(calls) - 1} take others.")
+    calls = [_calls_of_batch(mechanism, members) for members in wanted]
+    other = sum(one != calls[0] for one in calls)
+    hold(other == 0, f"batches must take the same words for any member, {other} of {len(calls) - 1} take others.")
+
+
+def _calls_of_batch(mechanism: BlockMechanism, members: IntArray) -> list[int]:
+    """Return the calls for the coins and the blocks of a batch, whose coins are then as the members say."""
+    source, law = _Counted(), mechanism.law
+    coins = law.coins(len(members), mechanism.threshold, source)
+    law.fill(np.maximum(members, 0), coins._replace(truth=members >= 0), source, _empty(mechanism, len(members)))
+    return source.calls
 
 
 class _Counted:
@@ -86,13 +97,17 @@ class _Counted:
 
 
 def _drawn(mechanism: BlockMechanism, members: IntArray, random: SeededRandom | _Counted) -> Blocks:
-    out: dict[str, AnyArray] = {}
-    for column in mechanism.law.columns:
-        shape = (len(members),) if column.width is None else (len(members), column.width)
-        # Full of what hardly any bound allows: what a law forgets to write must not look like what it would write.
-        out[column.name] = np.full(shape, np.iinfo(column.dtype).max, dtype=column.dtype)
+    out = _empty(mechanism, len(members))
     mechanism.law.draw(members, random, out)
     return out
+
+
+def _empty(mechanism: BlockMechanism, n: int) -> dict[str, AnyArray]:
+    """Return columns full of what hardly any bound allows: what a law forgets to write must not look like a block."""
+    return {
+        column.name: np.full(column.shape(n), np.iinfo(column.dtype).max, dtype=column.dtype)
+        for column in mechanism.law.columns
+    }
 
 
 def _follow(name: str, places: IntArray, chances: FloatArray) -> None:
