@@ -1,5 +1,7 @@
 """Stated errors against what happens: over pairs of reports exactly, and over thousands of simulated collections."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -7,6 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
+from discreet.accuracy.binomial_limits import BinomialCounts
+from discreet.accuracy.skewed_limits import MeanWorths, WorthMoment
+from discreet.core.confidence_intervals import miss_probability, within_borders
 from discreet.core.domain import Domain
 from discreet.core.estimate import Estimate
 from discreet.core.random import SeededRandom
@@ -132,20 +137,50 @@ def test_linear_errors_are_those_of_simulation(case: Case) -> None:
     assert low < ratio.min() <= ratio.max() < high
 
 
+def stacked(laws: list[Any]) -> Any:
+    """Return one law of the counts in all collections, whose limits are found at once."""
+    first = laws[0]
+    if isinstance(first, BinomialCounts):
+        assert {(law.n, law.base, law.slope) for law in laws} == {(first.n, first.base, first.slope)}
+        return replace(first, counts=np.concatenate([law.counts for law in laws]))
+
+    def every(numbers: Iterable[Any]) -> Any:
+        return np.concatenate([np.broadcast_to(one, first.estimates.shape) for one in numbers])
+
+    assert {(law.n, law.lasting) for law in laws} == {(first.n, first.lasting)}
+    moments = [
+        WorthMoment(*(every(getattr(law, power)[place] for law in laws) for place in range(3)))
+        for power in ("second", "third")
+    ]
+    estimates, mass = every(law.estimates for law in laws), every(law.mass for law in laws)
+    return MeanWorths(estimates, first.n, *moments, mass=mass, lasting=first.lasting)
+
+
+@cache
+def intervals(case: Case, simultaneous: bool) -> tuple[Any, Any]:
+    """Return the ``(RUNS, |X|)`` ends of all intervals of 0.9; those of a few collections are asked for one by one."""
+    found, size = estimated(case), case.domain.size
+    alpha, ends = miss_probability(0.9, size, simultaneous=simultaneous), np.empty((2, RUNS, size))
+    for place, (codes, _) in enumerate(found[0].intervals.counts):
+        law = stacked([each.intervals.counts[place][1] for each in found])
+        inside = within_borders(law.limits(alpha), law.border_deviations, alpha)
+        ends[:, :, codes] = np.reshape(inside, (2, RUNS, len(codes)))
+    for run in range(0, RUNS, 200):
+        np.testing.assert_allclose(ends[:, run], found[run].interval(0.9, simultaneous), rtol=1e-9, atol=1e-12)
+    return ends[0], ends[1]
+
+
 @pytest.mark.parametrize(
     "case", [Case("rr", "3of7", 1.0), Case("unary", "3of7", 1.0), Case("hadamard", "5of5", 1.0)], ids=str
 )
 def test_linear_intervals_cover(case: Case) -> None:
     """Pointwise and together, at n = 2000; the binomial law of the hits leaves the room."""
-    p, domain = np.array(P[case.sizes]), case.domain
-    pointwise, together, hits = np.zeros(domain.size), 0, 0
-    for run, found in enumerate(estimated(case)):
-        low, high = found.interval(0.9)
-        inside = (low <= p) & (p <= high)
-        pointwise += inside
-        hits += run < 1000 and bool(inside.all())
-        low, high = found.interval(0.9, simultaneous=True)
-        together += bool(((low <= p) & (p <= high)).all())
+    p = np.array(P[case.sizes])
+    low, high = intervals(case, False)
+    inside = (low <= p) & (p <= high)
+    pointwise, hits = inside.sum(axis=0), inside[:1000].all(axis=1).sum()
+    low, high = intervals(case, True)
+    together = ((low <= p) & (p <= high)).all(axis=1).sum()
     # Half a percent for the normal approximation.
     least, most = binom.ppf(1e-9, RUNS, 0.895), binom.isf(1e-9, RUNS, 0.905)
     assert least <= pointwise.min() <= pointwise.max() <= most
