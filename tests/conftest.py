@@ -3,6 +3,7 @@
 No test may print or log what was planted of a person (see planted.py).
 """
 
+import gc
 import os
 import re
 import warnings
@@ -84,6 +85,17 @@ class DearFirst(LoadScopeScheduling):
 def pytest_collection_modifyitems(items: list[Any]) -> None:
     """Put first what is handed out first; sorting keeps the order of the others."""
     items.sort(key=lambda item: next((i for i, name in enumerate(_FIRST) if name in item.nodeid), len(_FIRST)))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage while tests are collected, nor ever among them: they are a million objects that stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> DearFirst:

@@ -47,7 +47,7 @@ def test_any_problem_is_certified(seed):
 
 @pytest.mark.parametrize("clear", [None, 700])
 def test_it_agrees_with_long_em(clear):
-    membership, contrast, start = _bits()
+    membership, contrast, start = _bits(rows=1000, size=20)
     likelihood = RowLikelihood(membership, contrast, clear)
     start = start if clear is None else np.append(start, 0.2)
     solution = maximize(likelihood, Start(start), tolerance=1e-10)

@@ -74,7 +74,8 @@ def container(place: Path) -> Path:
 def run(code: str, sources: Path, *, lowly: bool = False, **variables: object) -> str:
     """Run code in a fresh interpreter with these sources; a lowly one has no rights but those that modes give it."""
     known = {name: value for name, value in os.environ.items() if name not in {"NUMBA_CACHE_DIR", VARIABLE}}
-    known |= {"PYTHONPATH": str(sources), "PYTHONDONTWRITEBYTECODE": "1"}
+    # Kernels run once here, and need no better code than the quickest.
+    known |= {"PYTHONPATH": str(sources), "PYTHONDONTWRITEBYTECODE": "1", "NUMBA_OPT": "0"}
     result = subprocess.run(
         [*(_lowly() if lowly else []), sys.executable, "-W", "error", "-c", code],
         cwd="/",

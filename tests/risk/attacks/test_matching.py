@@ -152,7 +152,7 @@ def test_one_user_alone() -> None:
 def test_long_traces_and_many_thresholds() -> None:
     """Scores far apart and close together, so that the search among thresholds sees every kind of cell."""
     rng = np.random.default_rng(23)
-    lengths = np.minimum(2 + rng.pareto(0.6, 150), 3000).astype(np.int64)
+    lengths = np.minimum(2 + rng.pareto(0.6, 60), 3000).astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     whole = by_half(Traces(offsets, rng.integers(0, 5, offsets[-1]), 5))
     users, matrix = table(whole, lambda known, trace: fixed(markov_factors(known, trace)))
