@@ -17,7 +17,8 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.io.atomic import replacing
-from discreet.io.sealing import MEMORY, CanonicalOrder, put_sealed
+from discreet.io.sealed_files import put_sealed
+from discreet.io.sealing import MEMORY, CanonicalOrder
 from discreet.io.tallies import write_tally
 
 _SLICE_BYTES = 1 << 22

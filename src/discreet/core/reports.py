@@ -229,7 +229,7 @@ class Reports:
     def sealed(self) -> Self:
         """Return the reports in canonical order: sorted by what they say, so that the order of people is gone.
 
-        Files of them, of any number of reports, are written by `discreet.io.sealing.write_sealed`.
+        Files of them, of any number of reports, are written by `discreet.io.sealed_files.write_sealed`.
 
         Raises:
             ParameterError: if the reports were put together by hand, so that they have no ``columns``.

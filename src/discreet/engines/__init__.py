@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from discreet.engines.fold import Counted, Fold, TallyFold
     from discreet.engines.local import tally
     from discreet.engines.obfuscation import Obfuscated, obfuscate
+    from discreet.engines.sealing import Sealed, seal
     from discreet.engines.stamping import Stamped, stamp
     from discreet.io.progress import Progress
     from discreet.io.traces import read_traces
@@ -24,12 +25,14 @@ _HOMES = {
     "LocalEngine": "engines.engine",
     "Obfuscated": "engines.obfuscation",
     "Progress": "io.progress",
+    "Sealed": "engines.sealing",
     "Stamped": "engines.stamping",
     "TallyFold": "engines.fold",
     "gather": "engines.evidence",
     "obfuscate": "engines.obfuscation",
     "observe": "engines.evidence",
     "read_traces": "io.traces",
+    "seal": "engines.sealing",
     "stamp": "engines.stamping",
     "tally": "engines.local",
 }
@@ -41,12 +44,14 @@ __all__ = [
     "LocalEngine",
     "Obfuscated",
     "Progress",
+    "Sealed",
     "Stamped",
     "TallyFold",
     "gather",
     "obfuscate",
     "observe",
     "read_traces",
+    "seal",
     "stamp",
     "tally",
 ]

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from discreet.core.tally import Tally
     from discreet.engines.fold import Counted
     from discreet.engines.obfuscation import Obfuscated, Replace, Values
+    from discreet.engines.sealing import Sealed
     from discreet.io.coded_values import ValueColumns
     from discreet.io.progress import Progress
     from discreet.mechanisms import BlockMechanism, Mechanism
@@ -90,6 +91,23 @@ class Engine(Protocol):
         progress: "Progress | None" = None,
     ) -> Observed:
         """Return the evidence in reports for a likelihood; see `discreet.engines.evidence.gather`."""
+        ...
+
+    def seal(
+        self,
+        mechanism: "Mechanism",
+        sources: Any,
+        target: str | Path,
+        *,
+        least: int = 2,
+        bad_share: float = 0.0,
+        trust_plan: bool = False,
+        allow_copies: bool = False,
+        manifest: bool = False,
+        force: bool = False,
+        progress: "Progress | None" = None,
+    ) -> "Sealed":
+        """Write all reports into one sealed file; see `discreet.engines.sealing.seal`."""
         ...
 
 
@@ -189,3 +207,25 @@ class LocalEngine:
         read: dict[str, Any] = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
         where: dict[str, Any] = {"memory": self.memory, "folder": self.folder, "threads": self.threads}
         return gather(mechanism, sources, bad_share=bad_share, progress=progress, **read, **where)
+
+    def seal(
+        self,
+        mechanism: "Mechanism",
+        sources: str | Path | Sequence[str | Path],
+        target: str | Path,
+        *,
+        least: int = 2,
+        bad_share: float = 0.0,
+        trust_plan: bool = False,
+        allow_copies: bool = False,
+        manifest: bool = False,
+        force: bool = False,
+        progress: "Progress | None" = None,
+    ) -> "Sealed":
+        """Write all reports into one sealed file; see `discreet.engines.sealing.seal`."""
+        from discreet.engines.sealing import seal
+
+        read: dict[str, Any] = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+        where: dict[str, Any] = {"folder": self.folder, "threads": self.threads}
+        given: dict[str, Any] = {"least": least, "bad_share": bad_share, "force": force, "progress": progress}
+        return seal(mechanism, sources, target, **given, **read, **where)

@@ -24,6 +24,56 @@ Answer_co = TypeVar("Answer_co", covariant=True)
 _REPORTS, _SIMULATED, _REASONS = 0, 1, 2
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class StateHeading:
+    """The first entries of a state: how many reports there are, simulated batches, and bad rows for each reason.
+
+    Attributes:
+        mechanism: what made the reports.
+    """
+
+    mechanism: Mechanism
+
+    @property
+    def length(self) -> int:
+        """Number of entries."""
+        return _REASONS + len(reasons(self.mechanism))
+
+    def add(self, state: IntArray, reports: Reports, left_out: Mapping[str, int]) -> None:
+        """Add a batch of reports, and the number of rows left out beside them by reason, in place."""
+        state[_REPORTS] += reports.n
+        state[_SIMULATED] += reports.simulated
+        for place, reason in enumerate(reasons(self.mechanism), start=_REASONS):
+            state[place] += left_out.get(reason, 0)
+
+    def reports(self, state: IntArray) -> int:
+        """Return the number of reports."""
+        return int(state[_REPORTS])
+
+    def simulated(self, state: IntArray) -> bool:
+        """Return true if a batch was simulated."""
+        return bool(state[_SIMULATED])
+
+    def left_out(self, state: IntArray) -> dict[str, int]:
+        """Return the number of rows left out, by reason; only reasons that occurred."""
+        bad = state[_REASONS : self.length].tolist()
+        return {reason: count for reason, count in zip(reasons(self.mechanism), bad, strict=True) if count}
+
+
+def refuse_above(rows: int, left_out: Mapping[str, int], share: float) -> None:
+    """Refuse more bad rows than a share of all rows.
+
+    Raises:
+        DataError: if there are more; it says how many, and why.
+    """
+    bad = sum(left_out.values())
+    if bad > share * rows:
+        why = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+        raise DataError(
+            f"{bad} of {rows} rows are no reports of this plan, more than the share of {share:g} that may be: {why}."
+        )
+
+
 class Fold(Protocol[Answer_co]):
     """A computation over reports whose states add up.
 
@@ -87,12 +137,7 @@ class Counted:
         Raises:
             DataError: if it is so; it says how many, and why.
         """
-        if self.bad > share * self.rows:
-            why = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())
-            raise DataError(
-                f"{self.bad} of {self.rows} rows are no reports of this plan, more than the share of {share:g} that "
-                f"may be: {why}."
-            )
+        refuse_above(self.rows, self.left_out, share)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,11 +164,11 @@ class TallyFold:
     def zero(self) -> IntArray:
         """Return the ``(2 + reasons + support + clear,)`` state of no reports."""
         empty = self.mechanism.empty_tally()
-        return np.zeros(self._head + len(empty.support) + len(empty.clear), dtype=np.int64)
+        return np.zeros(self._heading.length + len(empty.support) + len(empty.clear), dtype=np.int64)
 
     @property
-    def _head(self) -> int:
-        return _REASONS + len(reasons(self.mechanism))
+    def _heading(self) -> StateHeading:
+        return StateHeading(self.mechanism)
 
     @property
     def _support(self) -> int:
@@ -131,12 +176,10 @@ class TallyFold:
 
     def add(self, state: IntArray, reports: Reports, left_out: Mapping[str, int]) -> None:
         """Add checked reports, and the number of rows left out beside them by reason, in place."""
-        start, support = self._head, self._support
+        heading, support = self._heading, self._support
+        start = heading.length
         self.mechanism.add_tally(reports, state[start : start + support], state[start + support :])
-        state[_REPORTS] += reports.n
-        state[_SIMULATED] += reports.simulated
-        for place, reason in enumerate(reasons(self.mechanism), start=_REASONS):
-            state[place] += left_out.get(reason, 0)
+        heading.add(state, reports, left_out)
 
     def merge(self, state: IntArray, other: IntArray) -> None:
         """Add another state, in place."""
@@ -144,9 +187,8 @@ class TallyFold:
 
     def finish(self, state: IntArray) -> Counted:
         """Return the tally, and the rows left out."""
-        start, support = self._head, self._support
-        bad = state[_REASONS:start].tolist()
-        left_out = {reason: count for reason, count in zip(reasons(self.mechanism), bad, strict=True) if count}
+        heading, support = self._heading, self._support
+        start = heading.length
         counts: dict[str, Any] = {"support": state[start : start + support], "clear": state[start + support :]}
-        n, simulated = int(state[_REPORTS]), bool(state[_SIMULATED])
-        return Counted(Tally(self.mechanism.fingerprint, n, **counts, simulated=simulated), left_out)
+        n, simulated = heading.reports(state), heading.simulated(state)
+        return Counted(Tally(self.mechanism.fingerprint, n, **counts, simulated=simulated), heading.left_out(state))

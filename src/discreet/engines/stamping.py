@@ -1,7 +1,7 @@
 """Stamping: files of reports written again in discreet's format, with the plan's fingerprint."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -99,11 +99,10 @@ def stamp(
     going: dict[Path, list[Partition]] = {path: [] for path in wanted.values()}
     for part in parts:
         going[wanted[part.path]].append(part)
-    _refuse_inside(places, output)
+    refuse_replacing(output, places, ())
     for path in going:
         _check_target(path, output, force=force)
-        if path.exists() and any(path.samefile(source) for source in wanted if isinstance(source, Path)):
-            raise ParameterError(f"{path} is read and would be replaced; choose another name for the output.")
+        refuse_replacing(path, (), wanted)
     fold, sift = TallyFold(mechanism), share > 0
     found = {path: fold_parts(fold, each, sift=sift, progress=progress) for path, each in going.items()}
     left_out = sum((Counter(one.left_out) for one in found.values()), start=Counter[str]())
@@ -137,11 +136,22 @@ def _below(path: File, folder: File) -> Path:
     return Path(str(path)).relative_to(str(folder))
 
 
-def _refuse_inside(sources: Sequence[File], target: Path) -> None:
-    """Refuse an output in a folder of sources, where the next reader of the folder would read it too."""
+def refuse_replacing(target: Path, sources: Sequence[File], files: Iterable[File]) -> None:
+    """Refuse an output that is read, or in a folder of sources, where the next reader of the folder would read it too.
+
+    Args:
+        target: the output.
+        sources: the files and folders that were named.
+        files: all files that are read.
+
+    Raises:
+        ParameterError: if it is so.
+    """
     for source in sources:
         if isinstance(source, Path) and source.is_dir() and target.resolve().is_relative_to(source.resolve()):
             raise ParameterError(f"{target} is in {source}, all of which is read; choose another place for it.")
+    if target.exists() and any(target.samefile(path) for path in files if isinstance(path, Path)):
+        raise ParameterError(f"{target} is read and would be replaced; choose another name for the output.")
 
 
 def _bare(path: Path) -> str:

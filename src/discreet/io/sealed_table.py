@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -42,10 +42,13 @@ class SealedTable:
         path: the file, which exists.
         schema: of its columns.
         columns: those of reports, whose entries decide how a Parquet file packs them; None for counts.
+        into: what the bytes go into instead of the file.
     """
 
-    def __init__(self, path: Path, schema: pa.Schema, columns: Sequence[Column] = ()) -> None:
-        self._file = SealingFile(path)
+    def __init__(
+        self, path: Path, schema: pa.Schema, columns: Sequence[Column] = (), *, into: IO[bytes] | None = None
+    ) -> None:
+        self._file = SealingFile(path.open("wb") if into is None else into)
         if ending(path) == ".parquet":
             public = [name for name in schema.names if name not in {column.name for column in columns}]
             self._writer = pq.ParquetWriter(self._file, schema, write_page_checksum=True, **_packing(columns, public))

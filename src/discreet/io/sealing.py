@@ -1,44 +1,33 @@
 """Sealing: reports in canonical order, sorted by what they say, so that nothing of their arrival is left.
 
 The order is that of the columns of a file of reports, nulls first: what ``ORDER BY clear NULLS FIRST, symbol`` gives in
-SQL. Sorting needs no randomness, and whoever has the file can check it (`discreet.io.sealed_files`). Reports that are
+SQL. Sorting needs no randomness, and whoever has the file can check it (`discreet.io.sealed_checks`). Reports that are
 one number among few are counted; all others are sorted, through temporary files where they are many.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from discreet.arrays import AnyArray, IntArray
-from discreet.core.checks import checked_whole
 from discreet.core.reports import Reports, check_same_plan
 from discreet.errors import DataError
-from discreet.io.atomic import check_free
 from discreet.io.content_counts import ContentCounts
 from discreet.io.records import RecordCodec
-from discreet.io.remote import output_of
-from discreet.io.reports import NO_FACTS, write_reports
 from discreet.io.row_sort import RowSort
-from discreet.io.suffixes import checked_output
 from discreet.mechanisms import Mechanism
 
 MEMORY = 1 << 27
 """How many bytes sorting holds at once, roughly."""
 
-SEALED_REPORTS = (".parquet",)
-"""How names of sealed files end: one form, so that the same reports are the same bytes."""
+MIXED = "simulated and real reports must not be sealed together; seal them apart."
+"""The refusal of simulated reports among others."""
 
-LEAST = 2
-"""How many reports a sealed file holds at least, unless more are asked for: one report hides among no others."""
-
-SEALED, NUMBER = "sealed", "n"
-"""Names of what the stamp of a sealed file says besides."""
-
-# Rows of the batches that are handed out: a file must not show in which order its reports came.
-_BATCH = 1 << 18
+# Rows and bytes of the batches that are handed out: a file must not show in which order its reports came.
+_BATCH, _BATCH_BYTES = 1 << 18, 1 << 25
 
 
 class CanonicalOrder:
@@ -81,19 +70,6 @@ class CanonicalOrder:
         """Number of reports taken."""
         return self._rows.taken + int(self._counts.sum())
 
-    def refuse_fewer(self, least: int) -> None:
-        """Refuse too few reports.
-
-        Raises:
-            DataError: if there are fewer.
-            ParameterError: if ``least`` is no whole number >= 1.
-        """
-        if self.n < checked_whole("least", least, 1):
-            raise DataError(
-                f"a sealed batch must have at least {least} reports, got {self.n}; wait for more, or lower --least "
-                "(least=...)."
-            )
-
     def keys(self, reports: Reports) -> AnyArray:
         """Return ``(n, width)`` bytes that say what the reports say, and compare as they do.
 
@@ -113,7 +89,7 @@ class CanonicalOrder:
         if reports.n and self._simulated is None:
             self._simulated = reports.simulated
         if reports.n and reports.simulated != self._simulated:
-            raise DataError("simulated and real reports must not be sealed together; seal them apart.")
+            raise DataError(MIXED)
         if self._contents is None:
             self._rows.add(self.keys(reports))
             return
@@ -147,9 +123,9 @@ class CanonicalOrder:
             FlawedRowsError: if no device can have sent one of them.
         """
         if self._contents is not None:
-            yield from self._contents.batches(self._counts, _BATCH, simulated=self._marked)
+            yield from self._contents.batches(self._counts, batch_rows(self.mechanism), simulated=self._marked)
             return
-        for rows in _even(self._rows.batches(), _BATCH):
+        for rows in _even(self._rows.batches(), batch_rows(self.mechanism)):
             yield self._codec.reports(self.mechanism, rows, simulated=self._marked)
 
 
@@ -196,93 +172,36 @@ def canonical(
         yield from order.batches()
 
 
-def write_sealed(
-    path: str | Path,
-    mechanism: Mechanism,
-    batches: Reports | Iterable[Reports],
-    *,
-    least: int = LEAST,
-    force: bool = False,
-) -> int:
-    """Write reports in canonical order into a Parquet file that says nothing of their arrival.
+def batch_rows(mechanism: Mechanism) -> int:
+    """Return the rows of each batch in canonical order, and of each row group of a sealed file, but for the last."""
+    return min(max(_BATCH_BYTES // RecordCodec.of(mechanism).width, 1), _BATCH)
 
-    The same reports give the same bytes, in whatever order and batches they come. One report per person is for the
-    caller to see to: reports bear no names.
+
+class OrderCheck:
+    """A check of reports, batch by batch, that they are in canonical order.
 
     Args:
-        path: the file.
-        mechanism: what made the reports.
-        batches: the reports, in any order.
-        least: how many there must be.
-        force: whether a file that exists is replaced.
+        mechanism: what made them.
 
-    Returns:
-        How many were written.
-
-    Raises:
-        DataError: if they are fewer than ``least``, or some are simulated and others are not.
-        MismatchError: if reports are of another plan.
-        OutputExistsError: if the file exists and ``force`` is not set.
-        ParameterError: if sealed reports are not kept under such a name.
-
-    Example:
-        >>> import discreet as dc
-        >>> from tempfile import TemporaryDirectory
-        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
-        >>> with TemporaryDirectory() as folder:
-        ...     write_sealed(f"{folder}/sealed.parquet", mechanism, mechanism.obfuscate(["bus", "walk"] * 100))
-        200
+    Attributes:
+        misplaced: the first row that should stand before another one; None as long as there is none.
     """
-    checked_sealed(path, force=force)
-    with CanonicalOrder(mechanism) as order:
-        for batch in [batches] if isinstance(batches, Reports) else batches:
-            order.add(batch)
-        order.refuse_fewer(least)
-        return put_sealed(path, order, force=force)
 
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._order = CanonicalOrder(mechanism)
+        self._last = np.empty((0, self._order.width), dtype=np.uint8)
+        self._rows = 0
+        self.misplaced: int | None = None
 
-def checked_sealed(path: str | Path, *, force: bool) -> Path:
-    """Return the place of a new sealed file.
-
-    Raises:
-        OutputExistsError: if it exists and ``force`` is not set.
-        ParameterError: if it cannot be written, or sealed reports are not kept under such a name.
-    """
-    target = output_of(path, "sealed reports")
-    checked_output(target, SEALED_REPORTS, "sealed reports")
-    check_free(target, force=force)
-    return target
-
-
-def put_sealed(
-    path: str | Path,
-    order: CanonicalOrder,
-    *,
-    force: bool = False,
-    facts: Mapping[str, Any] = NO_FACTS,
-    seen: Callable[[Reports], None] | None = None,
-) -> int:
-    """Write all reports of an order into a sealed file, whose metadata say so, and how many there are.
-
-    Args:
-        path: the file, Parquet.
-        order: the reports; it is empty afterwards.
-        force: whether a file that exists is replaced.
-        facts: what the metadata say besides.
-        seen: called with each batch that is written.
-
-    Returns:
-        How many were written.
-    """
-    said = {**facts, SEALED: True, NUMBER: order.n}
-    batches = order.batches() if seen is None else _shown(order.batches(), seen)
-    return write_reports(path, order.mechanism, batches, force=force, facts=said)
-
-
-def _shown(batches: Iterable[Reports], seen: Callable[[Reports], None]) -> Iterator[Reports]:
-    for batch in batches:
-        seen(batch)
-        yield batch
+    def add(self, reports: Reports) -> None:
+        """Look at the next reports."""
+        keys = np.concatenate([self._last, self._order.keys(reports)])
+        # As texts of one length, which compare as their bytes do.
+        texts = keys.view(f"S{self._order.width}").ravel()
+        falls = texts[1:] < texts[:-1]
+        if self.misplaced is None and falls.any():
+            self.misplaced = self._rows - len(self._last) + 1 + int(np.argmax(falls))
+        self._last, self._rows = keys[-1:], self._rows + reports.n
 
 
 def is_canonical(mechanism: Mechanism, batches: Iterable[Reports]) -> bool:
@@ -295,13 +214,9 @@ def is_canonical(mechanism: Mechanism, batches: Iterable[Reports]) -> bool:
         >>> is_canonical(mechanism, [reports]), is_canonical(mechanism, canonical(mechanism, [reports]))
         (False, True)
     """
-    order = CanonicalOrder(mechanism)
-    last = np.empty((0, order.width), dtype=np.uint8)
+    check = OrderCheck(mechanism)
     for batch in batches:
-        keys = np.concatenate([last, order.keys(batch)])
-        # As texts of one length, which compare as their bytes do.
-        texts = keys.view(f"S{order.width}").ravel()
-        if (texts[1:] < texts[:-1]).any():
+        check.add(batch)
+        if check.misplaced is not None:
             return False
-        last = keys[-1:]
     return True

@@ -12,7 +12,6 @@ import struct
 import zlib
 from dataclasses import asdict, dataclass
 from io import BytesIO
-from pathlib import Path
 from typing import IO, Any
 
 import msgspec
@@ -117,13 +116,13 @@ class SealingFile:
     """A new file that ends with a seal; Arrow's writers accept it as any file.
 
     Args:
-        path: where.
+        file: open for writing, and empty.
     """
 
     closed = False
 
-    def __init__(self, path: Path) -> None:
-        self._file: IO[bytes] = path.open("wb")
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
         self._held: BytesIO | None = None
         self._sum = self._place = 0
         self._rows: list[int] = []

@@ -1,0 +1,171 @@
+"""Checks of sealed files: sorted, in canonical bytes, and saying of themselves what they are."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from io import RawIOBase
+from pathlib import Path
+from typing import IO, Any, cast
+
+import pyarrow as pa
+
+from discreet.core.report_table import STAMP
+from discreet.core.reports import Reports
+from discreet.errors import DataError
+from discreet.io import arrow
+from discreet.io.partitions import Partition, partitions_of
+from discreet.io.read_errors import readable
+from discreet.io.remote import File, file_of
+from discreet.io.sealed_files import NUMBER, SEALED, SEALED_REPORTS
+from discreet.io.sealed_table import SealedTable
+from discreet.io.sealing import OrderCheck, batch_rows
+from discreet.io.suffixes import checked
+from discreet.mechanisms import Mechanism
+
+_AGAIN = "seal the reports again with 'discreet seal'"
+_STAMPED = ("format", "kind", "plan", "simulated")
+# Facts of a collector's epoch beside those of every sealed file.
+_KNOWN = {*_STAMPED, SEALED, NUMBER, "collection", "epoch"}
+_NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SealedFile:
+    """A sealed file that was checked.
+
+    Attributes:
+        path: the file.
+        n: number of reports.
+        simulated: whether they are simulated.
+        compared: whether its bytes were compared with those that its reports give. They are not if another version of
+            Arrow wrote the file, as its bytes are others then.
+        writer: what wrote the file, as it says itself.
+    """
+
+    path: File
+    n: int
+    simulated: bool
+    compared: bool
+    writer: str
+
+
+def check_sealed(source: str | Path, mechanism: Mechanism) -> SealedFile:
+    """Return the facts of a sealed file, after checks of every byte.
+
+    Its reports must be ones that devices can send, in canonical order, as many as its metadata say; and its bytes must
+    be those that these reports give, whatever order they came in: dictionaries, pages, statistics and all else.
+
+    Args:
+        source: the file, here or at a URL.
+        mechanism: what made the reports.
+
+    Raises:
+        DataError: if it is damaged, not sealed, not sorted, or has other bytes; it says which, never what reports say.
+        MismatchError: if it belongs to another plan.
+        ParameterError: if sealed reports are not kept under such a name.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.io.sealed_files import write_sealed
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     written = write_sealed(f"{folder}/sealed.parquet", mechanism, mechanism.obfuscate(["bus"] * 100))
+        ...     check_sealed(f"{folder}/sealed.parquet", mechanism).n
+        100
+    """
+    path = file_of(source)
+    checked(path, SEALED_REPORTS, "sealed reports")
+    whole = replace(partitions_of(path, mechanism)[0], groups=())
+    with readable(path):
+        facts = _facts(whole)
+        writer = str(_table(whole).metadata.created_by)
+        compared = writer == f"parquet-cpp-arrow version {pa.cpp_version}"
+        with path.open("rb") as file:
+            original = _Comparing(file)
+            _rewrite(whole, facts, original)
+            if compared and not original.same:
+                raise DataError(
+                    "its reports are sorted, but its bytes are others than these reports give, and may show in which "
+                    f"order they came; {_AGAIN}."
+                )
+        return SealedFile(path, int(facts[NUMBER]), bool(facts["simulated"]), compared, writer)
+
+
+def _table(whole: Partition) -> Any:
+    assert whole.table is not None
+    return whole.table
+
+
+def _facts(whole: Partition) -> Mapping[str, Any]:
+    """Return the facts of the stamp, after checks of what the file says of itself."""
+    table, mechanism = _table(whole), whole.mechanism
+    if whole.form is not None or not arrow.is_stamped(table.schema):
+        raise DataError(f"another tool wrote this file, so that it says nothing of being sealed; {_AGAIN}.")
+    facts = arrow.read_stamp(table.schema, "reports", mechanism.fingerprint)
+    own = [column.name for column in mechanism.columns]
+    if beside := [name for name in table.schema.names if name not in own]:
+        shown = ", ".join(repr(name[:40]) for name in beside[:_NAMES_SHOWN])
+        raise DataError(f"a sealed file must hold nothing beside the reports, got the columns {shown}; {_AGAIN}.")
+    if facts.get(SEALED) is not True:
+        raise DataError(f"its metadata do not say that it is sealed; {_AGAIN}.")
+    if table.seal is None:
+        raise DataError(f"it has no checksums, as another tool rewrote it; {_AGAIN}.")
+    if more := len({*facts} - _KNOWN) + len({*table.schema.metadata} - {STAMP}):
+        raise DataError(f"its metadata say more than those of a sealed file, in {more} entries; {_AGAIN}.")
+    n = sum(table.rows)
+    if type(facts.get(NUMBER)) is not int or facts[NUMBER] != n:
+        raise DataError(f"its metadata must say how many reports it holds, {n}, and they say something else; {_AGAIN}.")
+    full = batch_rows(mechanism)
+    if [*table.rows] != [full] * (n // full) + [n % full] * (n % full > 0):
+        raise DataError(f"its row groups must hold {full} reports each, but for the last, and do not; {_AGAIN}.")
+    return facts
+
+
+def _groups(whole: Partition) -> Iterator[Reports]:
+    for group, rows in enumerate(_table(whole).rows):
+        part = replace(whole, groups=(group,), rows=rows)
+        yield Reports.concatenate(reports for reports, _ in part.reports(most=rows))
+
+
+def _rewrite(whole: Partition, facts: Mapping[str, Any], sink: "_Comparing") -> None:
+    """Write a file's reports as they are sealed, after checks of their order."""
+    mechanism, check = whole.mechanism, OrderCheck(whole.mechanism)
+    said = {name: fact for name, fact in facts.items() if name not in _STAMPED}
+    schema = arrow.schema(mechanism, simulated=bool(facts["simulated"]), facts=said)
+    made = SealedTable(Path("sealed.parquet"), schema, mechanism.columns, into=cast(IO[bytes], sink))
+    for reports in _groups(whole):
+        check.add(reports)
+        if check.misplaced is not None:
+            raise DataError(
+                f"its reports must be in canonical order, and row {check.misplaced} belongs before an earlier one; "
+                f"{_AGAIN}."
+            )
+        made.write(mechanism, reports)
+    made.close()
+    sink.end()
+
+
+class _Comparing(RawIOBase):
+    """A file that keeps nothing of what is written into it, and compares it with another one.
+
+    Attributes:
+        same: whether all bytes were the same so far.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._original = file
+        self.same = True
+
+    def writable(self) -> bool:
+        """Return true: it is written to."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Compare the next bytes."""
+        written = bytes(data)
+        self.same = self.same and self._original.read(len(written)) == written
+        return len(written)
+
+    def end(self) -> None:
+        """Compare the ends."""
+        self.same = self.same and not self._original.read(1)

@@ -1,0 +1,129 @@
+"""Sealed files: reports in canonical order, with nothing of their arrival and nothing beside them.
+
+One form and one writer, for files of reports as for the epochs of a collector: the same reports are the same bytes.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from discreet.core.checks import checked_whole
+from discreet.core.reports import Reports
+from discreet.errors import DataError
+from discreet.io.atomic import check_free
+from discreet.io.remote import output_of
+from discreet.io.reports import NO_FACTS, write_reports
+from discreet.io.sealing import CanonicalOrder
+from discreet.io.suffixes import checked_output
+from discreet.mechanisms import Mechanism
+
+SEALED_REPORTS = (".parquet",)
+"""How names of sealed files end: one form, so that the same reports are the same bytes."""
+
+LEAST = 2
+"""How many reports a sealed file holds at least, unless more are asked for: one report hides among no others."""
+
+SEALED, NUMBER = "sealed", "n"
+"""Names of what the stamp of a sealed file says besides."""
+
+
+def write_sealed(
+    path: str | Path,
+    mechanism: Mechanism,
+    batches: Reports | Iterable[Reports],
+    *,
+    least: int = LEAST,
+    force: bool = False,
+) -> int:
+    """Write reports in canonical order into a Parquet file that says nothing of their arrival.
+
+    The same reports give the same bytes, in whatever order and batches they come. One report per person is for the
+    caller to see to: reports bear no names.
+
+    Args:
+        path: the file.
+        mechanism: what made the reports.
+        batches: the reports, in any order.
+        least: how many there must be.
+        force: whether a file that exists is replaced.
+
+    Returns:
+        How many were written.
+
+    Raises:
+        DataError: if they are fewer than ``least``, or some are simulated and others are not.
+        MismatchError: if reports are of another plan.
+        OutputExistsError: if the file exists and ``force`` is not set.
+        ParameterError: if sealed reports are not kept under such a name.
+
+    Example:
+        >>> import discreet as dc
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     write_sealed(f"{folder}/sealed.parquet", mechanism, mechanism.obfuscate(["bus", "walk"] * 100))
+        200
+    """
+    checked_sealed(path, force=force)
+    with CanonicalOrder(mechanism) as order:
+        for batch in [batches] if isinstance(batches, Reports) else batches:
+            order.add(batch)
+        refuse_fewer(order.n, least)
+        return put_sealed(path, order, force=force)
+
+
+def refuse_fewer(n: int, least: int) -> None:
+    """Refuse a batch of too few reports.
+
+    Raises:
+        DataError: if there are fewer.
+        ParameterError: if ``least`` is no whole number >= 1.
+    """
+    if n < checked_whole("least", least):
+        raise DataError(
+            f"a sealed batch must have at least {least} reports, got {n}; wait for more, or lower --least (least=...)."
+        )
+
+
+def checked_sealed(path: str | Path, *, force: bool) -> Path:
+    """Return the place of a new sealed file.
+
+    Raises:
+        OutputExistsError: if it exists and ``force`` is not set.
+        ParameterError: if it cannot be written, or sealed reports are not kept under such a name.
+    """
+    target = output_of(path, "sealed reports")
+    checked_output(target, SEALED_REPORTS, "sealed reports")
+    check_free(target, force=force)
+    return target
+
+
+def put_sealed(
+    path: str | Path,
+    order: CanonicalOrder,
+    *,
+    force: bool = False,
+    facts: Mapping[str, Any] = NO_FACTS,
+    seen: Callable[[Reports], None] | None = None,
+) -> int:
+    """Write all reports of an order into a sealed file, whose metadata say so, and how many there are.
+
+    Args:
+        path: the file, Parquet.
+        order: the reports; it is empty afterwards.
+        force: whether a file that exists is replaced.
+        facts: what the metadata say besides.
+        seen: called with each batch that is written.
+
+    Returns:
+        How many were written.
+    """
+    said = {**facts, SEALED: True, NUMBER: order.n}
+    batches = order.batches() if seen is None else _shown(order.batches(), seen)
+    return write_reports(path, order.mechanism, batches, force=force, facts=said)
+
+
+def _shown(batches: Iterable[Reports], seen: Callable[[Reports], None]) -> Iterator[Reports]:
+    for batch in batches:
+        seen(batch)
+        yield batch
