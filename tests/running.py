@@ -31,6 +31,7 @@ VERBS = [
     "compare",
     "regress",
     "stamp",
+    "seal",
     "manifest",
     "init",
     "verify",

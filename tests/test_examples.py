@@ -30,9 +30,11 @@ MODULES = {
 NAMES = {
     "accuracy.optimum": "optimal_design lower_bound",
     "accuracy.theta": "optimal_theta",
-    "engines": "Counted Fold Stamped TallyFold gather observe read_traces stamp tally",
+    "engines": "Counted Fold Sealed Stamped TallyFold gather observe read_traces seal stamp tally",
     "io.manifest": "Manifest ManifestEntry read_manifest write_manifest",
     "io.reports": "iterate_reports read_reports write_reports",
+    "io.sealed_checks": "check_sealed",
+    "io.sealed_files": "write_sealed",
     "io.tables": "read_distribution read_table",
     "io.tallies": "read_tally write_tally",
     "io.values": "read_values",

@@ -60,6 +60,7 @@ FORMS: dict[str, list[str]] = {
     "simulate": ["simulate", "study.toml", "--seed", "1"],
     "manifest": ["manifest", "folder"],
     "stamp": ["stamp", "plan.toml", "bare.parquet", "-o", "stamped.parquet"],
+    "seal": ["seal", "plan.toml", "reports.parquet", "-o", "sealed.parquet"],
     "examples": ["examples", "new"],
 }
 TALLIED = [form for form in FORMS if form.startswith("estimate") and form.split()[1] not in {"mle", "em"}]
@@ -120,6 +121,17 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--allow-outside": ["--allow-outside outside.toml"],
         "--json": ["--json"],
     },
+    "seal": {
+        "--output": ["-o other.parquet"],
+        "--least": ["--least 601"],
+        "--master": ["--master local"],
+        "--bad-rows": ["--bad-rows 0.5 bad.jsonl"],
+        "--trust-plan": ["--trust-plan bare.parquet"],
+        "--allow-copies": ["--allow-copies reports.parquet reports.parquet"],
+        "--manifest": ["--manifest folder"],
+        "--allow-outside": ["--allow-outside outside.toml"],
+        "--json": ["--json"],
+    },
     "verify": {"--json": ["--json"], "--allow-outside": ["--allow-outside outside.toml"]},
     "audit": {
         "--draws": ["--draws 3000"],
@@ -164,7 +176,9 @@ ELSEWHERE = {
     ("estimate", "--memory"): "test_where_blocks_go",
     ("estimate", "--temporary"): "test_where_blocks_go",
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("obfuscate", "simulate")},
-    **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("manifest", "stamp", "examples")},
+    **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("manifest", "stamp", "examples", "seal")},
+    ("seal", "--engine"): "test_spark_sealing.py",
+    ("seal", "--temporary"): "test_seal_verb.py",
 }
 OTHER_VERBS = {"regress", "init", "risk", "collection", "device", "collector", "serve", "reproduce"}
 """Whose options are proved in a file of their own."""
@@ -205,7 +219,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts["tagged_gaps.csv"] = "who,place\nu1,park\nu2,\nu4,street\n"
     for name, text in texts.items():
         (folder / name).write_text(text)
-    for name in ("folder", "tagged_folder", "listed", "shown"):
+    for name in ("folder", "tagged_folder", "listed", "shown", "sealed"):
         (folder / name).mkdir()
     (folder / "shown" / "census.toml").write_text("mine")
     (folder / "studied").mkdir()
@@ -220,6 +234,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "estimate plan.toml reports.parquet --tally kept.tally.parquet",
             "obfuscate plan.toml values.csv -o listed/a.parquet --seed 9",
             "manifest listed",
+            "seal plan.toml reports.parquet -o sealed/a.parquet",
             "obfuscate tags.toml places.csv -o tagged_r.jsonl --seed 7 --user who --tags t.csv",
             "obfuscate tags.toml places.csv -o tagged_folder/a.parquet --seed 7 --user who --tags t.csv",
         ):
@@ -348,6 +363,7 @@ def test_blocks_that_there_are_not_go_nowhere(outcome: Any, form: str, option: l
         ("simulate study.toml --seed 1 -o", "studied"),
         ("manifest", "listed"),
         ("stamp plan.toml bare.parquet -o", "old.parquet"),
+        ("seal plan.toml reports.parquet -o", "old.parquet"),
         ("examples", "shown"),
     ],
 )

@@ -30,6 +30,7 @@ VERBS: dict[str, Callable[[Files], list[object]]] = {
     "compare -o": lambda files: ["compare", files.plan, "none.parquet", "--by", "x", "-o"],
     "compare --plot": lambda files: ["compare", files.plan, "none.parquet", "--by", "x", "--plot"],
     "regress -o": lambda files: ["regress", files.plan, "none.parquet", "--on", "x", "-o"],
+    "seal -o": lambda files: ["seal", files.plan, "none.parquet", "-o"],
     "simulate -o": lambda files: ["simulate", "none.toml", "-o"],
     "risk traces -o": lambda files: ["risk", "none.csv", "-o"],
 }
@@ -44,6 +45,7 @@ FILES = {
     "compare -o": "e.csv",
     "compare --plot": "p.svg",
     "regress -o": "e.csv",
+    "seal -o": "s.parquet",
 }
 DRAWING = ["estimate --plot", "compare --plot", "plan --plot", "simulate -o", "risk traces -o"]
 
@@ -111,7 +113,7 @@ def test_an_ending_that_is_not_kept(files: Files, attempt: str) -> None:
     assert "are kept as" in refusal(*VERBS[attempt](files), files.folder / "some.xyz")
 
 
-@pytest.mark.parametrize("attempt", ["obfuscate -o", "estimate -o"])
+@pytest.mark.parametrize("attempt", ["obfuscate -o", "estimate -o", "seal -o"])
 def test_only_tallies_are_named_as_tallies(files: Files, attempt: str) -> None:
     assert "leave out .tally" in refusal(*VERBS[attempt](files), files.folder / "some.tally.parquet")
 
@@ -166,6 +168,7 @@ def test_an_output_that_is_read(files: Files) -> None:
         ("obfuscate", files.plan, files.reports, "-o", files.reports, "--force"),
         ("estimate", files.plan, files.reports, "-o", files.reports, "--force"),
         ("estimate", files.plan, "none.parquet", files.reports, "-o", files.reports, "--force"),
+        ("seal", files.plan, files.reports, "-o", files.reports, "--force"),
     ):
         assert "is read and would be replaced" in refusal(*attempt)
     assert everything(files.folder) == before
@@ -180,6 +183,7 @@ def test_an_output_among_what_is_read(files: Files) -> None:
     for name in ("-o", "--tally"):
         output = folder / {"-o": "e.csv", "--tally": "t.tally.parquet"}[name]
         assert "all of which is read" in refusal("estimate", files.plan, folder, name, output)
+    assert "all of which is read" in refusal("seal", files.plan, folder, "-o", folder / "sealed.parquet")
     hidden = folder / "_kept.tally.parquet"
     done("estimate", files.plan, folder, "--tally", hidden)
     assert hidden.exists()

@@ -27,6 +27,8 @@ VERBS = {
     "regress": "Regress what people reported under PLAN on public columns beside REPORTS.",
     "reproduce": "Make figures and tables of the papers again, and check the papers' findings.",
     "risk": "Assess the identification risk of traces, of reports, of plans, or of scores of a matcher.",
+    "seal": "Write REPORTS made under PLAN into one file, sorted by what they say: nothing of ids, order or times is "
+    "left.",
     "serve": "Take reports in, keep them safe, and seal them: a collector.",
     "simulate": "Obfuscate people whose values are known, estimate, and compare with the truth.",
     "stamp": "Write REPORTS that another tool rewrote anew, marked as reports of PLAN.",

@@ -1,8 +1,7 @@
 """The verb ``estimate``."""
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.cli import options
-from discreet.cli.group import Verb, given_options
+from discreet.cli.engines import refuse_idle, running_engine
+from discreet.cli.group import Verb
 from discreet.cli.groups import IDLE_WITH_GROUPS, Groups, Sources, grouping_options
 from discreet.cli.notes import file_notes, notes_on_errors
 from discreet.cli.output import show
@@ -80,20 +80,10 @@ class _Outputs:
     help="For personalized plans, what is known of a tag: TAG=FILE (columns label, probability), TAG=in-clear or "
     "TAG=drop; one of these words alone is for all tags. [in-clear]",
 )
-@click.option(
-    "--engine",
-    type=click.Choice(["local", "spark"]),
-    default="local",
-    show_default=True,
-    help="What goes through the reports: this machine, or a Spark cluster whose executors see the same files.",
-)
-@click.option("--master", metavar="URL", help="For --engine spark: where it runs. [what Spark is set up for]")
+@options.engine
+@options.master
 @options.bad_rows
-@click.option(
-    "--trust-plan",
-    is_flag=True,
-    help="Read files that another tool rewrote and that no longer say their plan: you vouch that all are of PLAN.",
-)
+@options.trust_plan
 @click.option(
     "--memory",
     type=Count(0),
@@ -103,10 +93,8 @@ class _Outputs:
 @click.option(
     "--temporary", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Folder for these. [TMPDIR]"
 )
-@click.option("--allow-copies", is_flag=True, help="Count files that are named twice, or are copies of others, again.")
-@click.option(
-    "--manifest", is_flag=True, help="Refuse folders that hold other files or bytes than their manifests say."
-)
+@options.allow_copies
+@options.manifest
 @options.force
 @allow_outside
 @options.as_json
@@ -159,16 +147,16 @@ def estimate(
     asked = {name: value for name, value in asked.items() if value is not None}
     grouping = Groups(by, weights, shares, margins, minimum, small)
     if grouping.named:
-        _refuse_given(IDLE_WITH_GROUPS, "it does not go with --by or --weights")
+        refuse_idle(IDLE_WITH_GROUPS, "it does not go with --by or --weights")
         read = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
-        with _engine(engine, master, memory, temporary) as running:
+        with running_engine(engine, master, memory, temporary) as running:
             shown = grouping.view(Sources(running, document, reports, read), method, asked, (level, simultaneous))
         grouping.write(shown, output, plot, force=force)
         show(shown.record(), shown.parts(largest), as_json=as_json)
         return
     with (
         progress_bar("reading") as progress,
-        _engine(engine, master, memory, temporary) as running,
+        running_engine(engine, master, memory, temporary) as running,
         reports_here(reports) as sources,
     ):
         with file_notes() as notes:
@@ -189,34 +177,7 @@ def _check_sources(reports: Sequence[Path], engine: str) -> None:
     if STANDARD in reports and engine != "local":
         raise ParameterError("- is read on this machine, and executors see files; name files, or use --engine local.")
     if all(is_tally(file_of(source)) for source in reports):
-        _refuse_given(["bad_rows", "trust_plan"], "tallies have no rows of their own")
-
-
-def _refuse_given(names: Sequence[str], why: str) -> None:
-    given = given_options()
-    for name in names:
-        if name in given:
-            raise ParameterError(f"{given[name]} does nothing here: {why}; leave it out.")
-
-
-@contextmanager
-def _engine(name: str, master: str | None, memory: int | None, temporary: Path | None) -> Iterator["Engine"]:
-    """Yield the engine of ``--engine``; a Spark session is stopped afterwards."""
-    if name == "local":
-        from discreet.engines import LocalEngine
-
-        _refuse_given(["master"], "it goes with --engine spark")
-        yield LocalEngine(memory=None if memory is None else memory * 1_000_000, folder=temporary)
-        return
-    from discreet.engines import spark
-
-    _refuse_given(["memory", "temporary"], "it goes with --engine local")
-    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-    running = spark.session(master, **spark.QUIET)
-    try:
-        yield spark.SparkEngine(running)
-    finally:
-        running.stop()
+        refuse_idle(["bad_rows", "trust_plan"], "tallies have no rows of their own")
 
 
 def _read(
@@ -225,7 +186,7 @@ def _read(
     """Return the evidence or the tally that the method needs, and the number of rows left out, by reason."""
     if method in _NEEDS_REPORTS and not mechanism.tally_suffices:
         return engine.evidence(mechanism, sources, **reading)
-    _refuse_given(["memory", "temporary"], "this method needs no more than a tally")
+    refuse_idle(["memory", "temporary"], "this method needs no more than a tally")
     counted = engine.tally(mechanism, sources, **reading)
     return counted.tally, counted.left_out
 

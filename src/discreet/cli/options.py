@@ -18,3 +18,22 @@ bad_rows = click.option(
     metavar="SHARE",
     help="Share of rows that no device can have sent and that may be left out; they are counted.",
 )
+engine = click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="What goes through the reports: this machine, or a Spark cluster whose executors see the same files.",
+)
+master = click.option("--master", metavar="URL", help="For --engine spark: where it runs. [what Spark is set up for]")
+trust_plan = click.option(
+    "--trust-plan",
+    is_flag=True,
+    help="Read files that another tool rewrote and that no longer say their plan: you vouch that all are of PLAN.",
+)
+allow_copies = click.option(
+    "--allow-copies", is_flag=True, help="Count files that are named twice, or are copies of others, again."
+)
+manifest = click.option(
+    "--manifest", is_flag=True, help="Refuse folders that hold other files or bytes than their manifests say."
+)

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -76,17 +76,14 @@ class Sealing:
             left.unlink()
         file = place / f"epoch-{self._epoch:06d}.parquet"
         entry = self._entry
-        tallies: list[Tally] = [entry.mechanism.empty_tally()]
-
-        def add(batch: Reports) -> None:
-            tallies[0] += entry.mechanism.tally(batch)
-
+        tallies: list[Tally] = []
         with self._temporary() as order:
             self._fill(order)
             facts = {"collection": entry.row.id.hex(), "epoch": self._epoch}
-            n = put_sealed(file, order, force=True, facts=facts, seen=add)
+            batches = _tallied(entry, order.batches(), tallies)
+            n = put_sealed(file, entry.mechanism, batches, order.n, force=True, facts=facts)
         tally = place / "_tallies" / f"epoch-{self._epoch:06d}.tally.parquet"
-        write_tally(tally, tallies[0], force=True, facts=facts)
+        write_tally(tally, sum(tallies, start=entry.mechanism.empty_tally()), force=True, facts=facts)
         name = str(file.relative_to(self._folder.sealed))
         return SealRow(
             entry.key, self._epoch, name, sha256_of(file), n, self._duplicates, self._conflicts, int(time.time())
@@ -114,6 +111,13 @@ class Sealing:
             if not data:
                 return
             yield np.frombuffer(data, dtype=np.uint8).reshape(-1, entry.width)
+
+
+def _tallied(entry: Entry, batches: Iterable[Reports], tallies: list[Tally]) -> Iterator[Reports]:
+    """Yield batches, and keep the tally of all of them in a list of one."""
+    for batch in batches:
+        tallies[:] = [sum(tallies, start=entry.mechanism.tally(batch))]
+        yield batch
 
 
 def sealed_folder(folder: DataFolder, entry: Entry) -> Path:

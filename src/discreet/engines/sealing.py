@@ -177,7 +177,7 @@ def seal(
             found = fold_parts(fold, parts, sift=share > 0, threads=threads, progress=progress)
             order.add_counts(found.counts, simulated=found.simulated)
         found.check(share, least)
-        written = put_sealed(output, order, force=force)
+        written = put_sealed(output, mechanism, order.batches(), order.n, force=force)
     return Sealed(output, written, found.simulated, dropped, found.left_out)
 
 

@@ -12,20 +12,25 @@ from discreet.core.report_table import STAMP
 from discreet.core.reports import Reports
 from discreet.errors import DataError
 from discreet.io import arrow
-from discreet.io.partitions import Partition, partitions_of
+from discreet.io.partitions import Partition
 from discreet.io.read_errors import readable
 from discreet.io.remote import File, file_of
 from discreet.io.sealed_files import NUMBER, SEALED, SEALED_REPORTS
 from discreet.io.sealed_table import SealedTable
 from discreet.io.sealing import OrderCheck, batch_rows
+from discreet.io.stored import StoredTable, look
 from discreet.io.suffixes import checked
 from discreet.mechanisms import Mechanism
 
 _AGAIN = "seal the reports again with 'discreet seal'"
 _STAMPED = ("format", "kind", "plan", "simulated")
 # Facts of a collector's epoch beside those of every sealed file.
-_KNOWN = {*_STAMPED, SEALED, NUMBER, "collection", "epoch"}
+_KNOWN: Mapping[str, type] = {**dict.fromkeys((*_STAMPED, SEALED, NUMBER), object), "collection": str, "epoch": int}
 _NAMES_SHOWN = 5
+
+
+class UnsealedError(DataError):
+    """A file of reports that can be read and is not sealed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ class SealedFile:
     writer: str
 
 
-def check_sealed(source: str | Path, mechanism: Mechanism) -> SealedFile:
+def check_sealed(source: str | File, mechanism: Mechanism) -> SealedFile:
     """Return the facts of a sealed file, after checks of every byte.
 
     Its reports must be ones that devices can send, in canonical order, as many as its metadata say; and its bytes must
@@ -59,9 +64,10 @@ def check_sealed(source: str | Path, mechanism: Mechanism) -> SealedFile:
         mechanism: what made the reports.
 
     Raises:
-        DataError: if it is damaged, not sealed, not sorted, or has other bytes; it says which, never what reports say.
+        DataError: if it is damaged, or holds what no device can send.
         MismatchError: if it belongs to another plan.
         ParameterError: if sealed reports are not kept under such a name.
+        UnsealedError: if it is not sealed, not sorted, or has other bytes; it says which, never what reports say.
 
     Example:
         >>> import discreet as dc
@@ -75,54 +81,52 @@ def check_sealed(source: str | Path, mechanism: Mechanism) -> SealedFile:
     """
     path = file_of(source)
     checked(path, SEALED_REPORTS, "sealed reports")
-    whole = replace(partitions_of(path, mechanism)[0], groups=())
     with readable(path):
-        facts = _facts(whole)
-        writer = str(_table(whole).metadata.created_by)
+        table = look(path)
+        facts = _facts(table, mechanism)
+        writer = str(table.metadata.created_by)
         compared = writer == f"parquet-cpp-arrow version {pa.cpp_version}"
         with path.open("rb") as file:
             original = _Comparing(file)
-            _rewrite(whole, facts, original)
+            _rewrite(Partition(path, mechanism, (), 0, table.state, table), facts, original)
             if compared and not original.same:
-                raise DataError(
+                raise UnsealedError(
                     "its reports are sorted, but its bytes are others than these reports give, and may show in which "
                     f"order they came; {_AGAIN}."
                 )
         return SealedFile(path, int(facts[NUMBER]), bool(facts["simulated"]), compared, writer)
 
 
-def _table(whole: Partition) -> Any:
-    assert whole.table is not None
-    return whole.table
-
-
-def _facts(whole: Partition) -> Mapping[str, Any]:
+def _facts(table: StoredTable, mechanism: Mechanism) -> Mapping[str, Any]:
     """Return the facts of the stamp, after checks of what the file says of itself."""
-    table, mechanism = _table(whole), whole.mechanism
-    if whole.form is not None or not arrow.is_stamped(table.schema):
-        raise DataError(f"another tool wrote this file, so that it says nothing of being sealed; {_AGAIN}.")
+    if not arrow.is_stamped(table.schema):
+        raise UnsealedError(f"another tool wrote this file, so that it says nothing of being sealed; {_AGAIN}.")
     facts = arrow.read_stamp(table.schema, "reports", mechanism.fingerprint)
     own = [column.name for column in mechanism.columns]
     if beside := [name for name in table.schema.names if name not in own]:
         shown = ", ".join(repr(name[:40]) for name in beside[:_NAMES_SHOWN])
-        raise DataError(f"a sealed file must hold nothing beside the reports, got the columns {shown}; {_AGAIN}.")
+        raise UnsealedError(f"a sealed file must hold nothing beside the reports, got the columns {shown}; {_AGAIN}.")
     if facts.get(SEALED) is not True:
-        raise DataError(f"its metadata do not say that it is sealed; {_AGAIN}.")
+        raise UnsealedError(f"its metadata do not say that it is sealed; {_AGAIN}.")
     if table.seal is None:
-        raise DataError(f"it has no checksums, as another tool rewrote it; {_AGAIN}.")
-    if more := len({*facts} - _KNOWN) + len({*table.schema.metadata} - {STAMP}):
-        raise DataError(f"its metadata say more than those of a sealed file, in {more} entries; {_AGAIN}.")
+        raise UnsealedError(f"it has no checksums, as another tool rewrote it; {_AGAIN}.")
+    strange = [name for name, fact in facts.items() if not isinstance(fact, _KNOWN.get(name, ()))]
+    if more := len(strange) + len({*table.schema.metadata} - {STAMP}):
+        raise UnsealedError(f"its metadata say more than those of a sealed file, in {more} entries; {_AGAIN}.")
     n = sum(table.rows)
     if type(facts.get(NUMBER)) is not int or facts[NUMBER] != n:
-        raise DataError(f"its metadata must say how many reports it holds, {n}, and they say something else; {_AGAIN}.")
+        raise UnsealedError(
+            f"its metadata must say how many reports it holds, {n}, and they say something else; {_AGAIN}."
+        )
     full = batch_rows(mechanism)
     if [*table.rows] != [full] * (n // full) + [n % full] * (n % full > 0):
-        raise DataError(f"its row groups must hold {full} reports each, but for the last, and do not; {_AGAIN}.")
+        raise UnsealedError(f"its row groups must hold {full} reports each, but for the last, and do not; {_AGAIN}.")
+    arrow.check_schema(mechanism, table.schema)
     return facts
 
 
 def _groups(whole: Partition) -> Iterator[Reports]:
-    for group, rows in enumerate(_table(whole).rows):
+    for group, rows in enumerate([] if whole.table is None else whole.table.rows):
         part = replace(whole, groups=(group,), rows=rows)
         yield Reports.concatenate(reports for reports, _ in part.reports(most=rows))
 
@@ -133,15 +137,18 @@ def _rewrite(whole: Partition, facts: Mapping[str, Any], sink: "_Comparing") -> 
     said = {name: fact for name, fact in facts.items() if name not in _STAMPED}
     schema = arrow.schema(mechanism, simulated=bool(facts["simulated"]), facts=said)
     made = SealedTable(Path("sealed.parquet"), schema, mechanism.columns, into=cast(IO[bytes], sink))
-    for reports in _groups(whole):
-        check.add(reports)
-        if check.misplaced is not None:
-            raise DataError(
-                f"its reports must be in canonical order, and row {check.misplaced} belongs before an earlier one; "
-                f"{_AGAIN}."
-            )
-        made.write(mechanism, reports)
-    made.close()
+    try:
+        for reports in _groups(whole):
+            check.add(reports)
+            if check.misplaced is not None:
+                raise UnsealedError(
+                    f"its reports must be in canonical order, and row {check.misplaced} belongs before an earlier one; "
+                    f"{_AGAIN}."
+                )
+            made.write(mechanism, reports)
+        made.close()
+    finally:
+        made.drop()
     sink.end()
 
 

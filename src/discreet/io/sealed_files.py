@@ -3,7 +3,7 @@
 One form and one writer, for files of reports as for the epochs of a collector: the same reports are the same bytes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ def write_sealed(
         for batch in [batches] if isinstance(batches, Reports) else batches:
             order.add(batch)
         refuse_fewer(order.n, least)
-        return put_sealed(path, order, force=force)
+        return put_sealed(path, mechanism, order.batches(), order.n, force=force)
 
 
 def refuse_fewer(n: int, least: int) -> None:
@@ -100,30 +100,37 @@ def checked_sealed(path: str | Path, *, force: bool) -> Path:
 
 def put_sealed(
     path: str | Path,
-    order: CanonicalOrder,
+    mechanism: Mechanism,
+    batches: Iterable[Reports],
+    n: int,
     *,
     force: bool = False,
     facts: Mapping[str, Any] = NO_FACTS,
-    seen: Callable[[Reports], None] | None = None,
 ) -> int:
-    """Write all reports of an order into a sealed file, whose metadata say so, and how many there are.
+    """Write reports that are in canonical order into a sealed file, whose metadata say so, and how many there are.
 
     Args:
         path: the file, Parquet.
-        order: the reports; it is empty afterwards.
+        mechanism: what made the reports.
+        batches: the reports, in the batches of `CanonicalOrder.batches`.
+        n: how many there are.
         force: whether a file that exists is replaced.
         facts: what the metadata say besides.
-        seen: called with each batch that is written.
 
     Returns:
         How many were written.
+
+    Raises:
+        DataError: if they are not as many; then there is no file.
     """
-    said = {**facts, SEALED: True, NUMBER: order.n}
-    batches = order.batches() if seen is None else _shown(order.batches(), seen)
-    return write_reports(path, order.mechanism, batches, force=force, facts=said)
+    said = {**facts, SEALED: True, NUMBER: n}
+    return write_reports(path, mechanism, _counted(batches, n), force=force, facts=said)
 
 
-def _shown(batches: Iterable[Reports], seen: Callable[[Reports], None]) -> Iterator[Reports]:
+def _counted(batches: Iterable[Reports], n: int) -> Iterator[Reports]:
+    written = 0
     for batch in batches:
-        seen(batch)
         yield batch
+        written += batch.n
+    if written != n:
+        raise DataError("the rows changed while they were read; leave the files alone and start again.")

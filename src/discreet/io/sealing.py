@@ -125,8 +125,23 @@ class CanonicalOrder:
         if self._contents is not None:
             yield from self._contents.batches(self._counts, batch_rows(self.mechanism), simulated=self._marked)
             return
-        for rows in _even(self._rows.batches(), batch_rows(self.mechanism)):
-            yield self._codec.reports(self.mechanism, rows, simulated=self._marked)
+        yield from in_batches(self.mechanism, self._rows.batches(), simulated=self._marked)
+
+
+def in_batches(mechanism: Mechanism, keys: Iterable[AnyArray], *, simulated: bool) -> Iterator[Reports]:
+    """Yield the reports of sorted keys, checked, in batches that depend on nothing but their number.
+
+    Args:
+        mechanism: what made the reports.
+        keys: ``(m, width)`` `CanonicalOrder.keys` at a time, in ascending order.
+        simulated: whether the reports are.
+
+    Raises:
+        FlawedRowsError: if no device can have sent one of them.
+    """
+    codec = RecordCodec(mechanism.columns, mechanism.clear_blocks, order=">")
+    for rows in _even(keys, batch_rows(mechanism)):
+        yield codec.reports(mechanism, rows, simulated=simulated)
 
 
 def _even(batches: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:

@@ -14,7 +14,8 @@ from discreet.core.grouped_tally import GroupedTally
 from discreet.engines.engine import Observed
 from discreet.engines.fold import Counted
 from discreet.engines.obfuscation import Obfuscated, Replace, Values, obfuscate, sources_of
-from discreet.engines.spark import group_tallying, likelihood, tallying
+from discreet.engines.sealing import Sealed
+from discreet.engines.spark import group_tallying, likelihood, sealing, tallying
 from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import one_thread
 from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
@@ -144,6 +145,27 @@ class SparkEngine:
         if _is_frame(sources, read):
             return likelihood.gather(sources, mechanism, **given)
         return likelihood.gather_files(self.session, mechanism, sources, **given, **read)
+
+    def seal(
+        self,
+        mechanism: Mechanism,
+        sources: Any,
+        target: str | Path,
+        *,
+        least: int = 2,
+        bad_share: float = 0.0,
+        trust_plan: bool = False,
+        allow_copies: bool = False,
+        manifest: bool = False,
+        force: bool = False,
+        progress: Progress | None = None,
+    ) -> Sealed:
+        """Write a frame of reports, or files of reports, into one sealed file; see `discreet.engines.spark.sealing`."""
+        read: dict[str, Any] = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+        given: dict[str, Any] = {"least": least, "bad_share": bad_share, "force": force, "progress": progress}
+        if _is_frame(sources, read):
+            return sealing.seal_frame(sources, mechanism, target, **given)
+        return sealing.seal_files(self.session, mechanism, sources, target, **given, **read)
 
 
 def _is_frame(sources: Any, read: Mapping[str, bool]) -> bool:

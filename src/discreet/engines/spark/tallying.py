@@ -6,12 +6,12 @@ the rows of one run only.
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from discreet.core.checks import checked_share
-from discreet.engines.fold import Counted, TallyFold
+from discreet.engines.fold import Counted, Fold, TallyFold
 from discreet.engines.spark.frames import frame_schema, to_spark
 from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import Source, from_files, from_frame, one_thread
@@ -20,6 +20,8 @@ from discreet.errors import DiscreetError
 from discreet.io.progress import Progress
 from discreet.io.report_sources import surveyed
 from discreet.mechanisms import Mechanism
+
+Answer = TypeVar("Answer")
 
 
 def tally(frame: Any, mechanism: Mechanism, *, bad_share: float = 0.0, progress: Progress | None = None) -> Counted:
@@ -43,7 +45,7 @@ def tally(frame: Any, mechanism: Mechanism, *, bad_share: float = 0.0, progress:
     """
     checked_share("bad_share", bad_share)
     fold = TallyFold(mechanism)
-    found = _counted(frame.sparkSession, from_frame(mechanism, frame), fold, progress)
+    found = folded(frame.sparkSession, from_frame(mechanism, frame), fold, progress)
     found.refuse_above(bad_share)
     return found
 
@@ -81,7 +83,7 @@ def tally_files(
     checked_share("bad_share", bad_share)
     tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
     fold = TallyFold(mechanism)
-    found = _counted(spark, from_files(spark, mechanism, parts, sift=True), fold, progress)
+    found = folded(spark, from_files(spark, mechanism, parts, sift=True), fold, progress)
     whole = Counted(sum(tallies, start=found.tally), found.left_out)
     whole.refuse_above(bad_share)
     return whole
@@ -121,7 +123,13 @@ def read_reports(
     return source.frame.mapInArrow(work, frame_schema(mechanism))
 
 
-def _counted(spark: Any, source: Source, fold: TallyFold, progress: Progress | None) -> Counted:
+def folded(spark: Any, source: Source, fold: Fold[Answer], progress: Progress | None) -> Answer:
+    """Return the result of a fold over all reports of a source, a state per task.
+
+    Raises:
+        DataError, MismatchError: what an executor refuses.
+        EngineError: if Spark gives up.
+    """
     read = source.read
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,113 @@
+"""The verb ``seal``, and ``verify --sealed``: one sentence for what was done, and one for what is wrong."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.io.plan import Plan
+from discreet.io.reports import read_reports, write_beside
+from running import Files, done, refusal, run
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+def words(text: str) -> str:
+    """Return text without its line breaks."""
+    return " ".join(text.split())
+
+
+def test_reports_are_sealed_and_checked(files: Files) -> None:
+    reports = files.obfuscated()
+    sealed = files.folder / "sealed.parquet"
+    text = words(done("seal", files.plan, files.reports, "-o", sealed))
+    assert f"600 reports of plan {reports.fingerprint[:12]} sealed in {sealed}, sorted by what they say." in text
+    assert "each person has one report" in text
+    assert f"discreet verify {files.plan} --sealed {sealed}" in text
+    assert "simulated with a known seed" in text
+    text = words(done("verify", files.plan, "--sealed", sealed))
+    assert "600 reports" in text
+    assert "can show that each person has one report" in text
+    found = json.loads(done("verify", files.plan, "--sealed", sealed, "--json"))
+    assert (found["sealed"], found["flaw"]) == (True, None)
+    assert [(one["n"], one["simulated"], one["compared"]) for one in found["files"]] == [(600, True, True)]
+    estimates = [done("estimate", files.plan, one, "--json") for one in (files.reports, sealed)]
+    assert estimates[0] == estimates[1]
+
+
+def test_a_file_that_is_not_sealed_is_named_with_exit_code_1(files: Files) -> None:
+    files.obfuscated()
+    result = run("verify", files.plan, "--sealed", files.reports)
+    assert result.exit_code == 1
+    assert "do not say that it is sealed" in words(result.stdout)
+    found = run("verify", files.plan, "--sealed", files.reports, "--json")
+    assert found.exit_code == 1
+    assert json.loads(found.stdout)["sealed"] is False
+    done("seal", files.plan, files.reports, "-o", files.folder / "s.parquet")
+    (files.folder / "other.toml").write_text(files.plan.read_text().replace("1.5", "2.5"))
+    text = refusal("verify", files.folder / "other.toml", "--sealed", files.folder / "s.parquet")
+    assert "must belong to one plan" in text
+
+
+def test_folders_of_sealed_files_are_checked_file_by_file(files: Files) -> None:
+    files.obfuscated()
+    place = files.folder / "sealed"
+    place.mkdir()
+    for name in ("a", "b"):
+        done("obfuscate", files.plan, files.values, "-o", files.folder / f"{name}.parquet")
+        done("seal", files.plan, files.folder / f"{name}.parquet", "-o", place / f"{name}.parquet", "--least", 600)
+    assert words(done("verify", files.plan, "--sealed", place)).count("600 reports of plan") == 2
+    files.reports.rename(place / "c.parquet")
+    result = run("verify", files.plan, "--sealed", place)
+    assert result.exit_code == 1
+    assert "c.parquet" in result.stdout
+
+
+def test_what_is_dropped_and_refused_is_said(files: Files) -> None:
+    owners = pa.table({"owner": [f"alice-{row}" for row in range(600)]})
+    mechanism = Plan.load(files.plan).mechanism()
+    write_beside(files.folder / "kept.parquet", mechanism, [(files.obfuscated(), owners)], owners.schema)
+    sealed = files.folder / "sealed.parquet"
+    text = words(done("seal", files.plan, files.folder / "kept.parquet", "-o", sealed))
+    assert "Dropped, and not in the sealed file: the columns 'owner'." in text
+    assert "alice" not in text
+    assert b"owner" not in sealed.read_bytes()
+    assert "exists already" in refusal("seal", files.plan, files.reports, "-o", sealed)
+    assert "at least 601 reports, got 600" in refusal(
+        "seal", files.plan, files.reports, "-o", files.folder / "s.parquet", "--least", 601
+    )
+    result = json.loads(done("seal", files.plan, files.folder / "kept.parquet", "-o", sealed, "--force", "--json"))
+    assert (result["reports"], result["dropped"], result["simulated"]) == (600, ["owner"], True)
+
+
+def test_temporary_files_go_where_they_are_asked_to(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    files.obfuscated()
+    places = []
+    from discreet.io import row_sort
+
+    own = row_sort.tempfile.TemporaryFile
+    monkeypatch.setattr(row_sort, "_LEAST_ROWS", 7)
+    monkeypatch.setattr(
+        "discreet.io.sealing.RowSort", lambda *given, **at: row_sort.RowSort(*given, **at | {"memory": 1})
+    )
+    monkeypatch.setattr(row_sort.tempfile, "TemporaryFile", lambda **at: places.append(at["dir"]) or own(**at))
+    sealed = files.folder / "sealed.parquet"
+    done("seal", files.plan, files.reports, "-o", sealed, "--temporary", files.folder)
+    assert set(places) == {files.folder}
+    assert read_reports(sealed, files.mechanism).n == 600
+    assert sorted(path.name for path in files.folder.iterdir()) == [
+        "plan.toml",
+        "reports.parquet",
+        "sealed.parquet",
+        "values.csv",
+    ]
+    counted = Files(files.folder, "rr")
+    counted.obfuscated()
+    text = refusal("seal", counted.plan, counted.reports, "-o", sealed, "--force", "--temporary", files.folder)
+    assert "--temporary does nothing here: reports of this plan are counted" in text
+    assert pq.ParquetFile(sealed).metadata.num_rows == 600

@@ -1,0 +1,183 @@
+"""Files of reports in one sealed file: the same bytes in any order and cutting, nothing beside the reports."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.engines import LocalEngine, seal
+from discreet.errors import DataError, MismatchError, OutputExistsError, ParameterError
+from discreet.io.reports import read_reports, write_beside, write_reports
+from discreet.io.sealed_checks import check_sealed
+from discreet.io.sealed_files import put_sealed, write_sealed
+from discreet.io.sealing import is_canonical
+from discreet.io.tallies import write_tally
+from laws import MEDIUM, Case, cases, sampled
+from object_store import object_store
+from refusals import refused
+
+DOMAIN = dc.Domain(range(30), sensitive=range(20))
+COUNTED, SORTED = dc.RandomizedResponse(DOMAIN, 1.0), dc.UnaryEncoding(DOMAIN, 1.0)
+
+
+def reports_of(mechanism: Any, n: int = 300, seed: int | None = None) -> dc.Reports:
+    random = None if seed is None else dc.SeededRandom(seed)
+    return mechanism.obfuscate_codes(np.arange(n) % 30, random=random)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("mechanism", [COUNTED, SORTED], ids=["counted", "sorted"])
+@settings(max_examples=12)
+@given(order=st.randoms(use_true_random=False), cuts=st.lists(st.integers(0, 60), max_size=3), kind=st.integers(0, 2))
+def test_the_same_reports_give_the_same_bytes(
+    mechanism: Any, order: Any, cuts: list[int], kind: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("seal")
+    reports = reports_of(mechanism, 60, seed=1)
+    write_sealed(folder / "wanted.parquet", mechanism, reports)
+    rows = list(range(60))
+    order.shuffle(rows)
+    mixed, ends = reports.take(np.array(rows)), [0, *sorted(cuts), 60]
+    (folder / "in").mkdir()
+    suffix = ("parquet", "arrow", "jsonl.gz")[kind]
+    for place, (start, stop) in enumerate(pairwise(ends)):
+        write_reports(folder / f"in/{place}.{suffix}", mechanism, mixed.part(start, stop))
+    found = seal(mechanism, folder / "in", folder / "found.parquet", allow_copies=True)
+    assert (found.n, found.simulated, found.dropped) == (60, True, ())
+    assert (folder / "found.parquet").read_bytes() == (folder / "wanted.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("case", cases({"12of40": MEDIUM["12of40"], "5of5": (5, None)}, (1.0,)), ids=str)
+def test_estimates_are_the_same_to_the_last_digit(case: Case, tmp_path: Path) -> None:
+    mechanism, reports = case.mechanism, sampled(case, 400)
+    write_reports(tmp_path / "in.parquet", mechanism, reports)
+    seal(mechanism, tmp_path / "in.parquet", tmp_path / "sealed.parquet")
+    assert check_sealed(tmp_path / "sealed.parquet", mechanism).n == 400
+    found = read_reports(tmp_path / "sealed.parquet", mechanism)
+    assert is_canonical(mechanism, [found])
+    assert mechanism.tally(found) == mechanism.tally(reports)
+    for one, other in zip(*(_columns(dc.estimate(mechanism, data)) for data in (found, reports)), strict=True):
+        assert one.tolist() == other.tolist()
+    likely = [dc.estimate(mechanism, data, method="mle").frequencies for data in (found, reports)]
+    assert likely[0] == pytest.approx(likely[1], abs=1e-6)
+
+
+def _columns(estimate: dc.Estimate) -> list[np.ndarray]:
+    return [estimate.frequencies, estimate.standard_errors, *estimate.interval()]
+
+
+def test_nothing_of_a_person_is_left_beside_the_reports(tmp_path: Path) -> None:
+    owners = pa.table({"owner": [f"alice-{row}" for row in range(300)], "arrived": list(range(300))})
+    write_beside(tmp_path / "in.parquet", COUNTED, [(reports_of(COUNTED), owners)], owners.schema)
+    found = seal(COUNTED, tmp_path / "in.parquet", tmp_path / "sealed.parquet")
+    assert found.dropped == ("owner", "arrived")
+    data = (tmp_path / "sealed.parquet").read_bytes()
+    assert pq.read_schema(tmp_path / "sealed.parquet").names == ["clear", "symbol"]
+    assert not any(word in data for word in (b"owner", b"alice", b"arrived", b"in.parquet"))
+
+
+@pytest.mark.parametrize("mechanism", [COUNTED, SORTED], ids=["counted", "sorted"])
+def test_batches_that_are_not_sealed(mechanism: Any, tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "sealed.parquet"
+    source.mkdir()
+    write_reports(source / "real.parquet", mechanism, reports_of(mechanism))
+
+    def attempt(**given: Any) -> None:
+        seal(mechanism, source, target, **given)
+
+    assert "at least 301 reports, got 300" in refused(DataError, lambda: attempt(least=301))
+    assert "least must be an integer" in refused(ParameterError, lambda: attempt(least=0))
+    write_reports(source / "simulated.parquet", mechanism, reports_of(mechanism, seed=1))
+    assert "seal them apart" in refused(DataError, attempt)
+    (source / "simulated.parquet").unlink()
+    write_tally(source / "kept.tally.parquet", mechanism.tally(reports_of(mechanism)))
+    assert "leave the 1 tallies out" in refused(ParameterError, attempt)
+    (source / "kept.tally.parquet").unlink()
+    other = type(mechanism)(DOMAIN, 2.0)
+    write_reports(source / "strange.parquet", other, reports_of(other))
+    refused(MismatchError, attempt)
+    (source / "strange.parquet").unlink()
+    (source / "damaged.parquet").write_bytes((source / "real.parquet").read_bytes()[:-100])
+    refused(DataError, attempt)
+    for left in source.iterdir():
+        left.unlink()
+    write_reports(source / "empty.parquet", mechanism, [])
+    assert "at least 2 reports, got 0" in refused(DataError, attempt)
+    write_reports(source / "one.parquet", mechanism, reports_of(mechanism, 1))
+    assert "at least 2 reports, got 1" in refused(DataError, attempt)
+    assert names(tmp_path) == ["in"]
+
+
+def test_places_that_are_not_written_to(tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    write_reports(source / "a.parquet", COUNTED, reports_of(COUNTED))
+    for name, kind, said in (
+        ("in/b.parquet", ParameterError, "all of which is read"),
+        ("b.jsonl", ParameterError, "are kept as .parquet"),
+        ("b.tally.parquet", ParameterError, "leave out .tally"),
+        ("none/b.parquet", ParameterError, "make it first"),
+        ("old.parquet", OutputExistsError, "exists already"),
+    ):
+        (tmp_path / "old.parquet").write_text("old")
+        assert said in refused(kind, lambda name=name: seal(COUNTED, source, tmp_path / name))
+    message = refused(ParameterError, lambda: seal(COUNTED, source / "a.parquet", source / "a.parquet", force=True))
+    assert "is read and would be replaced" in message
+    refused(ParameterError, lambda: seal(COUNTED, source, "s3://bucket/sealed.parquet"))
+    assert (tmp_path / "old.parquet").read_text() == "old"
+    assert seal(COUNTED, source, tmp_path / "old.parquet", force=True).n == 300
+    assert names(tmp_path) == ["in", "old.parquet"]
+
+
+def test_an_interrupted_sealing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_reports(tmp_path / "in.parquet", SORTED, reports_of(SORTED))
+
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.io.sealed_table.SealedTable.close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        seal(SORTED, tmp_path / "in.parquet", tmp_path / "sealed.parquet")
+    assert names(tmp_path) == ["in.parquet"]
+    monkeypatch.undo()
+    with pytest.raises(DataError, match="rows changed while they were read"):
+        put_sealed(tmp_path / "sealed.parquet", SORTED, [reports_of(SORTED).sealed()], 301)
+    assert names(tmp_path) == ["in.parquet"]
+
+
+def test_bad_rows_are_left_out_and_counted(tmp_path: Path) -> None:
+    for mechanism, bad in ((COUNTED, {"symbol": 20}), (SORTED, {"bits": "AP//"})):
+        name = type(mechanism).__name__
+        write_reports(tmp_path / f"{name}.jsonl", mechanism, reports_of(mechanism, 99))
+        with (tmp_path / f"{name}.jsonl").open("a") as file:
+            file.write(str({"plan": mechanism.fingerprint, **bad}).replace("'", '"') + "\n")
+        source, target = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.parquet"
+        refused(DataError, lambda m=mechanism, s=source, t=target: seal(m, s, t))
+        message = refused(DataError, lambda m=mechanism, s=source, t=target: seal(m, s, t, bad_share=0.001))
+        assert "1 of 100 rows" in message
+        found = seal(mechanism, source, target, bad_share=0.01)
+        assert (found.n, sum(found.left_out.values())) == (99, 1)
+        assert check_sealed(target, mechanism).n == 99
+
+
+def test_engines_take_urls_and_temporary_folders(tmp_path: Path) -> None:
+    write_reports(tmp_path / "in.parquet", SORTED, reports_of(SORTED))
+    wanted = seal(SORTED, tmp_path / "in.parquet", tmp_path / "wanted.parquet")
+    assert (
+        LocalEngine(folder=tmp_path, threads=1).seal(SORTED, tmp_path / "in.parquet", tmp_path / "s.parquet").n == 300
+    )
+    with object_store() as store:
+        url = store.put(tmp_path / "in.parquet", "reports/in.parquet")
+        found = seal(SORTED, url, tmp_path / "found.parquet")
+    assert found.n == wanted.n
+    assert (tmp_path / "found.parquet").read_bytes() == (tmp_path / "wanted.parquet").read_bytes()

@@ -1,0 +1,163 @@
+"""Checks of sealed files: what is not sorted, not canonical, or not what it says is named in a sentence."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from damage import flipped
+
+import discreet as dc
+from discreet.core.report_table import STAMP
+from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.io import arrow, sealed_table
+from discreet.io.reports import write_beside, write_reports
+from discreet.io.sealed_checks import UnsealedError, check_sealed
+from discreet.io.sealed_files import write_sealed
+from refusals import refused
+
+DOMAIN = dc.Domain(range(300), sensitive=range(200))
+COUNTED, SORTED = dc.RandomizedResponse(DOMAIN, 1.0), dc.UnaryEncoding(DOMAIN, 1.0)
+EVERY = pytest.mark.parametrize("mechanism", [COUNTED, SORTED], ids=["counted", "sorted"])
+
+
+def reports_of(mechanism: Any, n: int = 900) -> dc.Reports:
+    return mechanism.obfuscate_codes(np.arange(n) % 300, random=dc.SeededRandom(4))
+
+
+def written(path: Path, mechanism: Any, reports: dc.Reports, **facts: Any) -> Path:
+    """Write reports as they are, as if they were sealed."""
+    said = {"sealed": True, "n": reports.n} | facts
+    write_reports(path, mechanism, reports, facts=said, force=True)
+    return path
+
+
+@EVERY
+def test_a_sealed_file_passes(mechanism: Any, tmp_path: Path) -> None:
+    path = tmp_path / "s.parquet"
+    write_sealed(path, mechanism, reports_of(mechanism))
+    found = check_sealed(path, mechanism)
+    assert (found.n, found.simulated, found.compared) == (900, True, True)
+    facts = json.loads(pq.read_schema(path).metadata[STAMP])
+    assert facts == {
+        "format": 1,
+        "kind": "reports",
+        "plan": mechanism.fingerprint,
+        "sealed": True,
+        "n": 900,
+        "simulated": True,
+    }
+    # What passes is what is written by hand in the same order, and nothing else passes below.
+    again = written(tmp_path / "again.parquet", mechanism, reports_of(mechanism).sealed())
+    assert again.read_bytes() == path.read_bytes()
+
+
+@EVERY
+@pytest.mark.parametrize("row", [0, 450, 898])
+def test_a_swapped_row_is_seen_and_not_quoted(mechanism: Any, row: int, tmp_path: Path) -> None:
+    ordered = reports_of(mechanism).sealed()
+    rows = np.arange(900)
+    other = next(
+        place
+        for place in (*range(row + 1, 900), *range(row))
+        if mechanism.tally(ordered.part(place, place + 1)) != mechanism.tally(ordered.part(row, row + 1))
+    )
+    rows[[row, other]] = rows[[other, row]]
+    path = written(tmp_path / "s.parquet", mechanism, ordered.take(rows))
+    assert "must be in canonical order, and row" in refused(UnsealedError, lambda: check_sealed(path, mechanism))
+
+
+@EVERY
+def test_misplaced_rows_are_counted_over_all_groups(
+    mechanism: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the first row of a group is the one that is misplaced."""
+    monkeypatch.setattr("discreet.io.sealing._BATCH", 100)
+    ordered = reports_of(mechanism).sealed()
+    for first in (300, 350):
+        mixed = [ordered.part(500, 500 + first), ordered.part(0, 500), ordered.part(500 + first, 900)]
+        whole = dc.Reports.concatenate(mixed)
+        path, batches = tmp_path / "s.parquet", (whole.part(start, start + 100) for start in range(0, 900, 100))
+        write_reports(path, mechanism, batches, facts={"sealed": True, "n": 900}, force=True)
+        assert f"row {first} belongs" in refused(UnsealedError, lambda p=path: check_sealed(p, mechanism))
+
+
+PACKINGS: dict[str, dict[str, Any]] = {
+    "no dictionary": {"use_dictionary": False, "compression": "none"},
+    "other pages": {"data_page_size": 64, "write_batch_size": 16},
+    "no statistics": {"write_statistics": False},
+    "compressed": {"compression": "zstd"},
+}
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_other_bytes_are_seen(packing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages, dictionaries and statistics may show how reports came, also where these are sorted."""
+    mechanism, own = COUNTED, sealed_table._packing
+    with monkeypatch.context() as patch:
+        patch.setattr(sealed_table, "_packing", lambda *given: own(*given) | PACKINGS[packing])
+        path = written(tmp_path / "s.parquet", mechanism, reports_of(mechanism).sealed())
+    assert "its bytes are others" in refused(UnsealedError, lambda: check_sealed(path, mechanism))
+
+
+def test_row_groups_are_of_one_size(tmp_path: Path) -> None:
+    ordered = reports_of(COUNTED).sealed()
+    parts = (ordered.part(start, start + 300) for start in (0, 300, 600))
+    write_reports(tmp_path / "s.parquet", COUNTED, parts, facts={"sealed": True, "n": 900})
+    assert "row groups must hold" in refused(UnsealedError, lambda: check_sealed(tmp_path / "s.parquet", COUNTED))
+
+
+def test_another_version_of_arrow_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.parquet"
+    write_sealed(path, COUNTED, reports_of(COUNTED))
+    monkeypatch.setattr(pa, "cpp_version", "1.2.3")
+    found = check_sealed(path, COUNTED)
+    assert not found.compared
+    assert found.writer.startswith("parquet-cpp-arrow version ")
+
+
+def test_files_must_say_what_they_are(tmp_path: Path) -> None:
+    reports, path = reports_of(COUNTED).sealed(), tmp_path / "s.parquet"
+
+    def flaw(write: Callable[[], Any], kind: type[DataError] = UnsealedError) -> str:
+        write()
+        message = refused(kind, lambda: check_sealed(path, COUNTED))
+        assert message.startswith(f"{path}: ")
+        return message
+
+    assert "do not say that it is sealed" in flaw(lambda: write_reports(path, COUNTED, reports, force=True))
+    assert "do not say that it is sealed" in flaw(lambda: written(path, COUNTED, reports, sealed=1))
+    for n in (899, "900", True, None):
+        assert "must say how many reports it holds, 900" in flaw(lambda n=n: written(path, COUNTED, reports, n=n))
+    for facts in ({"arrived": "12:00"}, {"epoch": {"began": "12:00"}}, {"collection": ["alice"]}):
+        assert "say more than those" in flaw(lambda facts=facts: written(path, COUNTED, reports, **facts))
+    written(path, COUNTED, reports, collection="8f" * 16, epoch=3)
+    assert check_sealed(path, COUNTED).n == 900
+    table = arrow.to_arrow(COUNTED, reports)
+    assert "another tool wrote this file" in flaw(lambda: pq.write_table(table.replace_schema_metadata(None), path))
+    stamp = arrow.schema(COUNTED, simulated=True, facts={"sealed": True, "n": 900})
+    assert "has no checksums" in flaw(lambda: pq.write_table(table.cast(stamp), path))
+    owners = pa.table({"owner": list(range(900))})
+    beside = flaw(lambda: write_beside(path, COUNTED, [(reports, owners)], owners.schema, force=True))
+    assert "nothing beside the reports, got the columns 'owner'" in beside
+    other = dc.RandomizedResponse(DOMAIN, 2.0)
+    theirs = other.obfuscate_codes(np.arange(900) % 300, random=dc.SeededRandom(4))
+    flaw(lambda: write_sealed(path, other, theirs, force=True), MismatchError)
+
+
+def test_damage_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.parquet"
+    write_sealed(path, SORTED, reports_of(SORTED))
+    whole = path.read_bytes()
+    for bit in np.random.default_rng(1).integers(0, 8 * len(whole), 60):
+        path.write_bytes(flipped(whole, int(bit)))
+        refused(DataError, lambda: check_sealed(path, SORTED))
+    for data in (b"", b"PAR1", whole[:-1], whole[1:], whole + b"x"):
+        path.write_bytes(data)
+        refused(DataError, lambda: check_sealed(path, SORTED))
+    refused(DataError, lambda: check_sealed(tmp_path / "none.parquet", SORTED))
+    refused(ParameterError, lambda: check_sealed(tmp_path / "s.jsonl", SORTED))
