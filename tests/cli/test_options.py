@@ -132,7 +132,11 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--allow-outside": ["--allow-outside outside.toml"],
         "--json": ["--json"],
     },
-    "verify": {"--json": ["--json"], "--allow-outside": ["--allow-outside outside.toml"]},
+    "verify": {
+        "--sealed": ["--sealed sealed"],
+        "--json": ["--json"],
+        "--allow-outside": ["--allow-outside outside.toml"],
+    },
     "audit": {
         "--draws": ["--draws 3000"],
         "--confidence": ["--confidence 0.5"],

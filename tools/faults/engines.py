@@ -4,6 +4,13 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "simulated reports are sealed among real ones",
+        "engines/sealing.py",
+        "        if simulated not in {0, n}:\n",
+        "        if simulated < 0:\n",
+        ("tests/engines/test_sealing_files.py",),
+    ),
+    Fault(
         "kept columns slip against their reports",
         "engines/obfuscation.py",
         "beside.slice(rows)",
