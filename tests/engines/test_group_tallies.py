@@ -66,11 +66,24 @@ def test_each_group_has_the_tally_of_its_own_reports(tmp_path: Path, name: str, 
     assert same(found, expected(mechanism, by))
 
 
-def test_how_much_waits_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism = MECHANISMS["clear-bits"]
+def test_counts_that_do_not_fit_into_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = MECHANISMS["rr"]
     write(tmp_path / "all.parquet", mechanism)
-    monkeypatch.setattr(groups, "_WAITING_BYTES", 100)
+    row = 8 * (1 + sum(mechanism.tally_sizes))
+    monkeypatch.setattr(groups, "memory_limit", lambda: 39 * row)
+    with pytest.raises(DataError, match=r"40 groups or more need 0\.0 GB; group by fewer columns"):
+        LocalEngine().tally_by(mechanism, tmp_path, "age")
+    monkeypatch.setattr(groups, "memory_limit", lambda: 40 * row)
     assert same(LocalEngine().tally_by(mechanism, tmp_path, "age"), expected(mechanism, ("age",)))
+
+
+@pytest.mark.parametrize("table", [0, groups._TABLE])
+def test_combinations_are_numbered_in_order(table: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "_TABLE", table)
+    columns = [pa.array(["b", "a", "b", "b"]), pa.array([3, 3, 1, 3]), pa.array([True, True, True, False])]
+    codes, labels = groups.groups_in(columns, ("x", "y", "z"))
+    assert [labels[code] for code in codes] == [("b", 3, True), ("a", 3, True), ("b", 1, True), ("b", 3, False)]
+    assert len(labels) == 4
 
 
 def test_labels_may_be_in_a_dictionary_with_more_of_them(tmp_path: Path) -> None:

@@ -23,7 +23,9 @@ from discreet.estimators.raking import Margin, checked_shares, fitted, raked
 from discreet.estimators.shrinkage import shrunk
 from discreet.estimators.strata import Strata, Stratum
 from discreet.estimators.weighting import Weights, weighted_tally
+from discreet.kernels.blocks.grouping import runs_of
 from discreet.mechanisms import Mechanism
+from discreet.mechanisms.grouped_counts import tallies_by_group
 
 Counts: TypeAlias = Tally | WeightedTally
 Direct: TypeAlias = Callable[[Any], Estimate]
@@ -86,13 +88,16 @@ def batch_of(mechanism: Mechanism, data: Any, groups: Any, weights: Any) -> Batc
         raise ParameterError(f"groups and weights need reports or a tally by group, got {type(data).__name__}.")
     grouping = Grouping.of(groups).check_rows(data.n)
     weighing = None if weights is None else Weights.of(weights, data.n)
-    order = np.argsort(grouping.codes, kind="stable")
-    ends = np.cumsum(np.bincount(grouping.codes, minlength=len(grouping.labels)))
-    sorted_reports, parts, counts = data.take(order), {}, {}
-    for label, start, end in zip(grouping.labels, [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
-        parts[label] = part = sorted_reports.part(start, end)
-        own = None if weighing is None else weighing.take(order[start:end])
-        counts[label] = mechanism.tally(part) if own is None else weighted_tally(mechanism, part, own)
+    order, runs = runs_of(grouping.codes)
+    ordered = data.take(order)
+    parts = {grouping.labels[group]: ordered.part(start, stop) for group, start, stop in runs}
+    counts: dict[Any, Counts] = {}
+    if weighing is None:
+        tallies = tallies_by_group(mechanism, data, grouping.codes, len(grouping.labels))
+        counts.update(zip(grouping.labels, tallies, strict=True))
+    else:
+        for (_, start, stop), (label, part) in zip(runs, parts.items(), strict=True):
+            counts[label] = weighted_tally(mechanism, part, weighing.take(order[start:stop]))
     return Batch(grouping.names, parts, counts, data)
 
 

@@ -15,10 +15,11 @@ from discreet.core.domain import Domain, checked_domain
 from discreet.core.exact import logarithm
 from discreet.core.guarantee import Guarantee
 from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_source, fresh_words
-from discreet.core.reports import Column, Reports, smallest_unsigned
+from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.consistency import refuse_unfit_reports
+from discreet.mechanisms.counting import Counting
 from discreet.mechanisms.evidence import Data, Evidence, evidence_of_outputs
 from discreet.mechanisms.matrix_decoder import MatrixDecoder
 from discreet.mechanisms.pseudo_values import PseudoValues
@@ -194,6 +195,11 @@ class Channel(PseudoValues):
         del clear
         support += self.tally(reports).support
 
+    @property
+    def counts(self) -> "OutputCounts":
+        """The counting of outputs."""
+        return OutputCounts(self.outputs)
+
     def block_count(self, n: int, in_clear: int) -> int:
         """Return the number of outputs of n reports; none is in clear."""
         return n - in_clear
@@ -225,3 +231,30 @@ class Channel(PseudoValues):
         largest = self.matrix.max(axis=0)
         flawed: BoolArray = largest[blocks["output"].astype(np.int64)] == 0
         return flawed
+
+
+class OutputCounts(Counting):
+    """The counts of each output of a channel.
+
+    Args:
+        size: the number of outputs.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def add(self, blocks: Blocks, counts: IntArray) -> None:
+        """Add outputs to ``(size,)`` counts, in place."""
+        from discreet.kernels.blocks.counting import add_symbols
+
+        add_symbols(blocks["output"], counts)
+
+    def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+        """Add outputs to ``(groups, size)`` counts, each to the row of its group, in place."""
+        from discreet.kernels.blocks.grouping import add_symbols
+
+        add_symbols(blocks["output"], groups, counts)
+
+    def is_consistent(self, counts: IntArray, blocks: int) -> bool:
+        """Return true if the counts add up to the number of reports."""
+        return total(counts) == blocks

@@ -21,6 +21,9 @@ from discreet.mechanisms.membership import EachValue, Membership
 Add = Callable[[Blocks, IntArray], None]
 """Adds the counts of blocks to counts, in place."""
 
+AddByGroup = Callable[[Blocks, AnyArray, IntArray], None]
+"""Adds the counts of blocks to the row of counts of the group of each, in place."""
+
 
 class Sized(Protocol):
     """The part of a block law that counting needs."""
@@ -48,6 +51,21 @@ class Counting(ABC):
     @abstractmethod
     def add(self, blocks: Blocks, counts: IntArray) -> None:
         """Add blocks to ``(size,)`` counts, in place."""
+
+    def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+        """Add blocks to ``(groups, size)`` counts, each to the row of its group, in place: group by group.
+
+        Args:
+            blocks: m of them.
+            groups: ``(m,)`` rows of the counts, of 32 bits.
+            counts: contiguous.
+        """
+        from discreet.kernels.blocks.grouping import runs_of
+
+        order, runs = runs_of(groups)
+        ordered = {name: np.take(column, order, axis=0) for name, column in blocks.items()}
+        for group, start, stop in runs:
+            self.add({name: column[start:stop] for name, column in ordered.items()}, counts[group])
 
     @abstractmethod
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
@@ -88,14 +106,21 @@ class ValueCounts(Counting):
     Args:
         law: the law of the blocks.
         add: a function that adds blocks to ``(v,)`` counts, in place.
+        add_by_group: one that adds them to ``(groups, v)`` counts by group; None for one that calls ``add`` for each
+            group.
     """
 
-    def __init__(self, law: Sized, add: Add) -> None:
+    def __init__(self, law: Sized, add: Add, add_by_group: AddByGroup | None = None) -> None:
         self.size, self._law, self._add = law.size, law, add
+        self._add_by_group = super().add_by_group if add_by_group is None else add_by_group
 
     def add(self, blocks: Blocks, counts: IntArray) -> None:
         """Add blocks to ``(v,)`` counts, in place."""
         self._add(blocks, counts)
+
+    def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+        """Add blocks to ``(groups, v)`` counts, each to the row of its group, in place."""
+        self._add_by_group(blocks, groups, counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
         """Return true if no value is in more blocks than there are, and the sum fits the size of a block."""
@@ -144,6 +169,12 @@ class BlockCounts(Counting):
 
         add_symbols(self._law.places(blocks), counts)
 
+    def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+        """Add the count of each block to ``(groups, size)`` counts, each in the row of its group, in place."""
+        from discreet.kernels.blocks.grouping import add_symbols
+
+        add_symbols(self._law.places(blocks), groups, counts)
+
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
         """Return true if the counts add up to the number of blocks."""
         return total(counts) == blocks
@@ -169,14 +200,20 @@ class SizeCounts(Counting):
         law: the law of the blocks.
         sizes: of blocks, ascending.
         add: a function that adds blocks to ``(len(sizes) v,)`` counts, in place.
+        add_by_group: one that adds them to ``(groups, len(sizes) v)`` counts by group; see `ValueCounts`.
     """
 
-    def __init__(self, law: Sized, sizes: tuple[int, ...], add: Add) -> None:
+    def __init__(self, law: Sized, sizes: tuple[int, ...], add: Add, add_by_group: AddByGroup | None = None) -> None:
         self.size, self._sizes, self._add = len(sizes) * law.size, sizes, add
+        self._add_by_group = super().add_by_group if add_by_group is None else add_by_group
 
     def add(self, blocks: Blocks, counts: IntArray) -> None:
         """Add blocks to ``(len(sizes) v,)`` counts, in place."""
         self._add(blocks, counts)
+
+    def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+        """Add blocks to ``(groups, len(sizes) v)`` counts, each to the row of its group, in place."""
+        self._add_by_group(blocks, groups, counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
         """Return true if counts can be those of ``blocks`` blocks, of one of the sizes each."""

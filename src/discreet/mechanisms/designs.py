@@ -156,7 +156,7 @@ class MixedSubsets(EvenLaw):
     @property
     def counts(self) -> SizeCounts:
         """Return the counting of blocks by size: for each value the blocks of k, then those of k + 1."""
-        return SizeCounts(self, self.sizes, self._add)
+        return SizeCounts(self, self.sizes, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
         from discreet.kernels.blocks.counting import count_symbols
@@ -164,6 +164,13 @@ class MixedSubsets(EvenLaw):
         listed = blocks["members"]
         short = listed[:, -1] == self.size
         counts += np.concatenate([count_symbols(listed[rows], self.size) for rows in (short, ~short)])
+
+    def _add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+        from discreet.kernels.blocks.grouping import add_symbols
+
+        listed = blocks["members"]
+        # A row of counts for each group and size; v in the last place of a list is outside of it.
+        add_symbols(listed, 2 * groups + (listed[:, -1] != self.size), counts.reshape(-1, self.size))
 
     def membership(self, blocks: Blocks) -> MemberLists:
         """Return the lists as an operator; v in the last place of a list adds nothing."""

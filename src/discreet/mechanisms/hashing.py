@@ -164,12 +164,17 @@ class HashBuckets(HashedBlocks):
     @property
     def counts(self) -> ValueCounts:
         """Return the counting of blocks by value, which lists the members of every block."""
-        return ValueCounts(self, self._add)
+        return ValueCounts(self, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
         from discreet.kernels.blocks.hashing import count_preimages
 
         counts += count_preimages(*_three(blocks), prime=self.prime, buckets=self.buckets, size=self.size)
+
+    def _add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+        from discreet.kernels.blocks.hashing import add_preimages
+
+        add_preimages(_three(blocks), groups, counts, prime=self.prime, buckets=self.buckets)
 
     def membership(self, blocks: Blocks) -> "Preimages":
         """Return the blocks as an operator."""

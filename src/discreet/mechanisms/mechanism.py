@@ -8,6 +8,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column, Reports
 from discreet.core.tally import Tally
+from discreet.mechanisms.counting import Counting
 from discreet.mechanisms.decoders import Decoder
 from discreet.mechanisms.evidence import Data, Evidence
 
@@ -66,8 +67,18 @@ class Mechanism(Protocol):
         """Return the tally of reports."""
         ...
 
+    @property
+    def tally_sizes(self) -> tuple[int, int]:
+        """The numbers of counts of blocks and of values in clear in a tally."""
+        ...
+
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
         """Add reports to the counts of a tally, in place."""
+        ...
+
+    @property
+    def counts(self) -> Counting:
+        """The counting of blocks, as a tally holds it."""
         ...
 
     def block_count(self, n: int, in_clear: int) -> int:

@@ -109,12 +109,17 @@ class PackedBitCodec(CommonLaw):
     @property
     def counts(self) -> ValueCounts:
         """Return column sums."""
-        return ValueCounts(self, self._add)
+        return ValueCounts(self, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
         from discreet.kernels.blocks.counting import count_columns
 
         counts += count_columns(blocks["bits"], self.size)
+
+    def _add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+        from discreet.kernels.blocks.grouping import add_bits
+
+        add_bits(blocks["bits"], groups, counts)
 
     has_joint_law: ClassVar[bool] = True
 

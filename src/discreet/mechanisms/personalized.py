@@ -25,6 +25,7 @@ from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column, Reports, check_same_plan
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
+from discreet.mechanisms.counting import Counting
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.evidence import Data, Evidence
 from discreet.mechanisms.law import BlockMechanism
@@ -231,6 +232,16 @@ class Personalized:
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
         """Add reports to the counts of a tally, in place."""
         self.common.add_tally(reports, support, clear)
+
+    @property
+    def counts(self) -> Counting:
+        """The counting of blocks of the common mechanism."""
+        return self.common.counts
+
+    @property
+    def tally_sizes(self) -> tuple[int, int]:
+        """The numbers of counts of blocks and of values in clear in a tally."""
+        return self.common.tally_sizes
 
     def block_count(self, n: int, in_clear: int) -> int:
         """Return the number of blocks of n reports of which some are in clear."""

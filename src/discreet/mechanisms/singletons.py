@@ -65,7 +65,7 @@ class SingletonCodec(CommonLaw):
     @property
     def counts(self) -> ValueCounts:
         """Return the counting of values."""
-        return ValueCounts(self, _add)
+        return ValueCounts(self, _add, _add_by_group)
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
@@ -149,6 +149,13 @@ def _add(blocks: Blocks, counts: IntArray) -> None:
     from discreet.kernels.blocks.counting import add_symbols
 
     add_symbols(blocks["symbol"], counts)
+
+
+def _add_by_group(blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+    """Add symbols to the counts of their groups in place."""
+    from discreet.kernels.blocks.grouping import add_symbols
+
+    add_symbols(blocks["symbol"], groups, counts)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

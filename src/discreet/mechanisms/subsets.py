@@ -107,12 +107,17 @@ class Subsets(EvenLaw):
     @property
     def counts(self) -> ValueCounts:
         """Return the counting of blocks by value."""
-        return ValueCounts(self, self._add)
+        return ValueCounts(self, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
         from discreet.kernels.blocks.counting import count_symbols
 
         counts += count_symbols(blocks["members"], self.size)
+
+    def _add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+        from discreet.kernels.blocks.grouping import add_symbols
+
+        add_symbols(blocks["members"], groups, counts)
 
     def membership(self, blocks: Blocks) -> "MemberLists":
         """Return the lists as an operator."""

@@ -16,6 +16,7 @@ from discreet.core.reports import Blocks, Column, Reports
 from discreet.errors import DataError, DiscreetError, MismatchError
 from discreet.estimators import estimate
 from discreet.mechanisms import BlockMechanism, spelled_out
+from discreet.mechanisms.grouped_counts import tallies_by_group
 from discreet.mechanisms.registry import made_again
 from discreet.testing.broken import hold
 from discreet.testing.outputs import found_among, keys, spell_out
@@ -74,6 +75,10 @@ def tallies_agree_and_merge(mechanism: BlockMechanism) -> None:
     mechanism.add_tally(reports, *added)
     same = all(np.array_equal(one, other) for one, other in zip(added, (whole.support, whole.clear), strict=True))
     hold(same, "add_tally must add what tally counts.")
+    groups = np.arange(reports.n) % 3
+    found = tallies_by_group(mechanism, reports, groups, 3)
+    same = all(one == mechanism.tally(reports.take(np.flatnonzero(groups == at))) for at, one in enumerate(found))
+    hold(same, "add_by_group must add to the row of each group what add counts of its reports.")
     try:
         mechanism.tally(replace(reports, fingerprint="another plan"))
     except MismatchError:

@@ -64,7 +64,7 @@ def tally_by_files(
             kind = type(error).__name__
             yield _row("", kind if kind in REFUSALS else DataError.__name__, str(error).encode())
             return
-        yield from _rows_of(fold.counted(state))
+        yield from _rows_of(state)
 
     frame = spark.range(0, len(places), 1, max(len(places), 1)).mapInArrow(work, _SCHEMA)
     with working(spark, progress):
@@ -78,11 +78,9 @@ def _state_of(fold: GroupFold, rows: Sequence[Any]) -> GroupState:
     for row in rows:
         if row.failed:
             raise REFUSALS[row.failed](bytes(row.counts).decode())
-        counts = np.frombuffer(row.counts, np.int64)
         label = json.loads(row.label)
         place = whole.rows_of([tuple(label) if len(fold.by) > 1 else label[0]])
-        whole.counts[place] += counts[1:]
-        whole.simulated |= bool(counts[0])
+        whole.counts.add_row(int(place[0]), np.frombuffer(row.counts, np.int64))
     return whole
 
 
@@ -90,7 +88,7 @@ def _rows_of(state: GroupState) -> Iterator[pa.RecordBatch]:
     """Yield a row for each group: whether any report was simulated, and its counts."""
     for label, place in state.places.items():
         spelled = json.dumps(label if isinstance(label, tuple) else (label,), ensure_ascii=False)
-        yield _row(spelled, "", np.append(int(state.simulated), state.counts[place]).astype("<i8").tobytes())
+        yield _row(spelled, "", state.counts.row(place).astype("<i8").tobytes())
 
 
 def _row(label: str, failed: str, counts: bytes) -> pa.RecordBatch:

@@ -56,6 +56,25 @@ def count_preimages(
     return counts
 
 
+def add_preimages(
+    columns: _Columns, groups: NDArray[np.int32], counts: NDArray[np.int64], *, prime: int, buckets: int
+) -> None:
+    """Add, for every value and group, the number of blocks that contain it to counts.
+
+    Args:
+        columns: alpha, beta and bucket, each of shape ``(m,)``.
+        groups: shape ``(m,)``, rows of the counts, all of them there.
+        counts: shape ``(groups, size)``, contiguous; changed in place.
+        prime: as for `count_preimages`.
+        buckets: as there.
+
+    Raises:
+        ValueError: If the columns, the prime, g or the size do not fit together.
+    """
+    _check_parameters(prime, buckets, counts.shape[1])
+    _count_by_group(_checked_columns(*columns), groups, prime, buckets, counts)
+
+
 def preimages_dot(
     alpha: _Column,
     beta: _Column,
@@ -188,6 +207,25 @@ def _count(columns: _Columns, prime: int, buckets: int, counts: NDArray[np.int64
             for lane in range(x.size):
                 if x[lane] < counts.size:
                     counts[x[lane]] += 1
+            _advance(x, step, prime)
+
+
+@compiled()
+def _count_by_group(
+    columns: _Columns, groups: NDArray[np.int32], prime: int, buckets: int, counts: NDArray[np.int64]
+) -> None:
+    flat, size, rows = counts.reshape(-1), np.uint64(counts.shape[1]), np.empty(_LANES, np.uint64)
+    for start in range(0, columns[0].size, _LANES):
+        x, step, visits = _begin(columns, start, prime, buckets)
+        for lane in range(x.size):
+            rows[lane] = np.uint64(groups[start + lane]) * size
+        common = visits.min()
+        for visit in range(visits.max()):
+            if visit >= common:
+                _retire(x, visits, visit)
+            for lane in range(x.size):
+                if x[lane] < size:
+                    flat[rows[lane] + x[lane]] += 1
             _advance(x, step, prime)
 
 
