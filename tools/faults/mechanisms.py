@@ -327,4 +327,11 @@ FAULTS = [
         "    if groups.max() < 0:",
         ("tests/frames",),
     ),
+    Fault(
+        "blocks of both sizes are counted as one in groups",
+        "mechanisms/designs.py",
+        "2 * groups + (listed[:, -1] != self.size)",
+        "2 * groups + (listed[:, -1] > self.size)",
+        ("tests/engines/test_group_tallies.py",),
+    ),
 ]
