@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 import planted
+from compiled_once import share_kernels
 from programs import program
 
 settings.register_profile(
@@ -40,10 +41,29 @@ if _BESIDE.is_dir():
 
 # Handed out one by one, thousands of short tests would wait for each other.
 _PARTS = 8
+# Of all tests that look at pages in a browser, which is started once.
+_BROWSER = ("test_rendering", "test_survey", "test_sampler_vectors", "js/test_devices")
 # Handed out before all others: the last tests to run should be short.
-_FIRST = ("spark", "test_closed_forms", "test_uldp_figures")
+_FIRST = (
+    "spark",
+    "test_uldp_figures",
+    "test_pie_figures",
+    *_BROWSER,
+    "test_distributions",
+    "test_self_contained",
+    "test_device_audit",
+    "test_own_law",
+    "test_closed_forms",
+    "test_compiling",
+)
 # Handed out whole: what they prepare once is dear.
-_WHOLE = (*_FIRST, "test_distributions", "test_pie_figures", "test_personalized_figures")
+_WHOLE = (*_FIRST, "test_personalized_figures")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile kernels once for all workers."""
+    if hasattr(config, "workerinput") and os.name == "posix":
+        share_kernels()
 
 
 class DearFirst(LoadScopeScheduling):
@@ -61,6 +81,8 @@ class DearFirst(LoadScopeScheduling):
         whole = next((name for name in _WHOLE if name in file), None)
         # Tests of one mechanism go together: it is made once, and what it can send is spelled out once.
         own = re.split(r"[\[-]", nodeid)[-1]
+        if whole in _BROWSER:
+            return "browser"
         return whole or f"{file} {crc32(own.encode()) % _PARTS}"
 
     # Where xdist looks through all tests for each of them, ten thousand tests keep it busy for many seconds.

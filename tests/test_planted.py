@@ -11,6 +11,7 @@ import planted
 
 HERE = Path(__file__).parent
 QUIET = "def test_quiet(): print('nothing')\n"
+# How something of a person is told, and a test that does.
 LOUD = {
     "printed": f"def test_loud(): print('got {planted.VALUE}')\n",
     "logged": f"import logging\ndef test_loud(): logging.getLogger('x').warning('from {planted.ADDRESS}')\n",
@@ -22,17 +23,20 @@ LOUD = {
 }
 
 
-@pytest.mark.parametrize("how", LOUD)
-def test_a_test_that_tells_fails(how: str, tmp_path: Path) -> None:
+def test_a_test_that_tells_fails(tmp_path: Path) -> None:
+    """All in one process: each in a file of its own, beside a test that tells nothing."""
     (tmp_path / "conftest.py").write_text((HERE / "conftest.py").read_text())
-    (tmp_path / "test_inner.py").write_text(QUIET + LOUD[how])
+    names = {f"test_{place}.py": text for place, text in enumerate(LOUD.values())}
+    for name, text in names.items():
+        (tmp_path / name).write_text(QUIET + text)
     options = ["-p", "no:cacheprovider", "-q", "-n0", "-c", os.devnull, "--rootdir", "."]
     environment = {**os.environ, "PYTHONPATH": f"{HERE}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-    command = [sys.executable, "-m", "pytest", *options, "test_inner.py"]
+    command = [sys.executable, "-m", "pytest", *options, *names]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
-    assert "test_loud printed or logged" in done.stdout
+    assert all(f"{name}::test_loud printed or logged" in done.stdout for name in names), done.stdout
     assert "test_quiet printed" not in done.stdout
+    assert f" {len(LOUD)} passed" in done.stdout
 
 
 def test_files_are_looked_through(tmp_path: Path) -> None:

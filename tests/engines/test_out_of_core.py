@@ -84,8 +84,12 @@ def test_estimates_are_those_in_memory(case: Case, spread: Any, temporary: Path)
             np.testing.assert_allclose(outside.limits(), inside.limits(), rtol=1e-8, atol=1e-12)
 
 
-@pytest.mark.parametrize("case", cases(MEDIUM, (1.0,)), ids=str)
-@pytest.mark.parametrize("method", ["mle", "em"])
+# Both read rows in one way; em goes through them far more often.
+STRETCHED = [("mle", case) for case in cases(MEDIUM, (1.0,))]
+STRETCHED += [("em", case) for case in cases({"12of40": MEDIUM["12of40"]}, (1.0,))]
+
+
+@pytest.mark.parametrize(("method", "case"), STRETCHED, ids=str)
 def test_stretches_of_rows_change_nothing(
     case: Case, method: str, spread: Any, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

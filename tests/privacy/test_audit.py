@@ -52,7 +52,7 @@ def wired(mechanism: Any, obfuscate: Callable[..., Reports]) -> Any:
 # What keeps its promise passes, and what is seen is nearly the promise
 
 
-@over(cases(SIZES))
+@over(cases(SIZES, (0.1, 3.0)))
 def test_every_mechanism_passes(case: Case) -> None:
     found = seeded(case.mechanism, 10_000)
     assert found.holds
@@ -94,8 +94,8 @@ def test_the_bound_is_above_the_truth_no_more_often_than_stated() -> None:
     """Small audits at 80%, of mechanisms that are exactly at their promise."""
     for size, draws in ((2, 4000), (8, 24_000)):
         mechanism = RandomizedResponse(Domain(range(size)), 0.5)
-        found = [seeded(mechanism, draws, confidence=0.8, seed=seed) for seed in range(150)]
-        assert sum(not one.holds for one in found) <= binom.isf(1e-6, 150, 0.2)
+        found = [seeded(mechanism, draws, confidence=0.8, seed=seed) for seed in range(100)]
+        assert sum(not one.holds for one in found) <= binom.isf(1e-6, 100, 0.2)
         assert np.median([one.lower_bound for one in found]) > 0.2
 
 

@@ -270,8 +270,6 @@ def test_every_method_is_drawn_with_intervals(method: str, tmp_path: Path) -> No
     drawn = str(found.chart().to_dict())
     assert "bar: 95% interval" in drawn
     assert "lower" in drawn
-    save_findings(found, tmp_path / "out")
-    assert (tmp_path / "out" / "chart.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_table_is_what_the_records_say(tmp_path: Path) -> None:
