@@ -4,6 +4,27 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "the central guarantee is that of the largest epoch",
+        "collector/central.py",
+        "    sealed = min((epoch[",
+        "    sealed = max((epoch[",
+        ("tests/collector/test_central.py",),
+    ),
+    Fault(
+        "permanent answers have a central guarantee",
+        "collector/central.py",
+        "    if collection.answers == PERMANENT:\n",
+        "    if False:\n",
+        ("tests/collector/test_central.py",),
+    ),
+    Fault(
+        "central promises are rounded down",
+        "collector/central.py",
+        "rounding=ROUND_CEILING",
+        'rounding="ROUND_DOWN"',
+        ("tests/collector/test_central.py",),
+    ),
+    Fault(
         "a store that fails is acknowledged",
         "collector/writer.py",
         "            outcomes, fresh = [STORE] * len(group), 0\n",

@@ -16,6 +16,7 @@ import numpy as np
 
 from discreet.arrays import IntArray
 from discreet.client import Device, Limits, LogEntry
+from discreet.collector.central import reader_sentence
 from discreet.collector.folder import DataFolder
 from discreet.collector.logs import log, place_of
 from discreet.collector.sealing import sha256_of
@@ -27,6 +28,7 @@ from discreet.estimators import estimate
 from discreet.io.collection import Collection, rebuild
 from discreet.io.frames import ID_BYTES
 from discreet.io.tallies import read_tally
+from discreet.privacy.shuffling import shuffled
 
 DEVICES = 300
 
@@ -176,6 +178,9 @@ class Crowd(threading.Thread):
             f"No report makes a protected answer more than e^{self._collection.sampler.realised:.3g} times likelier to "
             "have caused it than any other answer; answers that are not protected may be sent as they are."
         )
+        if tally.n > 1:
+            central = reader_sentence(shuffled(mechanism, tally.n))
+            self._show.say(f"Were these answers of people: {central[0].lower()}{central[1:]}")
 
     def _show_parties(self, answers: _Answers, tally: Tally, files: Sequence[Path]) -> None:
         size = _HEAD + ID_BYTES + len(answers.record)

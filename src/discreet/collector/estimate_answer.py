@@ -3,6 +3,7 @@
 import io
 
 from discreet.collector.catalogue import Entry
+from discreet.collector.central import release_facts
 from discreet.collector.estimate_query import spelled_epochs
 from discreet.collector.releases import Release
 from discreet.io.estimates import estimate_facts
@@ -26,6 +27,7 @@ def spelled(release: Release, entry: Entry, level: float | None, accept: str) ->
             "version": entry.row.version,
             "epochs": spelled_epochs(release.epochs),
             "provisional": release.provisional,
+            "guarantee": release_facts(entry, found.n, provisional=release.provisional),
             **estimate_facts(found, level, simultaneous=False, more={"noise_floor": release.noise_floor}),
         }
         return json_text(said).encode(), kind

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from discreet.collector.catalogue import Entry
+from discreet.collector.central import facts_of_central
 from discreet.collector.releases import Counts
 from discreet.risk.bounds import identification_bounds
 
@@ -30,6 +31,7 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
         "state": entry.row.state,
         "simulated": collection.simulated,
         "guarantee": _promised(entry),
+        "central": facts_of_central(entry, counts),
         "budgets": {
             "answers": collection.answers,
             "per_answer": collection.epsilon,

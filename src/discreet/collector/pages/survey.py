@@ -13,6 +13,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from discreet.collector.central import sentences_on_published
 from discreet.io.collection import Collection
 from discreet.io.notice import notice
 
@@ -57,6 +58,7 @@ def page(collection: Collection, trust: Sequence[bytes]) -> str:
     return _template().render(
         collection=collection,
         notice=notice(collection),
+        published=sentences_on_published(collection),
         trust=" ".join(base64.b64encode(key).decode() for key in trust),
         limits=json.dumps(LIMITS),
     )
