@@ -1,34 +1,100 @@
 """The verb ``verify``."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from discreet.cli import options
-from discreet.cli.group import Verb
+from discreet.cli.group import Verb, given_options
 from discreet.cli.output import show
 from discreet.cli.output_files import InputFile
+from discreet.cli.parameters import Count
 from discreet.cli.plans import allow_outside, load_plan
 from discreet.cli.views.sealed import verify_sealed
+from discreet.errors import ParameterError
+from discreet.io.suffixes import PICTURES, spelled
+
+if TYPE_CHECKING:
+    from discreet.privacy.shuffling import ShuffledGuarantee
+
+_OF_BATCHES = ("delta", "rounds", "not_trusted", "plot", "force")
 
 
 @click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
+@click.option("--shuffled", type=Count(1), metavar="N", help="Also state what N reports without names and order tell.")
+@click.option("--delta", type=float, default=1e-6, show_default=True, help="With --shuffled: the delta, below 1/N.")
+@click.option(
+    "--rounds",
+    type=Count(1),
+    default=1,
+    show_default=True,
+    help="With --shuffled: batches that hold a report of the same person, with fresh noise each.",
+)
+@click.option(
+    "--not-trusted",
+    type=Count(0),
+    default=0,
+    show_default=True,
+    help="With --shuffled: reports of the N that hide nobody (known, faked, made elsewhere).",
+)
+@click.option("--plot", type=options.PICTURE, help=f"With --shuffled: picture of the curve: {spelled(PICTURES)}.")
 @click.option(
     "--sealed", type=InputFile(urls=True), help="Check a sealed file of reports, or a folder of them, instead."
 )
+@options.force
 @allow_outside
 @options.as_json
-def verify(plan: Path, *, sealed: str | Path | None, as_json: bool) -> None:
-    """Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is broken."""
+def verify(
+    plan: Path,
+    *,
+    shuffled: int | None,
+    delta: float,
+    rounds: int,
+    not_trusted: int,
+    plot: Path | None,
+    sealed: str | Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is broken.
+
+    With --shuffled, also the central guarantee of a batch of so many reports without names and order.
+    """
     from discreet.cli.views.verification import VerifiedPlan, verification_parts
     from discreet.privacy.verify import verify as verified
 
-    mechanism = load_plan(plan).mechanism()
+    mechanism, central = load_plan(plan).mechanism(), None
     if sealed is not None:
+        _refuse_given(("shuffled", *_OF_BATCHES), "does not go with --sealed")
         verify_sealed(mechanism, sealed, as_json=as_json)
         return
     found = verified(mechanism)
-    show(VerifiedPlan.of(found, mechanism), verification_parts(found, mechanism), as_json=as_json)
+    if shuffled is None:
+        _refuse_given(_OF_BATCHES, "goes with --shuffled; name a number of reports")
+    else:
+        from discreet.privacy.shuffling import shuffled as guarantee
+
+        central = guarantee(mechanism, shuffled, delta, rounds, not_trusted)
+    _write(central, plot, force=force)
+    show(VerifiedPlan.of(found, mechanism, central), verification_parts(found, mechanism, central), as_json=as_json)
     if not found.holds:
         raise click.exceptions.Exit(1)
+
+
+def _refuse_given(names: tuple[str, ...], why: str) -> None:
+    given = given_options()
+    for name in names:
+        if name in given:
+            raise ParameterError(f"{given[name]} {why}.")
+
+
+def _write(central: "ShuffledGuarantee | None", picture: Path | None, *, force: bool) -> None:
+    if central is None or picture is None:
+        return
+    from discreet.io.atomic import replacing
+    from discreet.plots.pictures import picture_options
+
+    with replacing(picture, force=force) as beside:
+        central.plot().save(str(beside), **picture_options(picture))

@@ -20,7 +20,9 @@ from functools import cached_property
 from math import ceil, inf
 from typing import Any, NamedTuple
 
+from discreet.charts.delta_curves import delta_chart
 from discreet.core.checks import checked_between, checked_finite, checked_whole
+from discreet.core.estimate_table import facts_as_html
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, given
 from discreet.privacy.shuffling_attacks import others_alike, others_at_a_third, others_beside_clear, reached
@@ -33,6 +35,7 @@ from discreet.privacy.shuffling_pairs import (
     silent_rows,
 )
 from discreet.privacy.shuffling_rounds import CentralCurve
+from discreet.privacy.shuffling_statements import curve_points, facts, rounded_up, sentences
 
 _MOST_ROUNDS = 4096
 _WITHIN = 1.01
@@ -66,7 +69,7 @@ class CentralEpsilon:
     status: str
 
     def __str__(self) -> str:
-        return f"{self.upper:.4g} ({self.status})"
+        return f"{rounded_up(self.upper)} ({self.status})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,14 +112,32 @@ class ShuffledGuarantee:
         """The central epsilon among sensitive values, two-sided."""
         if self.mechanism.domain.sensitive_count < 2:
             return CentralEpsilon(0.0, 0.0, "exact")
-        return self._judged(self.curve_among, needed=1)
+        return self._judged(self.curve_among, self._ends_among, needed=1)
 
     @cached_property
     def towards(self) -> CentralEpsilon | None:
         """The central epsilon from a sensitive value towards one in clear, one-sided; None if all are sensitive."""
         if self.mechanism.domain.clear_count == 0:
             return None
-        return self._judged(self.curve_towards, needed=2)
+        return self._judged(self.curve_towards, self._ends_towards, needed=2)
+
+    @property
+    def most_among(self) -> float:
+        """The upper end of `among`, without the attacks that its status may take."""
+        return self._ends_among[1] if self.mechanism.domain.sensitive_count > 1 else 0.0
+
+    @property
+    def most_towards(self) -> float:
+        """The upper end of `towards`; 0 if every value is sensitive."""
+        return self._ends_towards[1] if self.mechanism.domain.clear_count else 0.0
+
+    @cached_property
+    def _ends_among(self) -> tuple[float, float]:
+        return self.curve_among.epsilon(self.delta)
+
+    @cached_property
+    def _ends_towards(self) -> tuple[float, float]:
+        return self.curve_towards.epsilon(self.delta)
 
     @property
     def floor(self) -> float | None:
@@ -147,9 +168,38 @@ class ShuffledGuarantee:
         towards = self.curve_towards.delta(epsilon) if domain.clear_count else None
         return CentralDeltas(CentralDelta(*among), None if towards is None else CentralDelta(*towards))
 
-    def _judged(self, curve: CentralCurve, needed: int) -> CentralEpsilon:
+    def sentences(self) -> list[str]:
+        """Return the guarantee in sentences: both central epsilons, the local one, and the conditions."""
+        return sentences(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the guarantee as built-ins, ready for JSON; epsilons in nats."""
+        return facts(self)
+
+    def plot(self) -> Any:
+        """Return a chart of delta against the central epsilon.
+
+        Raises:
+            MissingExtraError: if the ``plot`` extra is not installed.
+        """
+        batches = f"{self.rounds} batches" if self.rounds > 1 else "a batch"
+        title = f"What {batches} of {self.n:,} shuffled reports tell of one person"
+        subtitle = f"local epsilon {self.local:.4g} for whoever sees names or order; dashed: delta = {self.delta:g}"
+        return delta_chart(curve_points(self), title=title, subtitle=subtitle, delta=self.delta)
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences())
+
+    def _repr_html_(self) -> str:
+        cells = {"central epsilon among sensitive values": str(self.among)}
+        if self.towards is not None:
+            cells |= {"towards values in clear": str(self.towards), "floor": f"{self.floor:.4g}"}
+        cells |= {"local epsilon": f"{self.local:.4g}", "reports": f"{self.n:,}", "delta": f"{self.delta:g}"}
+        return facts_as_html("Shuffled guarantee", cells, str(self))
+
+    def _judged(self, curve: CentralCurve, ends: tuple[float, float], needed: int) -> CentralEpsilon:
         """Return a central epsilon with its status; it is attained where so many values are told in clear."""
-        lower, upper = curve.epsilon(self.delta)
+        lower, upper = ends
         if self.rounds > 1:
             return CentralEpsilon(upper, lower, "an upper bound")
         if shown_in_clear(self.mechanism) >= needed:

@@ -17,17 +17,20 @@ What floats round is bounded term by term and taken off and added.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from math import ceil, comb, exp, inf, log, log1p, pi, sqrt
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray
+from discreet.arrays import AnyArray, FloatArray, IntArray
 
 TINY = 1e-300
 """The upper end of what is too small for a float."""
 
-_MOST_COUNTS = 3000
+_MOST_COUNTS, _MOST_LISTED = 30_000, 60
+# More variables other than 0 than this, and the sums of a few would not do.
+_FEW = 4.0
 _OUTSIDE = 1e-13
 _LOG_TINY = -690.0
 _ROUNDING = 4e-15
@@ -36,6 +39,7 @@ _NOISE = 1 / 384
 _MOST_GAP = 2e-4
 _MOST_REFINEMENTS = 4
 _MOST_STEPS = 60
+_MOST_LINES = 1 << 18
 _TILT_TOLERANCE = 1e-3
 # The largest exponents of what is left out: e^-36 of the integral, e^-30 of its copies.
 _FADED, _COPIES = 36.0, 30.0
@@ -68,8 +72,11 @@ def excess(values: FloatArray, probabilities: FloatArray, n: int) -> tuple[float
         return max(n * mean + low - slack, 0.0), n * mean + high + slack
     if mean > 0:
         return n * mean * (1 - _ROUNDING), n * mean * (1 + _ROUNDING)
-    if comb(n + len(values) - 1, n) <= _MOST_COUNTS:
-        return _spelled_out(values, probabilities, n)
+    most = _countable(values, probabilities, n)
+    if most:
+        ends = _spelled_out(values, probabilities, n, most)
+        if ends[1] - ends[0] <= _MOST_GAP * ends[1]:
+            return ends
     return _smoothed(_Tilted.of(values, np.log(probabilities), n))
 
 
@@ -92,18 +99,44 @@ def chernoff_end(values: FloatArray, probabilities: FloatArray, n: int) -> float
     return exp(min(float(logs.min()), 700.0))
 
 
-def _spelled_out(values: FloatArray, probabilities: FloatArray, n: int) -> tuple[float, float]:
-    """Return the ends from all multinomial counts; they differ by what floats round."""
-    kinds = len(values)
-    bars = np.array(list(combinations(range(n + kinds - 1), kinds - 1)), dtype=np.int64).reshape(-1, kinds - 1)
-    ends = np.hstack([np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), n + kinds - 1)])
-    counts = np.diff(ends, axis=1) - 1
-    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
-    weights = np.exp(factorials[n] - factorials[counts].sum(axis=1) + counts @ np.log(probabilities))
+def _countable(values: FloatArray, probabilities: FloatArray, n: int) -> int:
+    """Return the largest number of variables other than 0 whose counts can be listed; 0 if more are likely."""
+    kinds = int(np.count_nonzero(values))
+    most = max(m for m in range(_MOST_LISTED + 1) if comb(m + kinds, kinds) <= _MOST_COUNTS)
+    return min(most, n) if n <= most or n * float(probabilities[values != 0].sum()) <= _FEW else 0
+
+
+def _spelled_out(values: FloatArray, probabilities: FloatArray, n: int, most: int) -> tuple[float, float]:
+    """Return the ends from all counts of values other than 0, up to ``most`` together."""
+    other = values != 0
+    values, logs, active = values[other], np.log(probabilities[other]), float(probabilities[other].sum())
+    counts, coefficients = _counts(most, len(values))
+    silent = log(max(float(probabilities[~other].sum()), TINY))
+    ordered = np.concatenate([[0.0], np.cumsum(np.log(n - np.arange(most)))])
+    totals = counts.sum(axis=1)
+    weights = np.exp(ordered[totals] + coefficients + counts @ logs + (n - totals) * silent)
     sums = counts @ values
     found = float(weights @ np.maximum(sums, 0))
-    slack = _ROUNDING * n * (found + float(weights @ (counts @ abs(values) * (sums > -1e-9))))
-    return max(found - slack, 0.0), found + slack
+    slack = _ROUNDING * (8 + n) * float(weights @ (counts @ abs(values) * (sums > -_ROUNDING * abs(values).max())))
+    # max v E[M; M > most], with the tail of a binomial number M by Chernoff's bound.
+    tail = 0.0 if n <= most else n * active * float(values.max()) * _tail(most / (n - 1), active, n - 1)
+    return max(found - slack, 0.0), found + slack + tail
+
+
+def _tail(share: float, chance: float, n: int) -> float:
+    """Return a bound on the probability that a binomial share of n is at least ``share``, above its mean."""
+    if share <= chance or share >= 1:
+        return 1.0
+    return exp(-n * (share * log(share / chance) + (1 - share) * log((1 - share) / (1 - chance))))
+
+
+@lru_cache(maxsize=8)
+def _counts(most: int, kinds: int) -> tuple[IntArray, FloatArray]:
+    """Return ``(m, kinds)`` counts that sum to ``most`` or less, and -log of the product of their factorials."""
+    bars = np.array(list(combinations(range(most + kinds), kinds)), dtype=np.int64).reshape(-1, kinds)
+    counts = np.diff(bars, axis=1, prepend=-1) - 1
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
+    return counts, -factorials[counts].sum(axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,7 +221,7 @@ def _smoothed(law: _Tilted) -> tuple[float, float]:
     for _ in range(_MOST_REFINEMENTS):
         ends = _ends(law, noise)
         low, high = max(low, ends[0]), min(high, ends[1])
-        if high - low <= _MOST_GAP * high:
+        if high - low <= _MOST_GAP * high or ends[1] == inf:
             break
         noise /= 4
     return low, high
@@ -202,6 +235,8 @@ def _ends(law: _Tilted, noise: float) -> tuple[float, float]:
     copies = (_COPIES + 2 * log1p(strength) + max(-log_scale, 0.0)) / tilt
     period = max(law.half_width() + 8 * noise + noise**2 * tilt, copies)
     end = sqrt(2 * _FADED) / noise
+    if end * period > 2 * pi * _MOST_LINES or noise * tilt > 1:
+        return 0.0, inf
     lines = np.arange(ceil(end * period / (2 * pi)) + 1, dtype=np.float64) * (2 * pi / period)
     terms, rounded = _terms(law, noise, lines)
     kernel = (tilt + 1j * lines) ** -2

@@ -12,7 +12,7 @@ Ends = Callable[[float], tuple[float, float]]
 _TOLERANCE = 2e-7
 _MOST_STEPS = 80
 _BISECT = 6
-_BACK = (1.0, 2.0, 4.0, 16.0, 64.0, 256.0)
+_BACK = (1.0, 2.0, 4.0, 6.0, 9.0, 16.0, 32.0, 64.0, 256.0)
 
 
 def worst_epsilon(pairs: Iterable[ValuePair], n: int, delta: float) -> tuple[float, float]:
@@ -79,9 +79,10 @@ def _below(ends: Ends, delta: float, upper: float) -> float:
     """Return an epsilon just below ``upper`` whose delta is certainly above ``delta``."""
     low, high = ends(upper)
     gap = log(max(high, TINY) / max(low, TINY)) + log(delta / max(high, TINY))
-    slope = -2 * log(delta) / upper
+    # At the local epsilon delta falls to 0 at once.
+    width = min(gap * upper / (-2 * log(delta)), upper / 1000)
     for factor in _BACK:
-        epsilon = upper * (1 - 2 * factor * _TOLERANCE) - factor * gap / slope
+        epsilon = upper * (1 - 2 * factor * _TOLERANCE) - factor * width
         if epsilon > 0 and ends(epsilon)[0] > delta:
             return epsilon
     return 0.0

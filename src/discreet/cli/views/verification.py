@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 from msgspec import Struct
 
@@ -10,6 +11,7 @@ from discreet.cli.output import Table
 from discreet.core.domain import Domain
 from discreet.core.guarantee import NOT_TWO_SIDED, ONE_SIDED
 from discreet.mechanisms import BlockMechanism
+from discreet.privacy.shuffling import ShuffledGuarantee
 from discreet.privacy.verify import GroupVerification, Verification
 
 _MOST_NAMES = 3
@@ -37,7 +39,10 @@ class VerifiedGroup(Struct, frozen=True):
 
 
 class VerifiedPlan(Struct, frozen=True, omit_defaults=True):
-    """Record of a verification; ``reading`` and ``per_value`` where values have promises of their own."""
+    """Record of a verification; ``reading`` and ``per_value`` where values have promises of their own.
+
+    ``shuffled`` is the central guarantee, where it is asked for.
+    """
 
     plan: str
     notion: str
@@ -49,18 +54,24 @@ class VerifiedPlan(Struct, frozen=True, omit_defaults=True):
     holds: bool
     reading: str = ""
     per_value: list[VerifiedGroup] = []
+    shuffled: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, found: Verification, mechanism: BlockMechanism) -> "VerifiedPlan":
+    def of(
+        cls, found: Verification, mechanism: BlockMechanism, central: ShuffledGuarantee | None = None
+    ) -> "VerifiedPlan":
         """Return the record of a verification."""
         numbers = found.promised, found.realised, found.ratio, found.integers, found.from_matrix
         groups = [VerifiedGroup.of(group, mechanism.domain) for group in found.groups]
         reading = _reading(found) if groups else ""
-        return cls(mechanism.fingerprint, found.notion, *numbers, found.holds, reading, groups)
+        shuffled = None if central is None else central.to_dict()
+        return cls(mechanism.fingerprint, found.notion, *numbers, found.holds, reading, groups, shuffled)
 
 
-def verification_parts(found: Verification, mechanism: BlockMechanism) -> Iterator[str | Table]:
-    """Yield the mechanism, the table of its integers, the groups of values and the verdict."""
+def verification_parts(
+    found: Verification, mechanism: BlockMechanism, central: ShuffledGuarantee | None = None
+) -> Iterator[str | Table]:
+    """Yield the mechanism, the table of its integers, the groups of values, the verdict, and what is shuffled."""
     yield f"{mechanism}\n{mechanism.guarantee}"
     if found.notion == "none" or found.ratio is None:
         yield "Nothing is protected: every value is reported in clear."
@@ -77,6 +88,9 @@ def verification_parts(found: Verification, mechanism: BlockMechanism) -> Iterat
     if found.groups:
         yield from _level_parts(mechanism.domain, found)
     yield "The promise holds." if found.holds else "THE PROMISE IS BROKEN: do not use this mechanism."
+    if central is not None and found.holds:
+        yield f"{central.n:,} reports without names and order (central guarantee):"
+        yield from central.sentences()
 
 
 def _reading(found: Verification) -> str:

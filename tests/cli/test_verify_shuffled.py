@@ -1,0 +1,62 @@
+"""``verify --shuffled``: both central epsilons in words, as JSON and as a picture, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from discreet.privacy.shuffling import shuffled
+from discreet.privacy.shuffling_statements import rounded_down, rounded_up
+from running import Files, done, refusal, told
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path, "rr")
+
+
+def test_both_epsilons_and_the_local_one_are_said(files: Files) -> None:
+    central = shuffled(files.mechanism, 10_000, 1e-8)
+    text = " ".join(done("verify", files.plan, "--shuffled", 10_000, "--delta", "1e-8").split())
+    assert f"({rounded_up(central.among.upper)}, 1e-08)-DP" in text
+    assert "however much she knows of the other 9,999" in text
+    assert "epsilon 1.5 for each, as before" in text
+    if central.towards is not None:
+        assert f"Towards values told in clear: {rounded_up(central.towards.upper)}, one-sided (exact)" in text
+        assert f"less than {rounded_down(central.floor)}." in text
+
+
+def test_the_facts_are_those_of_the_guarantee(files: Files) -> None:
+    facts = told("verify", files.plan, "--shuffled", 5000, "--rounds", 3, "--not-trusted", 100)
+    assert facts["holds"] is True
+    assert facts["shuffled"] == shuffled(files.mechanism, 5000, rounds=3, not_trusted=100).to_dict()
+    assert "shuffled" not in told("verify", files.plan)
+
+
+def test_the_picture_is_written(files: Files, tmp_path: Path) -> None:
+    done("verify", files.plan, "--shuffled", 5000, "--plot", tmp_path / "curve.svg")
+    assert "what a batch of 5,000 shuffled reports" in (tmp_path / "curve.svg").read_text().lower()
+
+
+def test_many_reports_warn_of_a_large_delta(files: Files) -> None:
+    assert "Choose a smaller delta" in " ".join(done("verify", files.plan, "--shuffled", 10**7).split())
+    assert "Choose a smaller delta" not in done("verify", files.plan, "--shuffled", 10**5)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--delta", "0.1"], "--delta goes with --shuffled"),
+        (["--rounds", 2], "--rounds goes with --shuffled"),
+        (["--not-trusted", 2], "--not-trusted goes with --shuffled"),
+        (["--shuffled", 1], "at least 2 reports that hide each other"),
+        (["--shuffled", 10, "--not-trusted", 9], "at least 2 reports that hide each other"),
+        (["--shuffled", 10, "--delta", 1], "delta must be a number between 0 and 1"),
+    ],
+)
+def test_what_would_do_nothing_is_refused(files: Files, options: list[object], words: str) -> None:
+    assert words in refusal("verify", files.plan, *options)
+
+
+def test_promises_are_rounded_up_and_floors_down() -> None:
+    assert [rounded_up(number) for number in (0.0, 0.0889601, 1.0, 12.00001)] == ["0", "0.08897", "1", "12.01"]
+    assert [rounded_down(number) for number in (0.0, 0.0889699, 1.0, 11.99999)] == ["0", "0.08896", "1", "11.99"]
