@@ -17,7 +17,8 @@ import discreet as dc
 from discreet.arrays import BoolArray, FloatArray, IntArray
 
 DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-LARGE, SMALL = 5_000, 5_000
+LARGE = 5_000
+REGRESSED = (2_000, 20_000)
 
 
 class Census:
@@ -55,6 +56,24 @@ def held(estimate: dc.Estimate, truth: FloatArray) -> BoolArray:
     return (low <= truth) & (truth <= high)
 
 
+def told_by(expected: FloatArray, sensitive: BoolArray) -> Iterator[tuple[str, BoolArray]]:
+    """Yield kinds of values, by the number of reports expected to tell them in clear, and which these are."""
+    clear = ~sensitive & np.ones_like(expected, dtype=np.bool_)
+    yield "told by 10 reports and more", clear & (expected >= 10)
+    yield "told by 3 to 10", clear & (expected >= 3) & (expected < 10)
+    yield "told by fewer than 3", clear & (expected < 3)
+    yield "sensitive values", ~clear
+
+
+def regressed(census: Census, mechanism: dc.UnaryEncoding, people: IntArray, seed: int) -> BoolArray:
+    """Return ``(values, 3)`` booleans: the intervals of coefficients that hold the truth."""
+    reports = mechanism.obfuscate_codes(census.codes[people], random=dc.SeededRandom(seed))
+    fit = dc.regress(mechanism, reports, {"age": census.age[people], "sex": census.sex[people]})
+    columns = fit.columns()
+    low, high = (columns[name].reshape(fit.coefficients.shape) for name in ("lower", "upper"))
+    return (low <= census.slopes) & (census.slopes <= high)
+
+
 def run(
     census: Census, mechanism: dc.UnaryEncoding, random: np.random.Generator, seed: int
 ) -> Iterator[tuple[str, Any]]:
@@ -65,7 +84,11 @@ def run(
     groups = census.work[people]
     found = dc.estimate(mechanism, reports, groups=groups, small="leave-out")
     truth = census.of_work
-    yield "direct, 9 classes of worker", np.concatenate([held(one, truth[label]) for label, one in found.items()])
+    inside = np.stack([held(one, truth[label]) for label, one in found.items()])
+    yield "direct, 9 classes of worker", inside.ravel()
+    expected = np.stack([one.n * float(mechanism.numbers.truth) * truth[label] for label, one in found.items()])
+    for name, chosen in told_by(expected, mechanism.domain.sensitive):
+        yield f"direct, {name}", inside[chosen]
     pairs = census.schools * 2 + census.sex
     few = dc.estimate(mechanism, reports, groups=pairs[people], small="leave-out", method="shrunk")
     truth = census.of_pairs
@@ -81,13 +104,12 @@ def run(
     margins = {"strata": known, "sex": dict(enumerate((np.bincount(census.sex) / n).tolist()))}
     columns = {"strata": strata[biased], "sex": census.sex[biased]}
     yield "raked", held(dc.estimate(mechanism, reports, groups=columns, margins=margins).overall, census.truth)
-    few_people = people[:SMALL]
-    reports = mechanism.obfuscate_codes(census.codes[few_people], random=dc.SeededRandom(seed + 2))
-    fit = dc.regress(mechanism, reports, {"age": census.age[few_people], "sex": census.sex[few_people]})
-    inside = abs(fit.coefficients - census.slopes) < 1.959964 * fit.standard_errors
-    common = census.truth >= 0.01
-    yield "regression, values of at least 1%", inside[common].ravel()
-    yield "regression, rarer values", inside[~common].ravel()
+    for size in REGRESSED:
+        inside = regressed(census, mechanism, random.integers(0, n, size), seed + 2)
+        yield f"regression, samples of {size:,}", inside.ravel()
+        common = census.truth >= 0.01
+        yield f"regression, samples of {size:,}, values of at least 1%", inside[common].ravel()
+        yield f"regression, samples of {size:,}, rarer values", inside[~common].ravel()
     first, second = (found[label] for label in list(found)[:2])
     labels = list(found)[:2]
     compared = dc.compare(first, second)

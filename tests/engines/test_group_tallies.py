@@ -16,14 +16,31 @@ from discreet.errors import DataError, MismatchError, ParameterError, RewrittenF
 from discreet.io.arrow import to_arrow
 from discreet.io.reports import write_reports
 from discreet.io.tallies import write_tally
-from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms import BlockMechanism, LawMechanism
+from discreet.mechanisms.counting import ValueCounts
+from discreet.mechanisms.designs import MixedSubsets
+from discreet.mechanisms.singletons import Singletons
 
 ULDP = dc.Domain(["flu", "hiv", "none", "cold"], sensitive=["hiv", "flu"])
+
+
+class CallsForEachGroup(Singletons):
+    """A law of another package, which has no counting by group of its own."""
+
+    @property
+    def counts(self) -> ValueCounts:
+        return ValueCounts(self, super().counts.add)
+
+
 MECHANISMS: dict[str, BlockMechanism] = {
     "rr": dc.RandomizedResponse(ULDP, 1.0),
     "bits": dc.UnaryEncoding(dc.Domain(range(9)), 1.0),
     "clear-bits": dc.UnaryEncoding(ULDP, 1.0, clear_bits=True),
     "hashing": dc.LocalHashing(ULDP, 1.0),
+    "pool": dc.PooledHashing(ULDP, 1.0, functions=12),
+    "subsets": dc.SubsetSelection(ULDP, 1.0),
+    "two sizes": LawMechanism(dc.Domain(range(9)), 1.0, MixedSubsets(9, 2, 1 << 63)),
+    "another's law": LawMechanism(dc.Domain(range(4)), 1.0, CallsForEachGroup(4)),
     "open": dc.RandomizedResponse(dc.Domain(["a", "b"], sensitive=[], allow_unprotected=True), 1.0),
 }
 pytestmark = pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")

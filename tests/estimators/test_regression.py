@@ -45,6 +45,10 @@ def test_linear_is_least_squares_on_pseudo_values_with_hc3_errors(name: str, mon
         sandwich = inverse @ (z.T * pulled**2) @ z @ inverse
         assert found.coefficients[place] == pytest.approx(beta, rel=1e-8)
         assert found.standard_errors[place] == pytest.approx(np.sqrt(np.diag(sandwich)), rel=1e-8)
+        parts = ((z @ inverse) * pulled[:, None]) ** 2
+        spread = (parts**2).sum(axis=0) - parts.sum(axis=0) ** 2 / PEOPLE
+        assert found.degrees is not None
+        assert found.degrees[place] == pytest.approx(2 * parts.sum(axis=0) ** 2 / spread, rel=1e-6)
     assert found.covariates == ("intercept", "age", "sex=m")
     one = dc.regress(mechanism, reports, COVARIATES, values=["rich"])
     assert one.coefficients == pytest.approx(found.coefficients[2:], rel=1e-12)
@@ -146,3 +150,32 @@ def test_what_cannot_be_regressed_is_refused() -> None:
         dc.regress(mechanism, reports, COVARIATES, method="logistic", values=["poor"])
     with pytest.raises(DataError, match="3 coefficients need more than so many reports, got 3"):
         dc.regress(mechanism, reports.part(0, 3), {"age": AGE[:3], "other": [1.0, 5.0, 2.0]})
+
+
+def test_errors_that_rest_on_few_reports_are_students_and_said() -> None:
+    """Four people of 2,000 say it in clear: normal intervals would hold the slope far less often than 95%."""
+    domain = dc.Domain(["often", "rarely", "secret"], sensitive=["secret"])
+    mechanism, random = dc.UnaryEncoding(domain, 1.0), np.random.default_rng(3)
+    held, normal, few = [], [], 0
+    for run in range(150):
+        x = random.random(2000)
+        codes = np.where(random.random(2000) < 0.01 * x, 1, np.where(random.random(2000) < 0.3, 2, 0))
+        found = dc.regress(mechanism, mechanism.obfuscate_codes(codes, random=dc.SeededRandom(run)), {"x": x})
+        row = next(one for one in found.rows() if one.value == "rarely" and one.covariate == "x")
+        few += "The errors of rarely rest on fewer than 5 reports" in (found.remark or "")
+        held.append(row.lower <= 0.01 <= row.upper)
+        normal.append(abs(row.coefficient - 0.01) <= 1.96 * row.standard_error)
+        assert (row.p_value < 0.05) == (not row.lower <= 0 <= row.upper) or np.isnan(row.p_value)
+    assert sum(normal) < sum(held) - 3
+    assert np.mean(held) > 0.87
+    assert 10 < few < 150
+
+
+def test_where_no_report_tells_a_value_no_error_is_known() -> None:
+    domain = dc.Domain(["often", "never", "secret"], sensitive=["secret"])
+    mechanism = dc.UnaryEncoding(domain, 1.0)
+    reports = mechanism.obfuscate_codes(np.tile([0, 2], 100), random=dc.SeededRandom(1))
+    found = dc.regress(mechanism, reports, {"x": np.arange(200.0)}, values=["never", "often"])
+    assert np.isnan(found.standard_errors[0]).all()
+    assert np.isfinite(found.standard_errors[1]).all()
+    assert "The errors of never rest on fewer than 5 reports" in repr(found)

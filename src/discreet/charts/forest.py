@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.charts.frequencies import CLEAR, SENSITIVE
+from discreet.charts.frequencies import CLEAR, COLOURS, SENSITIVE, SHAPES, kind_of
 from discreet.charts.self_contained import self_contained
 from discreet.extras import optional
 
-_COLOURS = {SENSITIVE: "#c2410c", CLEAR: "#1d4ed8"}
-_SHAPES = {SENSITIVE: "diamond", CLEAR: "circle"}
 _ROW_HEIGHT = 17
 
 
@@ -54,12 +52,7 @@ def forest_chart(differences: Differences, *, width: int = 520) -> Any:
     base = alt.Chart(alt.Data(values=differences.records))
     y = alt.Y("value:N", sort=names, title=None, axis=alt.Axis(labelLimit=420, labelFontSize=10))
     x = {"title": "difference of shares", "axis": alt.Axis(format="+~%", tickCount=7)}
-    legend = alt.Legend(orient="top", direction="horizontal")
-    kinds = {"domain": list(_COLOURS), "range": list(_COLOURS.values())}
-    colour = alt.Color("class:N", title="value is", scale=alt.Scale(**kinds), legend=legend)
-    shape = alt.Shape(
-        "class:N", title="value is", scale=alt.Scale(domain=list(_SHAPES), range=list(_SHAPES.values())), legend=legend
-    )
+    colour, shape = kind_of(alt.Color, COLOURS), kind_of(alt.Shape, SHAPES)
     fill = alt.condition("datum.excludes == 'yes'", colour, alt.value("white"))
     tips = [alt.Tooltip("value:N"), alt.Tooltip("class:N", title="value is")]
     tips += [alt.Tooltip(f"{name}:Q", format="+.3%") for name in ("difference", "lower", "upper")]

@@ -1,6 +1,6 @@
 """Charts of estimated frequencies with their intervals, and of true ones where they are known."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,9 @@ from discreet.extras import optional
 SENSITIVE, CLEAR = "sensitive", "not sensitive"
 DRAWN = ("frequency", "lower", "upper")
 """Columns of numbers that a chart of frequencies draws."""
-_COLOURS = {SENSITIVE: "#c2410c", CLEAR: "#1d4ed8"}
+COLOURS = {SENSITIVE: "#c2410c", CLEAR: "#1d4ed8"}
+SHAPES = {SENSITIVE: "diamond", CLEAR: "circle"}
+"""Marks of sensitive values, for people who see colours and for people who do not."""
 _ROW_HEIGHT = 15
 
 
@@ -80,12 +82,12 @@ def frequency_chart(panel: Panel, *, width: int = 520, end: float | None = None,
     ticks = alt.Axis(format="~%", tickCount=6)
     tips = [alt.Tooltip("name:N"), alt.Tooltip("class:N", title="value is")]
     tips += [alt.Tooltip(f"{field}:Q", format=".3%") for field in panel.rows[0] if field not in ("name", "class")]
-    shared = {"y": y, "color": _colour(alt), "tooltip": tips}
+    shared = {"y": y, "color": kind_of(alt.Color, COLOURS), "tooltip": tips}
     layers = []
     bar = base.mark_rule(strokeWidth=2.5, opacity=0.5)
     layers.append(bar.encode(x=alt.X("lower:Q", axis=ticks, **x), x2="upper:Q", **shared))
-    dot = base.mark_point(filled=True, size=34, opacity=1)
-    layers.append(dot.encode(x=alt.X("frequency:Q", axis=ticks, **x), **shared))
+    dot = base.mark_point(filled=True, size=40, opacity=1)
+    layers.append(dot.encode(x=alt.X("frequency:Q", axis=ticks, **x), shape=kind_of(alt.Shape, SHAPES), **shared))
     if panel.truth is not None:
         tick = base.mark_tick(color="black", thickness=2, height=11)
         layers.append(tick.encode(x=alt.X("truth:Q", axis=ticks, **x), y=y, tooltip=tips))
@@ -93,6 +95,9 @@ def frequency_chart(panel: Panel, *, width: int = 520, end: float | None = None,
     return alt.layer(*layers).properties(width=width, height=_ROW_HEIGHT * len(panel.names), title=heading)
 
 
-def _colour(alt: Any) -> Any:
-    scale = alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values()))
-    return alt.Color("class:N", title="value is", scale=scale, legend=alt.Legend(orient="top", direction="horizontal"))
+def kind_of(channel: Any, marks: Mapping[str, str]) -> Any:
+    """Return a channel, ``altair.Color`` or ``altair.Shape``, whose marks say what kind a value is."""
+    alt = optional("altair")
+    legend = alt.Legend(orient="top", direction="horizontal")
+    scale = alt.Scale(domain=list(marks), range=list(marks.values()))
+    return channel("class:N", title="value is", scale=scale, legend=legend)

@@ -75,9 +75,9 @@ def regress(
     fit = regressed(mechanism, found, public, values=asked, method=method)  # type: ignore[arg-type]
     columns = {name: column.tolist() for name, column in fit.columns(level).items()}
     facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
-    record = {**facts, "remark": fit.disagreement, "notes": notes, "coefficients": objects(columns)}
+    record = {**facts, "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
     write_results(output, {}, lambda path: write_table(path, fit.to_arrow(level), lambda: record), force=force)
-    remarks = [fit.disagreement, SIMULATED_REPORTS if fit.simulated else None, *(f"Note: {note}" for note in notes)]
+    remarks = [fit.remark, SIMULATED_REPORTS if fit.simulated else None, *(f"Note: {note}" for note in notes)]
     show(record, [_table(fit, level), *filter(None, remarks)], as_json=as_json)
 
 

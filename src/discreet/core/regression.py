@@ -1,7 +1,6 @@
 """Regressions: coefficients of covariates for each value, with errors and tests; a table."""
 
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +12,10 @@ from discreet.core.estimate_table import Cells, spelled_p_value
 from discreet.core.result_table import ResultTable
 
 _SHOWN = 24
+# As many degrees of freedom as make Student's distribution the normal one.
+_NORMAL = 1e12
+# Degrees of freedom below which the result says so, and values that it names then.
+_FEW, _NAMED = 10, 5
 
 
 class Coefficient(NamedTuple):
@@ -50,6 +53,8 @@ class Regression(ResultTable):
         standard_errors: ``(m, k)``.
         n: number of reports.
         baseline: of log odds; None for shares.
+        degrees: ``(m, k)`` degrees of freedom of the errors, by which intervals and tests are Student's; None for
+            normal ones. About twice the number of reports that an error rests on, where these are few.
         starts: log-likelihoods that the starts of the search ended at, the best first; empty for shares.
         simulated: whether any report was simulated.
     """
@@ -61,6 +66,7 @@ class Regression(ResultTable):
     standard_errors: FloatArray
     n: int
     baseline: str | None = None
+    degrees: FloatArray | None = None
     starts: tuple[float, ...] = ()
     simulated: bool = False
 
@@ -74,6 +80,25 @@ class Regression(ResultTable):
             f"{apart} of {len(self.starts)} starts of the search ended at a lower likelihood than the best, which is "
             "shown; others may be better still."
         )
+
+    @property
+    def scarcity(self) -> str | None:
+        """The sentence on values whose errors rest on few reports, if there are some."""
+        if self.degrees is None:
+            return None
+        few = [name for name, own in zip(self.values, self.degrees, strict=True) if not own.min() >= _FEW]
+        if not few:
+            return None
+        shown = ", ".join(few[:_NAMED]) + (f" and {len(few) - _NAMED} more" if len(few) > _NAMED else "")
+        return (
+            f"The errors of {shown} rest on fewer than {_FEW // 2} reports, so that their intervals may hold less "
+            "often than they say."
+        )
+
+    @property
+    def remark(self) -> str | None:
+        """The sentences on the search and on scarce values; None if there are none."""
+        return " ".join(filter(None, [self.disagreement, self.scarcity])) or None
 
     @property
     def heading(self) -> str:
@@ -91,7 +116,7 @@ class Regression(ResultTable):
         ]
         left = len(rows) - _SHOWN
         below = [f"and {left} coefficients more; to_pandas, to_polars and to_arrow return all."] if left > 0 else []
-        return [heading, *cells[:_SHOWN]], " ".join([*below, *filter(None, [self.disagreement])])
+        return [heading, *cells[:_SHOWN]], " ".join([*below, *filter(None, [self.remark])])
 
     def rows(self, level: float = DEFAULT_LEVEL) -> list[Coefficient]:
         """Return the coefficients, by value and covariate, with intervals at a level."""
@@ -104,9 +129,10 @@ class Regression(ResultTable):
         Raises:
             ParameterError: if the level is not in (0, 1).
         """
-        from scipy.special import ndtr
+        from scipy.special import stdtr, stdtrit
 
-        away = NormalDist().inv_cdf((1 + checked_level(level)) / 2) * self.standard_errors
+        degrees = np.full(self.coefficients.shape, _NORMAL) if self.degrees is None else self.degrees
+        away = stdtrit(degrees, (1 + checked_level(level)) / 2) * self.standard_errors
         texts = np.dtypes.StringDType()
         scores = np.abs(self.coefficients) / self.standard_errors
         return {
@@ -116,5 +142,5 @@ class Regression(ResultTable):
             "standard_error": self.standard_errors.ravel(),
             "lower": (self.coefficients - away).ravel(),
             "upper": (self.coefficients + away).ravel(),
-            "p_value": (2 * ndtr(-scores)).ravel(),
+            "p_value": (2 * stdtr(degrees, -scores)).ravel(),
         }

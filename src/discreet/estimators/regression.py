@@ -37,9 +37,9 @@ def regress(
             but the first has a coefficient. An intercept is added.
         values: the values of the domain to be explained, for ``linear``; None for all.
         method: ``linear``: least squares on the reports' worth, unbiased, with errors that need no equal variances
-            (HC3); ``logistic``: log odds against the most frequent value, by maximum likelihood of the reports
-            themselves. That likelihood may have several maxima: it is climbed from several starts, and the result
-            says so if they do not agree.
+            (HC3), and Student's intervals; ``logistic``: log odds against the most frequent value, by maximum
+            likelihood of the reports themselves. That likelihood may have several maxima: it is climbed from several
+            starts, and the result says so if they do not agree.
 
     Returns:
         Coefficients with errors, intervals and tests.
@@ -68,15 +68,20 @@ def regress(
     codes = np.arange(domain.size) if values is None else domain.encode(values)
     if len(codes) > _MOST_VALUES:
         raise ParameterError(f"values must name at most {_MOST_VALUES} of {domain.size}, got {len(codes)}.")
-    coefficients, errors = _least_squares(mechanism, reports, matrix, codes)
-    spelled = tuple(domain.names(codes))
-    return Regression("linear", spelled, names, coefficients, errors, reports.n, simulated=reports.simulated)
+    coefficients, errors, degrees = _least_squares(mechanism, reports, matrix, codes)
+    spelled, n = tuple(domain.names(codes)), reports.n
+    return Regression("linear", spelled, names, coefficients, errors, n, degrees=degrees, simulated=reports.simulated)
 
 
 def _least_squares(
     mechanism: BlockMechanism | Channel, reports: Reports, matrix: FloatArray, codes: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return ``(m, k)`` coefficients and errors, in two passes over the reports."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return ``(m, k)`` coefficients, errors and degrees of freedom, in two passes over the reports.
+
+    A coefficient is a sum over reports, and u their parts of its error: the variance is sum u^2, whose own variance is
+    about sum u^4 - (sum u^2)^2 / n. Degrees of freedom are those of the chi-square variable with both (Satterthwaite):
+    n for normal residuals, and twice the number of reports where few make up the whole error.
+    """
     upper = np.linalg.qr(matrix, mode="r")
     rows = max(_AT_ONCE // mechanism.domain.size, 1)
     pieces = [slice(start, min(start + rows, reports.n)) for start in range(0, reports.n, rows)]
@@ -89,14 +94,18 @@ def _least_squares(
     inverse = np.linalg.inv(upper)
     squared = inverse @ inverse.T
     coefficients = squared @ products
-    middle = np.zeros((len(codes), matrix.shape[1], matrix.shape[1]))
+    variances, fourths = np.zeros((2, len(codes), matrix.shape[1]))
     for piece in pieces:
         z = matrix[piece]
         leverage = ((z @ inverse) ** 2).sum(axis=1)
         residuals = (worth(piece) - z @ coefficients) / np.maximum(1 - leverage, 1e-9)[:, None]
-        middle += np.einsum("nm,nj,nk->mjk", residuals**2, z, z, optimize=True)
-    variances = np.einsum("ij,mjk,ki->mi", squared, middle, squared)
-    return coefficients.T, np.sqrt(np.maximum(variances, 0))
+        parts = (z @ squared) ** 2
+        variances += (residuals**2).T @ parts
+        fourths += (residuals**4).T @ parts**2
+    # Where no report tells the value nothing is known of the error.
+    known = np.where(variances > 0, variances, np.nan)
+    degrees = 2 / np.maximum(fourths / known**2 - 1 / reports.n, 1e-12)
+    return coefficients.T, np.sqrt(known), np.maximum(degrees, 1)
 
 
 def _logistic(
@@ -120,6 +129,6 @@ def _logistic(
         found.standard_errors,
         reports.n,
         domain.names(np.array([found.baseline]))[0],
-        found.ends,
-        reports.simulated,
+        starts=found.ends,
+        simulated=reports.simulated,
     )

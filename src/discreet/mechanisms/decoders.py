@@ -68,6 +68,11 @@ class Decoder(Protocol):
         del tally, linear
         return np.zeros(self.domain.size)
 
+    @property
+    def is_one_number(self) -> bool:
+        """True if there are two values, and the count of one always follows from that of the other."""
+        return False
+
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]:
         """Return the counts of all values with what is known of their laws, from which intervals follow."""
         ...
@@ -192,6 +197,11 @@ class BlockDecoder(Decoder):
         constant, slope = self.variance_of(mass if self.domain.sensitive_count else 0.0)
         squares: FloatArray = constant + slope * linear
         return squares
+
+    @property
+    def is_one_number(self) -> bool:
+        """True if there are two values, of which every report tells one."""
+        return self.domain.size == 2 and self.domain.sensitive_count > 0 and bool(self._counts.one_per_value)
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]:
         """Return the counts of all values with their laws; see `discreet.mechanisms.tally_intervals`."""

@@ -24,9 +24,14 @@ from discreet.core.tally import Tally
 CountLaw: TypeAlias = tuple[IntArray, BinomialCounts | MeanWorths]
 """Codes, and what is known of the counts of these values."""
 
+_CLOSE = 1e-9
+
 
 class _Decoder(Protocol):
     """The part of a decoder that its tallies' intervals need."""
+
+    @property
+    def is_one_number(self) -> bool: ...
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]: ...
 
@@ -45,12 +50,22 @@ class CountIntervals(ABC):
         """The ``(|X|,)`` estimates that the limits lie around."""
 
     @property
+    def is_one_number(self) -> bool:
+        """True if there are two values, and the count of one always follows from that of the other."""
+        return False
+
+    @property
     @abstractmethod
     def counts(self) -> list[CountLaw]:
         """The counts of all values, with their laws."""
 
     def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
         """Return the limits of the frequencies, not clipped; see `Intervals.limits`."""
+        if simultaneous and self.is_one_number:
+            low, high = self.limits(level)
+            # Whoever holds p_x holds 1 - p_x: both miss together.
+            if np.allclose(low, 1 - high[::-1], rtol=0, atol=_CLOSE):
+                return low, high
         alpha = miss_probability(level, len(self.centre), simultaneous=simultaneous)
         if alpha not in self._limits:
             # A table, its notes and a picture ask for the same ones.
@@ -94,6 +109,11 @@ class TallyIntervals(CountIntervals):
     def centre(self) -> FloatArray:
         """The linear estimates."""
         return self.linear
+
+    @property
+    def is_one_number(self) -> bool:
+        """True if there are two values, and the count of one always follows from that of the other."""
+        return self.decoder.is_one_number
 
     @cached_property
     def counts(self) -> list[CountLaw]:
