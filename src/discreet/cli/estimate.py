@@ -95,6 +95,9 @@ class _Outputs:
 )
 @options.allow_copies
 @options.manifest
+@click.option(
+    "--no-central", is_flag=True, help="Leave out what the estimate alone tells of a person: its central guarantee."
+)
 @options.force
 @allow_outside
 @options.as_json
@@ -127,6 +130,7 @@ def estimate(
     temporary: Path | None,
     allow_copies: bool,
     manifest: bool,
+    no_central: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -142,9 +146,8 @@ def estimate(
     document = load_plan(plan)
     mechanism, known = document.mechanism(), backgrounds(document, background)
     _check_sources(reports, engine)
-    asked = {"tolerance": tolerance, "significance": significance, "remainder": remainder}
     # The method refuses those that it does not use.
-    asked = {name: value for name, value in asked.items() if value is not None}
+    asked = _named(tolerance=tolerance, significance=significance, remainder=remainder)
     grouping = Groups(by, weights, shares, margins, minimum, small)
     if grouping.named:
         refuse_idle(IDLE_WITH_GROUPS, "it does not go with --by or --weights")
@@ -160,14 +163,19 @@ def estimate(
         reports_here(reports) as sources,
     ):
         with file_notes() as notes:
-            reading = partial(_read, running, mechanism, sources, method, progress=partial(progress, "reading"))
-            data, left_out = reading(
+            read_all = partial(_read, running, mechanism, sources, method, progress=partial(progress, "reading"))
+            data, left_out = read_all(
                 bad_share=bad_rows, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest
             )
         found, tagged = _estimated(document, data, known, {"method": method, **asked, **_passes(method, progress)})
-    view = EstimateView(document, found, tagged, level, simultaneous, dict(left_out), tuple(notes), trust_plan)
+    reading = tuple(notes), trust_plan, not no_central
+    view = EstimateView(document, found, tagged, level, simultaneous, dict(left_out), *reading)
     _write(view, _Outputs(output, plot, tally_file, force), partial(_tally_of, mechanism, data))
     show(view.record(), view.parts(largest), as_json=as_json)
+
+
+def _named(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _check_sources(reports: Sequence[Path], engine: str) -> None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.cli.output import SIMULATED_REPORTS, Table, left_out_sentences
 from discreet.core.confidence_intervals import DEFAULT_LEVEL
@@ -14,10 +15,13 @@ from discreet.io.estimates import estimate_facts, objects, write_columns
 from discreet.io.json_text import json_text
 from discreet.io.plan import Plan
 
+if TYPE_CHECKING:
+    from discreet.privacy.shuffling import ShuffledGuarantee
+
 _NUMBERS = ("frequency", "standard_error", "lower", "upper")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EstimateView:
     """An estimate with its plan, its intervals, and notes on the files that were read.
 
@@ -30,6 +34,7 @@ class EstimateView:
         left_out: number of rows left out, by reason.
         notes: sentences on files that another tool rewrote.
         trust_plan: whether the caller vouched for such files.
+        central: whether to state the central guarantee of what is published.
     """
 
     plan: Plan
@@ -40,11 +45,25 @@ class EstimateView:
     left_out: Mapping[str, int]
     notes: tuple[str, ...]
     trust_plan: bool
+    central: bool = True
+
+    @cached_property
+    def _published(self) -> "ShuffledGuarantee | None":
+        """The central guarantee of the estimate; None if it is not wanted, or the reports protect nobody."""
+        if not self.central or self.found.simulated:
+            return None
+        from discreet.cli.views.central import published
+
+        return published(self.plan.mechanism(), self.found.n)
 
     def record(self) -> dict[str, Any]:
         """Return the estimate, the bots, and what there is to say of the reading, ready for JSON."""
         facts = estimate_facts(self.found, self.level, simultaneous=self.simultaneous)
         bots = {} if self.tagged is None else _bots(self.tagged)
+        if self._published is not None:
+            from discreet.cli.views.central import published_facts
+
+            facts["central"] = published_facts(self._published)
         reading = {"left_out": self.left_out, "trust_plan": self.trust_plan, "notes": self.notes}
         return {**facts, **bots, **{name: fact for name, fact in reading.items() if fact}}
 
@@ -59,6 +78,10 @@ class EstimateView:
         if found.gap is not None:
             yield f"Log-likelihood certified to {found.gap:.1e} nats per report."
         yield str(mechanism.guarantee)
+        if self._published is not None:
+            from discreet.cli.views.central import published_sentence
+
+            yield published_sentence(self._published)
         if found.simulated:
             yield SIMULATED_REPORTS
         yield from left_out_sentences(self.left_out)
