@@ -36,7 +36,7 @@ _SUBSETS = 50_000
 _COUNTED_N = 400
 _FUNCTIONS = 1024
 _SMALLEST_N = 400
-_ASKED = 20_000
+_ASKED = 1 << 15
 
 Work = Callable[[], object]
 

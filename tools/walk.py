@@ -12,7 +12,8 @@ A *move* is a step from one function of that list to the next in another room. A
 that go back, or a room that is left before its work is done. Not counted are
 
 - comprehensions, generator expressions and lambdas, which are no stops for a reader (and no calls in newer Pythons);
-- checks of arguments (``core/checks.py``) and sources of words (``core/random.py``), which everything calls;
+- checks of arguments (``core/checks.py``) and sources of words (``core/random.py``, ``core/keystream.py``), which
+  everything calls;
 - the machinery that compiles and keeps kernels, which comes or not with the state of the machine;
 - other threads, and modules outside the rooms.
 
@@ -41,7 +42,7 @@ MOST_MOVES, MOST_CLIMBS = 31, 16
 _PREFIX = f"{PACKAGE}/"
 _NO_STOPS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 _EVERYWHERE = {
-    *("core/checks.py", "core/random.py"),
+    *("core/checks.py", "core/random.py", "core/keystream.py"),
     *(f"kernels/{name}.py" for name in ("announcing", "caching", "compiling", "startup")),
 }
 _END = "io/json_text.py"

@@ -34,8 +34,8 @@ FAULTS = [
     Fault(
         "a value that nobody told is known without error",
         "estimators/linear_start.py",
-        "variance[rows] = np.maximum(plausible, variance[rows])",
-        "variance[rows] = variance[rows]",
+        "errors[rows] = np.maximum(np.sqrt(plausible), errors[rows])",
+        "errors[rows] = errors[rows]",
         ("tests/estimators/test_uncertainty.py",),
     ),
     Fault(

@@ -12,6 +12,7 @@ from discreet.charts.maps import Map, map_chart
 from discreet.core.checks import checked_whole
 from discreet.core.confidence_intervals import DEFAULT_LEVEL, Intervals
 from discreet.core.covariance import Covariance
+from discreet.core.deferred import Deferred
 from discreet.core.domain import Domain
 from discreet.core.estimate_table import Cells, table_cells
 from discreet.core.functionals import Functionals
@@ -53,7 +54,7 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
     Attributes:
         domain: the values.
         frequencies: ``(|X|,)`` estimates; an unbiased one may be negative.
-        standard_errors: ``(|X|,)`` estimated standard deviations of these very estimates.
+        errors: what `standard_errors` are, or follows when they are first asked for.
         n: number of reports.
         method: how they were estimated.
         fingerprint: marks the plan.
@@ -89,7 +90,7 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
 
     domain: Domain
     frequencies: FloatArray
-    standard_errors: FloatArray
+    errors: FloatArray | Deferred
     n: int
     method: str
     fingerprint: str
@@ -102,7 +103,13 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
     def __post_init__(self) -> None:
         """Make the numbers read-only."""
         object.__setattr__(self, "frequencies", frozen(self.frequencies))
-        object.__setattr__(self, "standard_errors", frozen(self.standard_errors))
+        if not isinstance(self.errors, Deferred):
+            object.__setattr__(self, "errors", frozen(self.errors))
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """``(|X|,)`` estimated standard deviations of these very estimates."""
+        return self.errors.value if isinstance(self.errors, Deferred) else self.errors
 
     @property
     def heading(self) -> str:

@@ -342,7 +342,7 @@ class Functionals:
         changed: Mapping[str, Any] = {
             "domain": domain,
             "frequencies": frequencies,
-            "standard_errors": errors,
+            "errors": errors,
             "intervals": intervals,
             "spread": spread,
         }

@@ -33,9 +33,13 @@ class StatedIntervals:
     if TYPE_CHECKING:
         domain: Domain
         frequencies: FloatArray
-        standard_errors: FloatArray
         method: str
         intervals: Intervals | None
+
+        @property
+        def standard_errors(self) -> FloatArray:
+            """``(|X|,)`` standard errors."""
+            ...
 
     def interval(self, level: float = DEFAULT_LEVEL, simultaneous: bool = False) -> tuple[FloatArray, FloatArray]:
         """Return confidence intervals for the true frequencies.

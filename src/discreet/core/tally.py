@@ -102,6 +102,6 @@ class Tally:
 
 def total(counts: IntArray) -> int:
     """Return the exact sum of counts of at least 0, however large."""
-    # In floats first: a sum of forged counts could wrap.
-    small = float(counts.sum(dtype=np.float64)) < _SAFE
+    # A sum of forged counts could wrap.
+    small = not len(counts) or int(counts.max()) * len(counts) < _SAFE
     return int(counts.sum() if small else counts.sum(dtype=object))

@@ -102,19 +102,28 @@ class LinearStart:
     @cached_property
     def _own_spread(self) -> tuple[FloatArray, BoolArray]:
         # Where the truth is the linear estimate itself.
-        variance = self.variance(self.linear)
-        unseen = variance < (0.5 / self.n) ** 2
-        if self.domain.size == 1:
+        size, (constant, slope) = self.domain.size, self.second_moments
+        errors, unseen = np.empty(size), np.empty(size, dtype=np.bool_)
+        for start in range(0, size, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            each, p = errors[part], self.linear[part]
+            np.subtract(slope[part], p, out=each)
+            each *= p
+            each += constant[part]
+            np.maximum(each, 0, out=each)
+            np.less(each, 0.25 / self.n, out=unseen[part])
+            # n - 1: with the data's own mean in it, this is unbiased.
+            each *= 1 / max(self.n - 1, 1)
+            np.sqrt(each, out=each)
+        if size == 1:
             unseen[:] = False
-        # n - 1: with the data's own mean in it, this is unbiased.
-        variance *= self.n / max(self.n - 1, 1)
         rows = np.flatnonzero(unseen)
         if len(rows):
-            constant, slope = (numbers[rows] for numbers in self.second_moments)
+            constant, slope = constant[rows], slope[rows]
             ends = (np.clip(end, 0, 1) for end in score_ends(self.linear[rows], (constant, slope), self.n, 1.0))
             plausible = np.maximum(*(_variance(end, (constant, slope), self.n) for end in ends))
-            variance[rows] = np.maximum(plausible, variance[rows])
-        return np.sqrt(variance, out=variance), unseen
+            errors[rows] = np.maximum(np.sqrt(plausible), errors[rows])
+        return errors, unseen
 
     @cached_property
     def safe_variance(self) -> FloatArray:

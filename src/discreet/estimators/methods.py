@@ -1,5 +1,10 @@
-"""The named estimators from linear decoding, each with its own standard errors."""
+"""The named estimators from linear decoding, each with its own standard errors.
 
+Errors are worked out when they are first asked for: many want the frequencies only, or intervals, which need none.
+"""
+
+from collections.abc import Callable
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -7,6 +12,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.core.checks import checked_choice, real_number, shown
 from discreet.core.confidence_intervals import Intervals
+from discreet.core.deferred import Deferred
 from discreet.core.estimate import Estimate
 from discreet.errors import ParameterError
 from discreet.estimators.linear_start import LinearStart
@@ -19,7 +25,7 @@ def linear(start: LinearStart) -> Estimate:
 
     Wins where estimates are averaged or compared later, and where honest intervals are wanted.
     """
-    return make_estimate(start, start.linear, start.linear_errors, "linear")
+    return make_estimate(start, start.linear, lambda: start.linear_errors, "linear")
 
 
 def threshold(start: LinearStart, *, significance: float = 0.05, remainder: str = "uniform") -> Estimate:
@@ -35,10 +41,13 @@ def threshold(start: LinearStart, *, significance: float = 0.05, remainder: str 
     """
     checked_choice("remainder", remainder, ("uniform", "zero"))
     frequencies, cut = thresholded(start, checked_significance(significance), uniform=remainder == "uniform")
-    # Not at the thresholded frequencies: there an error is stated for values that happened to pass.
-    likely, _ = projection(start.linear, 1 / start.safe_variance)
-    deviation = np.sqrt(np.maximum(start.variance(likely), (0.5 / start.n) ** 2))
-    errors = threshold_error(likely, deviation, cut, uniform=remainder == "uniform")
+
+    def errors() -> FloatArray:
+        # Not at the thresholded frequencies: there an error is stated for values that happened to pass.
+        likely, _ = projection(start.linear, 1 / start.safe_variance)
+        deviation = np.sqrt(np.maximum(start.variance(likely), (0.5 / start.n) ** 2))
+        return threshold_error(likely, deviation, cut, uniform=remainder == "uniform")
+
     return make_estimate(start, frequencies, errors, f"threshold ({remainder})")
 
 
@@ -74,7 +83,9 @@ def norm_subtracted(start: LinearStart) -> Estimate:
     LDP), up to several times worse than ``projected`` where some are told in clear.
     """
     frequencies, correction = norm_sub(start.linear)
-    return _projected(start, np.broadcast_to(1.0, frequencies.shape), (frequencies, correction), "norm-sub")
+    pull = np.broadcast_to(1.0, frequencies.shape)
+    errors = partial(_projected_errors, start, pull, frequencies, correction)
+    return make_estimate(start, frequencies, errors, "norm-sub")
 
 
 def projected(start: LinearStart) -> Estimate:
@@ -83,43 +94,48 @@ def projected(start: LinearStart) -> Estimate:
     Close to maximum likelihood at none of its cost, and needs the tally only.
     """
     variance = start.safe_variance
-    return _projected(start, variance, projection(start.linear, 1 / variance), "projected")
+    frequencies, correction = projection(start.linear, 1 / variance)
+    errors = partial(_projected_errors, start, variance, frequencies, correction)
+    return make_estimate(start, frequencies, errors, "projected")
 
 
-def _projected(start: LinearStart, pull: FloatArray, found: tuple[FloatArray, float], method: str) -> Estimate:
-    frequencies, correction = found
+def _projected_errors(start: LinearStart, pull: FloatArray, frequencies: FloatArray, correction: float) -> FloatArray:
     positive = frequencies > 0
     share = pull * positive
     share /= float(np.add.reduce(share))
     variance = start.safe_variance
     covariance = start.covariance_with_sum(frequencies, variance)
-    errors = projected_deviation(start.linear - correction * pull, variance, covariance, positive, share)
-    return make_estimate(start, frequencies, errors, method)
+    return projected_deviation(start.linear - correction * pull, variance, covariance, positive, share)
 
 
 def make_estimate(
     start: LinearStart,
     frequencies: FloatArray,
-    errors: FloatArray,
+    errors: FloatArray | Callable[[], FloatArray],
     method: str,
     *,
     gap: float | None = None,
     passes: float | None = None,
     intervals: Intervals | None = None,
 ) -> Estimate:
-    """Return an estimate of these frequencies and errors.
+    """Return an estimate of these frequencies, and of errors that may be worked out later.
 
     Its intervals are those of the tally, unless others are passed. Where `LinearStart.unseen` holds, or an error is
     below half a report, the error is at least that of the linear estimate.
     """
     tally = start.tally
-    if errors is not start.linear_errors:
-        bare = np.flatnonzero(start.unseen | (errors < 0.5 / tally.n))
-        errors[bare] = np.maximum(errors[bare], start.linear_errors[bare])
+
+    def floored() -> FloatArray:
+        found = errors() if callable(errors) else errors
+        if found is not start.linear_errors:
+            bare = np.flatnonzero(start.unseen | (found < 0.5 / tally.n))
+            found[bare] = np.maximum(found[bare], start.linear_errors[bare])
+        return found
+
     return Estimate(
         start.domain,
         frequencies,
-        errors,
+        Deferred(floored),
         tally.n,
         method,
         start.fingerprint,
