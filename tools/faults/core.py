@@ -4,6 +4,13 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "records have a byte more than the page says",
+        "core/record_form.py",
+        "return max(self._block_end, 1 + self._clear_bytes)",
+        "return 1 + max(self._block_end, 1 + self._clear_bytes)",
+        ("tests/frames",),
+    ),
+    Fault(
         "of texts in chunks the first chunk is read",
         "core/columns.py",
         "        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column\n",

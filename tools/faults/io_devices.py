@@ -81,13 +81,6 @@ FAULTS = [
         ("tests/frames",),
     ),
     Fault(
-        "records have a byte more than the page says",
-        "core/record_form.py",
-        "return max(self._block_end, 1 + self._clear_bytes)",
-        "return 1 + max(self._block_end, 1 + self._clear_bytes)",
-        ("tests/frames",),
-    ),
-    Fault(
         "an id may come twice in a frame",
         "io/frames.py",
         "    if (halves[1:] != halves[:-1]).all():",
