@@ -4,6 +4,13 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "noise of a batch tells the truth with it",
+        "core/coins.py",
+        "picked &= np.negative(told.astype(out.dtype))",
+        "picked &= np.negative((told | (noise == 0)).astype(out.dtype))",
+        ("tests/property/test_batch_coins.py",),
+    ),
+    Fault(
         "records have a byte more than the page says",
         "core/record_form.py",
         "return max(self._block_end, 1 + self._clear_bytes)",

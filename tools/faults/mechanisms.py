@@ -130,13 +130,6 @@ FAULTS = [
         ("tests/statistical/test_draws_follow_the_paper.py",),
     ),
     Fault(
-        "noise of a batch tells the truth with it",
-        "core/coins.py",
-        "picked &= np.negative(told.astype(out.dtype))",
-        "picked &= np.negative((told | (noise == 0)).astype(out.dtype))",
-        ("tests/property/test_batch_coins.py",),
-    ),
-    Fault(
         "sensitive values go in clear",
         "mechanisms/obfuscation.py",
         "told: BoolArray = truth & (slot < 0)",
