@@ -1,5 +1,6 @@
 """The best design against the printed formulas, a general optimizer, and mechanisms that are not in the search."""
 
+from itertools import product
 from math import ceil, exp, expm1, log, sqrt
 from time import process_time
 from typing import Any
@@ -15,6 +16,7 @@ from discreet.accuracy.optimum import lower_bound, optimal_design
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse, SubsetSelection
+from packing import each
 from refusals import refused
 
 SMALL = [(1, 2), (1, 6), (2, 2), (2, 7), (3, 5), (5, 5), (5, 8), (6, 40)]
@@ -94,8 +96,8 @@ def test_fifty_thousand_sensitive_values_take_less_than_a_second(epsilon: float)
     assert process_time() - start < 1
 
 
-@pytest.mark.parametrize(("v", "w"), SMALL)
 @pytest.mark.parametrize("epsilon", EPSILONS)
+@each("v, w", SMALL)
 def test_value_is_the_saddle_point_of_the_printed_formula(v: int, w: int, epsilon: float) -> None:
     design = optimal_design(v, w, epsilon)
     assert design.value == pytest.approx(printed(v, w, epsilon, design.alpha, design.weights), rel=1e-12)
@@ -110,11 +112,11 @@ def test_value_is_the_saddle_point_of_the_printed_formula(v: int, w: int, epsilo
 
 
 @pytest.mark.parametrize(("v", "w"), [(7, 12), (7, 7), (1, 4), (2, 9)])
-@pytest.mark.parametrize("mass", [0.0, 0.05, 0.4, 1.0])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 9.0])
+@each("mass, epsilon", product([0.0, 0.05, 0.4, 1.0], [0.1, 1.0, 3.0, 9.0]))
 def test_value_at_a_given_mass_is_the_least(v: int, w: int, mass: float, epsilon: float) -> None:
     if v == w and mass < 1:
-        pytest.skip("every value is sensitive")
+        # Every value is sensitive.
+        return
     design = optimal_design(v, w, epsilon, sensitive_mass=mass)
     assert design.alpha == mass
     assert design.given

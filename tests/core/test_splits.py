@@ -1,5 +1,7 @@
 """Splits by their words: what the attacker knows, what is attributed, and who is left out."""
 
+from functools import cache
+
 import pytest
 
 from discreet.core.splits import split_of
@@ -7,10 +9,15 @@ from discreet.core.traces import Traces, by_count, by_half, leave_out, maximum_k
 from discreet.errors import ParameterError
 
 LENGTHS = {"u1": 6, "u2": 5, "u3": 3, "u4": 2, "u5": 1}
-TRACES = Traces.of(
-    [user for user, length in LENGTHS.items() for _ in range(length)],
-    [f"place {place % 3}" for length in LENGTHS.values() for place in range(length)],
-)
+
+
+@cache
+def traces() -> Traces:
+    """Events of five users; not made while tests are collected, as that starts a compiler."""
+    return Traces.of(
+        [user for user, length in LENGTHS.items() for _ in range(length)],
+        [f"place {place % 3}" for length in LENGTHS.values() for place in range(length)],
+    )
 
 
 @pytest.mark.parametrize(
@@ -25,8 +32,8 @@ TRACES = Traces.of(
 )
 def test_kinds_are_the_splits_of_these_names(kind: str, least: int, split: object, words: str) -> None:
     number = int(kind.partition(":")[2] or 0)
-    kept = TRACES.with_least(max(least, number + 1 if number else least))
-    found, knowledge = split_of(TRACES, kind, least=least)
+    kept = traces().with_least(max(least, number + 1 if number else least))
+    found, knowledge = split_of(traces(), kind, least=least)
     expected = split(kept)  # type: ignore[operator]
     assert knowledge.startswith(words)
     for mine, theirs in ((found.training, expected.training), (found.target, expected.target)):
@@ -35,9 +42,9 @@ def test_kinds_are_the_splits_of_these_names(kind: str, least: int, split: objec
 
 
 def test_who_has_too_few_events_for_a_count_is_left_out() -> None:
-    assert split_of(TRACES, "first:4", least=2)[0].target.lengths.tolist() == [2, 1]
+    assert split_of(traces(), "first:4", least=2)[0].target.lengths.tolist() == [2, 1]
     with pytest.raises(ParameterError, match="at least 2 users must have 2 events, got 1; lower --least"):
-        split_of(TRACES, "first:5")
+        split_of(traces(), "first:5")
 
 
 @pytest.mark.parametrize(
@@ -45,4 +52,4 @@ def test_who_has_too_few_events_for_a_count_is_left_out() -> None:
 )
 def test_other_words_are_refused(kind: str) -> None:
     with pytest.raises(ParameterError, match="--split must be half, all, first:N or rest:N"):
-        split_of(TRACES, kind)
+        split_of(traces(), kind)

@@ -27,6 +27,7 @@ from discreet.planning.losses import (
 )
 from discreet.planning.sample_size import reports_for_mse, reports_for_standard_error, worst_variance
 from laws import PER_VALUE, POOLS, SIZES, Case, cases, distributions, every, over, sizes_told_apart, spelled
+from packing import each
 from refusals import refused
 
 PER_REPORT = sqrt(2 / pi)
@@ -201,8 +202,8 @@ WORST = [(1, 2), (1, 30), (2, 4), (5, 7), (20, 24), (15, 100), (12, 12)]
 
 
 @pytest.mark.parametrize(("v", "w"), WORST)
-@pytest.mark.parametrize("epsilon", np.linspace(0.1, 12, 13))
 @pytest.mark.parametrize("kind", ["rr", "rappor"])
+@each("epsilon", np.linspace(0.1, 12, 13))
 def test_printed_worst_l1_is_the_largest(v: int, w: int, epsilon: float, kind: str) -> None:
     mechanism: BlockMechanism = paper_rappor(v, w, epsilon)
     if kind == "rr":

@@ -8,6 +8,7 @@ from scipy.special import betainc, betaincc
 from scipy.stats import beta, binom
 
 from discreet.privacy.binomial import lower_bound, upper_bound
+from packing import each
 
 COUNTS = [
     *((k, n) for n in (1, 2, 10, 37) for k in range(n + 1)),
@@ -18,7 +19,7 @@ COUNTS = [
 
 
 @pytest.mark.parametrize("error", [0.05, 0.0005, 1e-9])
-@pytest.mark.parametrize(("k", "n"), COUNTS)
+@each("k, n", COUNTS)
 def test_against_scipy(k: int, n: int, error: float) -> None:
     lower = beta.ppf(error, k, n - k + 1) if k else 0.0
     upper = beta.isf(error, k + 1, n - k) if k < n else 1.0
