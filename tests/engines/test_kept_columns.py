@@ -217,3 +217,25 @@ def test_no_rows(tmp_path: Path) -> None:
     obfuscated(write(tmp_path / "v.parquet", TABLE.slice(0, 0)), tmp_path / "r.parquet")
     assert pq.read_schema(tmp_path / "r.parquet").names == ["clear", "bits", *KEEP]
     assert dc.read_reports(tmp_path / "r.parquet", MECHANISM).n == 0
+
+
+@pytest.mark.parametrize("kept_bytes", [1 << 26, 10])
+def test_postcodes_keep_their_zeros(tmp_path: Path, kept_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column of whole numbers is one of codes, and so of text, if any of them begins with a 0."""
+    monkeypatch.setattr("discreet.io.table_scan._KEPT_BYTES", kept_bytes)
+    codes, ages = ["10115", "80331", "01067"], ["40", "0", "-7"]
+    rows = "".join(f"{at % 4},{codes[at % 3]},{ages[at % 3]},{at}\n" for at in range(N))
+    (tmp_path / "t.csv").write_text("value,plz,age,place\n" + rows)
+    obfuscated(tmp_path / "t.csv", tmp_path / "r.parquet", ("plz", "age", "place"))
+    _, public = read_public(MECHANISM, tmp_path / "r.parquet", ["plz", "age", "place"])
+    assert public.schema.types == [pa.string(), pa.int64(), pa.int64()]
+    assert public["plz"].to_pylist() == [codes[at % 3] for at in range(N)]
+    assert list(LocalEngine().tally_by(MECHANISM, tmp_path / "r.parquet", "plz")) == sorted(codes)
+
+
+def test_reports_that_do_not_fit_into_memory_are_refused(tmp_path: Path) -> None:
+    obfuscated(write(tmp_path / "t.csv"), tmp_path / "r.parquet")
+    needed = 3 * N * (sum(column.bytes for column in MECHANISM.columns) + 16 * 2)
+    with pytest.raises(DataError, match=r"need all reports in memory: 300 reports take about .* name fewer files"):
+        read_public(MECHANISM, tmp_path / "r.parquet", ["region"], memory=needed - 1)
+    assert read_public(MECHANISM, tmp_path / "r.parquet", ["region"], memory=needed)[0].n == N

@@ -96,6 +96,7 @@ class Groups:
     def _read(self, sources: "Sources", method: str) -> tuple[Any, Any, Any]:
         """Return the reports by group, or a tally of each group, with the columns of groups and of weights."""
         from discreet.engines import LocalEngine
+        from discreet.engines.evidence import memory_limit
         from discreet.io.public_columns import read_public
 
         if sources.plan.is_personalized:
@@ -111,7 +112,7 @@ class Groups:
         if not isinstance(sources.engine, LocalEngine):
             raise ParameterError("weights, and the methods mle and em by group, go with --engine local.")
         names = [*self.by, *([] if self.weights is None or self.weights in self.by else [self.weights])]
-        found, public = read_public(mechanism, reports, names, **sources.options)
+        found, public = read_public(mechanism, reports, names, memory=memory_limit(), **sources.options)
         groups = public.select(list(self.by)) if self.by else None
         return found, groups, None if self.weights is None else public[self.weights]
 

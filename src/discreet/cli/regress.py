@@ -59,6 +59,7 @@ def regress(
     REPORTS are Parquet and Arrow files of reports, and folders of such files, that have these columns.
     """
     from discreet.cli.result_files import write_results, write_table
+    from discreet.engines.evidence import memory_limit
     from discreet.estimators.regression import regress as regressed
     from discreet.io.estimates import objects
     from discreet.io.public_columns import read_public
@@ -70,7 +71,7 @@ def regress(
         raise ParameterError("--on must name each column once.")
     mechanism = document.mechanism()
     with file_notes() as notes:
-        found, public = read_public(mechanism, list(reports), on, trust_plan=trust_plan)
+        found, public = read_public(mechanism, list(reports), on, memory=memory_limit(), trust_plan=trust_plan)
     asked = list(value) or None
     fit = regressed(mechanism, found, public, values=asked, method=method)  # type: ignore[arg-type]
     columns = {name: column.tolist() for name, column in fit.columns(level).items()}

@@ -111,7 +111,7 @@ class SmallGroups:
         if few and self.treatment == "refuse":
             raise DataError(
                 f"every group must have at least {self.minimum} reports, and {few} of {len(sizes)} have fewer; merge "
-                "them, or leave them out with small='leave-out'."
+                "them, or leave them out with small='leave-out' (--small leave-out)."
             )
         if not large:
             raise DataError(f"at least one group must have {self.minimum} reports or more, and none of {few} has.")

@@ -78,8 +78,8 @@ def _refuse_collinear(matrix: FloatArray, names: tuple[str, ...]) -> None:
             basis = np.column_stack([basis, left / rest])
     if following:
         raise DataError(
-            f"covariates must not follow from each other, and {', '.join(following)} follow from those before them or "
-            "are constant; leave them out."
+            f"covariates must not be constant or follow from those before them, as do {', '.join(following)}; leave "
+            "these out."
         )
     if len(matrix) <= len(names):
         raise DataError(f"{len(names)} coefficients need more than so many reports, got {len(matrix)}.")

@@ -17,10 +17,17 @@ from discreet.mechanisms import Mechanism
 
 SHARE = "share"
 """Name of the column of shares."""
+# Arrays of about the size of the reports that are held at once; bytes of a cell of a public column, and of a weight.
+_COPIES, _CELL = 3, 16
 
 
 def read_public(
-    mechanism: Mechanism, sources: str | Path | Sequence[str | Path], names: Sequence[str], **read: bool
+    mechanism: Mechanism,
+    sources: str | Path | Sequence[str | Path],
+    names: Sequence[str],
+    *,
+    memory: int | None = None,
+    **read: bool,
 ) -> tuple[Reports, Any]:
     """Return the reports of files, in memory, and a `pyarrow.Table` of the public columns beside them.
 
@@ -28,12 +35,22 @@ def read_public(
         mechanism: what made the reports.
         sources: Parquet and Arrow files of reports, and folders of such files.
         names: of the public columns.
+        memory: bytes that they may take; None for any.
         read: as for `surveyed`.
 
     Raises:
-        DataError, MismatchError, ParameterError: as for `surveyed`, and if a row is no report of this plan.
+        DataError, MismatchError, ParameterError: as for `surveyed`, and if a row is no report of this plan, or they are
+            too many.
     """
     _, parts = surveyed(mechanism, sources, public=names, **read)
+    each = sum(column.bytes for column in mechanism.columns) + _CELL * (1 + len(names))
+    total = sum(part.rows or 0 for part in parts)
+    if memory is not None and _COPIES * total * each > memory:
+        raise DataError(
+            f"weights, regressions, and mle and em by group need all reports in memory: {total:,} reports take about "
+            f"{_COPIES * total * each / 1e9:.1f} GB of the {memory / 1e9:.1f} GB that may be used; name fewer files, a "
+            "random share of the people, or estimate by group without weights and by another method, which is streamed."
+        )
     rows = [pair for part in parts for pair in part.public_rows()]
     tables = [pa.Table.from_batches([_plain(public)]) for _, public in rows]
     if not rows:

@@ -159,7 +159,21 @@ class Separated:
 
     def _typed(self, table: pa.Table) -> tuple["Separated", pa.Table]:
         types = {name: table.schema.field(name).type for name, cells in self.asked.items() if cells.kind is Kind.ANY}
-        return replace(self, types=types), table
+        form = replace(self, types=types)
+        codes = form.with_codes()
+        return (form, table) if codes is form else (codes, codes._read())
+
+    def with_codes(self) -> "Separated":
+        """Return itself, or with text in the place of whole numbers that begin with a 0, as postcodes do."""
+        whole = [name for name, kind in self.types.items() if pa.types.is_integer(kind)]
+        codes = {name: pa.string() for name in whole if self._has_padding(name)}
+        return replace(self, types={**self.types, **codes}) if codes else self
+
+    def _has_padding(self, name: str) -> bool:
+        import pyarrow.compute as pc
+
+        texts = replace(self, asked={name: ANYTHING}, types={name: pa.string()}).batches()
+        return any(pc.any(pc.match_substring_regex(one.column(0), r"^[+-]?0[0-9]")).as_py() for one in texts)
 
     def _read(self) -> pa.Table:
         if self.layout.empty:

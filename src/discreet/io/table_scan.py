@@ -183,6 +183,9 @@ def _scan_text(form: Separated, state: FileState | None) -> TableScan:
             if size > _KEPT_BYTES:
                 kept.clear()
         form = replace(form, types={name: types[name] for name, cells in asked.items() if cells.kind is Kind.ANY})
+        codes = form.with_codes()
+        if codes is not form:
+            return _scan_text(codes, state)
     except pa.ArrowInvalid:
         # Something is of another form than usual, or than the beginning: now all of it decides.
         form, table = form.settled()
