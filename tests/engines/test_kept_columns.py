@@ -225,7 +225,7 @@ def test_postcodes_keep_their_zeros(tmp_path: Path, kept_bytes: int, monkeypatch
     monkeypatch.setattr("discreet.io.table_scan._KEPT_BYTES", kept_bytes)
     codes, ages = ["10115", "80331", "01067"], ["40", "0", "-7"]
     rows = "".join(f"{at % 4},{codes[at % 3]},{ages[at % 3]},{at}\n" for at in range(N))
-    (tmp_path / "t.csv").write_text("value,plz,age,place\n" + rows)
+    (tmp_path / "t.csv").write_text("x,plz,age,place\n" + rows)
     obfuscated(tmp_path / "t.csv", tmp_path / "r.parquet", ("plz", "age", "place"))
     _, public = read_public(MECHANISM, tmp_path / "r.parquet", ["plz", "age", "place"])
     assert public.schema.types == [pa.string(), pa.int64(), pa.int64()]

@@ -130,7 +130,7 @@ def test_a_regression_is_a_table(tmp_path: Any) -> None:
             {"age": AGE, "months": 12 * AGE, "one": np.ones(PEOPLE)},
             "or follow from those before them, as do months, one",
         ),
-        ({"age": AGE, "sex": SEX, "male": SEX == "m"}, "male follow from"),
+        ({"age": AGE, "sex": SEX, "male": SEX == "m"}, "or follow from those before them, as do male"),
         ({"age": AGE[:5]}, "one for each of 900 reports, and 'age' has 5"),
         ({"age": np.where(AGE > 79, np.nan, AGE)}, "'age' must be finite numbers"),
         ({"name": [f"person {row}" for row in range(PEOPLE)]}, "'name' have 900 labels"),
