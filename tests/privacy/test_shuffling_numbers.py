@@ -1,0 +1,143 @@
+"""The numbers behind central guarantees: certified ends, rounds, attacks, and batches that the sampler draws."""
+
+from collections import Counter
+from itertools import product
+from math import exp, log, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.core.random import SeededRandom
+from discreet.privacy import shuffling_excess
+from discreet.privacy.shuffling import shuffled
+from discreet.privacy.shuffling_excess import chernoff_end, excess
+from discreet.privacy.shuffling_pairs import ValuePair
+from discreet.privacy.shuffling_rounds import CentralCurve
+from discreet.privacy.shuffling_search import pair_epsilon
+
+
+def law_pair(epsilon: float, pi: float, rho: float) -> ValuePair:
+    """Return the pair of two sensitive values of a law with a promise."""
+    e, odds = exp(epsilon), pi * (exp(epsilon) - 1)
+    shares = np.array([pi * (1 - rho), pi * (1 - rho), pi * rho, 1 - 2 * pi + pi * rho])
+    return ValuePair(np.array([e, 1, e, 1]), np.array([1, e, e, 1]), shares / (1 + odds), odds / (1 + odds))
+
+
+def atoms(pair: ValuePair, ratio: float) -> tuple[Any, Any]:
+    return np.append(pair.first - ratio * pair.second, 0.0), np.append(pair.weights, pair.silent)
+
+
+def test_the_integral_encloses_the_sums_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(3)
+    cases = []
+    for _ in range(24):
+        pi = random.uniform(0.02, 0.6)
+        pair = law_pair(random.uniform(0.1, 4), pi, max(random.choice([0.0, pi]), 2 - 1 / pi))
+        cases.append((*atoms(pair, exp(random.uniform(-0.3, 1.2))), int(random.integers(2, 20))))
+    exact = [excess(*case) for case in cases]
+    monkeypatch.setattr(shuffling_excess, "_countable", lambda *_: 0)
+    for case, (low, high) in zip(cases, exact, strict=True):
+        found = excess(*case)
+        assert found[0] <= high * (1 + 1e-12)
+        assert found[1] >= low * (1 - 1e-12)
+        assert high <= low + 1e-11 * (1 + high)
+        assert chernoff_end(*case) >= low * (1 - 1e-12)
+
+
+def test_what_is_too_small_for_a_float_is_no_error() -> None:
+    assert excess(np.array([1e-9, -1e10, 0.0]), np.array([1e-12, 0.5, 0.5 - 1e-12]), 10**6)[1] <= 1e-290
+    assert excess(np.array([-1.0, -2.0]), np.array([0.5, 0.5]), 5) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 5.0])
+def test_both_ends_of_an_epsilon_are_within_a_percent(epsilon: float) -> None:
+    """``python -m bench.shuffling`` goes through the whole grid."""
+    d1 = 1 / (exp(epsilon) + 1)
+    for pi, rho in ((0.01, 0.0), (d1, d1)):
+        for n, delta in ((10**3, 1e-6), (10**5, 1e-30), (10**8, 1e-6)):
+            low, high = pair_epsilon(law_pair(epsilon, pi, rho), n, delta)
+            assert high <= 1.01 * low <= 1.01 * high
+            assert high <= epsilon * (1 + 1e-12)
+
+
+def test_more_users_and_a_larger_rho_hide_better() -> None:
+    for n in (100, 10**4, 10**6):
+        ends = [pair_epsilon(law_pair(1.0, 0.3, rho), n, 1e-6) for rho in (0.0, 0.1, 0.3)]
+        assert ends[0][0] > ends[1][1] > ends[1][0] > ends[2][1]
+        assert pair_epsilon(law_pair(1.0, 0.3, 0.1), 2 * n, 1e-6)[1] < ends[1][0]
+
+
+@pytest.mark.parametrize(("rounds", "printed"), [(4, 0.1872), (16, 0.3926), (64, 0.8252)])
+def test_rounds_add_up_as_printed(rounds: int, printed: float) -> None:
+    low, high = CentralCurve((law_pair(3.0, 0.01, 0.0),), 10_000, rounds).epsilon(1e-6)
+    assert low <= high <= printed + 5e-5
+    assert high == pytest.approx(printed, rel=1e-3)
+
+
+def test_rounds_of_a_small_batch_are_those_of_the_product() -> None:
+    """Two batches of three, the others in clear: every pair of outcomes, by its likelihoods."""
+    pair = law_pair(1.2, 1 / 3, 0.0)
+    kinds = [*zip(pair.first, pair.second, pair.weights, strict=True), (0.0, 0.0, pair.silent)]
+    once: Counter[tuple[float, float]] = Counter()
+    for three in product(kinds, repeat=3):
+        both = sum(kind[0] for kind in three), sum(kind[1] for kind in three)
+        once[both] += np.prod([kind[2] for kind in three]) / 3
+    for epsilon in (0.2, 0.6, 1.0):
+        exact = sum(
+            one_weight * other_weight * max(one[0] * other[0] - exp(epsilon) * one[1] * other[1], 0.0)
+            for one, one_weight in once.items()
+            for other, other_weight in once.items()
+        )
+        found = CentralCurve((pair,), 3, 2).delta(epsilon)[1]
+        assert exact * (1 - 1e-9) <= found <= 1.01 * exact
+
+
+def test_towards_clear_the_floor_adds_up() -> None:
+    mechanism = dc.RandomizedResponse(dc.Domain(range(120), sensitive=range(100)), 1.0)
+    central = shuffled(mechanism, 10**6, rounds=20)
+    assert central.towards is not None
+    assert central.floor is not None
+    once = shuffled(mechanism, 10**6).floor
+    assert central.floor == pytest.approx(20 * once, rel=1e-4)
+    assert central.floor < central.towards.upper < 1.2 * central.floor
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "n", "least"),
+    [("rr", 1, 10**4, 0.998), ("rr", 3, 10**6, 0.998), ("subset", 1, 10**4, 0.9), ("unary", 3, 10**4, 0.86)],
+)
+def test_attackers_reach_what_is_printed(name: str, epsilon: float, n: int, least: float) -> None:
+    makers = {"rr": dc.RandomizedResponse, "subset": dc.SubsetSelection, "unary": dc.UnaryEncoding}
+    among = shuffled(makers[name](dc.Domain(range(100)), float(epsilon)), n).among
+    assert least <= among.lower / among.upper <= 1
+
+
+@pytest.mark.parametrize("maker", [dc.RandomizedResponse, dc.SubsetSelection, dc.UnaryEncoding, dc.HadamardResponse])
+def test_batches_of_the_sampler_tell_as_much_as_the_guarantee(maker: Any) -> None:
+    """Batches of three with x and with x', the others in clear: the best test, counted on the sampler's own draws."""
+    batches, n, ratio = 60_000, 3, 1.25
+    mechanism = maker(dc.Domain(range(6), sensitive=range(4)), 1.2)
+    expected = shuffled(mechanism, n).delta_at(log(ratio)).among
+    random, counts = SeededRandom(20261122), []
+    for value in (0, 1):
+        codes = np.full((batches, n), 5)
+        codes[:, 0] = value
+        reports = mechanism.obfuscate_codes(codes.reshape(-1), random=random)
+        counts.append(int(_likelier(mechanism, reports, ratio).reshape(batches, n).sum(axis=1).astype(bool).sum()))
+    found = (counts[0] - ratio * counts[1]) / batches
+    noise = sqrt((counts[0] + ratio**2 * counts[1]) / batches**2)
+    assert abs(found - expected.upper) < 6 * noise
+    # A rival without the blanket of others would be seen.
+    assert abs(found - shuffled(mechanism, n + 1).delta_at(log(ratio)).among.upper) > 6 * noise
+
+
+def _likelier(mechanism: Any, reports: Any, ratio: float) -> Any:
+    """Return ``(m,)`` booleans, one report of a batch each: true where its batch is likelier than C times from x."""
+    noise = np.ones(reports.n, dtype=bool) if reports.in_clear is None else ~reports.in_clear
+    contains = np.zeros((reports.n, 2))
+    contains[noise] = mechanism.law.contains(reports.blocks)[:, :2]
+    values = noise * ((1 + mechanism.contrast * contains[:, 0]) - ratio * (1 + mechanism.contrast * contains[:, 1]))
+    sums = values.reshape(-1, 3).sum(axis=1)
+    return np.repeat(sums > 0, 3)
