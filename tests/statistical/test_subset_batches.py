@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom, hypergeom
 
+from discreet.core.coins import BATCH
 from discreet.core.random import SeededRandom
 from discreet.kernels.blocks import bitmaps
 from discreet.mechanisms import subset_batches, subsets
 from discreet.mechanisms.designs import MixedSubsets
-from discreet.mechanisms.subset_batches import LEAST_BATCH, NoiseBits, draw_batch, noise_bits
+from discreet.mechanisms.subset_batches import NoiseBits, draw_batch, noise_bits
 from evidence import multinomial
 
 
@@ -45,17 +46,17 @@ def test_a_wanted_value_makes_each_subset_that_holds_it_of_one_subset_of_the_oth
 
 
 def test_fewer_than_a_batch_are_drawn_as_on_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    members = np.arange(LEAST_BATCH) % 30 - 1
+    members = np.arange(BATCH) % 30 - 1
 
     def draw(n: int) -> Any:
         out = np.empty((n, 8), dtype=np.uint8)
         subsets.draw_subsets(29, members[:n], SeededRandom(2), out)
         return out.tolist()
 
-    few, batch = draw(LEAST_BATCH - 1), draw(LEAST_BATCH)
-    monkeypatch.setattr(subsets, "LEAST_BATCH", 1 << 40)
-    assert few == draw(LEAST_BATCH - 1)
-    assert batch != draw(LEAST_BATCH)
+    few, batch = draw(BATCH - 1), draw(BATCH)
+    monkeypatch.setattr(subsets, "BATCH", 1 << 40)
+    assert few == draw(BATCH - 1)
+    assert batch != draw(BATCH)
 
 
 @pytest.mark.parametrize(("size", "count"), [(2, 1), (64, 20), (65, 33), (129, 100), (625, 168), (4000, 3)])
@@ -114,7 +115,7 @@ def test_large_subsets_have_as_many_in_any_part_as_uniform_ones(size: int, count
 def test_a_design_may_take_every_value() -> None:
     """k + 1 = v: nothing is left to draw."""
     law = MixedSubsets(4, 3, 1 << 63)
-    out = {"members": np.empty((LEAST_BATCH, 4), dtype=np.uint8)}
-    law.draw(np.arange(LEAST_BATCH) % 5 - 1, SeededRandom(8), out)
+    out = {"members": np.empty((BATCH, 4), dtype=np.uint8)}
+    law.draw(np.arange(BATCH) % 5 - 1, SeededRandom(8), out)
     assert not law.flaws(out).any()
     assert 0.4 < (out["members"][:, -1] == 4).mean() < 0.6

@@ -39,6 +39,13 @@ FAULTS = [
         ("tests/io/test_canonical.py",),
     ),
     Fault(
+        "bytes of a row group that are not what its seal says are counted",
+        "io/dictionary_pages.py",
+        "if seal is not None and zlib.crc32(stretch) != seal.sums[group]:",
+        "if seal is None and not size:",
+        ("tests/io/test_dictionary_pages.py",),
+    ),
+    Fault(
         "a plan is written of a mechanism over another domain",
         "io/written_plan.py",
         "        if written.fingerprint != mechanism.fingerprint:\n",

@@ -4,6 +4,27 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "levels of pages are taken for ones",
+        "kernels/blocks/dictionary_pages.py",
+        "if place < 0 or run != 2 * rows or place >= end or data[place] != 1 or place + 1 - begin != size:",
+        "if place < 0 or place >= end or place + 1 - begin != size:",
+        ("tests/io/test_dictionary_pages.py",),
+    ),
+    Fault(
+        "a checksum that does not fit is passed over",
+        "kernels/blocks/dictionary_pages.py",
+        "and size <= end - at and whole else",
+        "and size <= end - at else",
+        ("tests/io/test_dictionary_pages.py",),
+    ),
+    Fault(
+        "indices after the last row are counted",
+        "kernels/blocks/dictionary_pages.py",
+        "taken, size = (min(8 * runs, left), runs * width)",
+        "taken, size = (8 * runs, runs * width)",
+        ("tests/io/test_dictionary_pages.py",),
+    ),
+    Fault(
         "a place that is drawn twice is set twice",
         "kernels/blocks/bitmaps.py",
         "changes = (flat[at] != want) & (first[at] == numbers)",

@@ -49,6 +49,7 @@ _PAIR = 2
 @click.option(
     "--trust-plan", is_flag=True, help="Read files that no longer say their plan: you vouch that all are of PLAN."
 )
+@options.plain_parquet
 @options.force
 @allow_outside
 @options.as_json
@@ -68,6 +69,7 @@ def compare(
     plot: Path | None,
     largest: int,
     trust_plan: bool,
+    plain_parquet: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -85,12 +87,14 @@ def compare(
     if document.is_personalized:
         raise ParameterError("compare does not go with personalized plans, whose bots are no values.")
     _check(reports, by, groups, given, minimum)
+    if plain_parquet and by is not None:
+        raise ParameterError("--plain-parquet does nothing here: it does not go with --by; leave it out.")
     mechanism = document.mechanism()
     with file_notes() as notes:
         if by is not None:
             sides, titles = _groups(mechanism, reports[0], by, groups, minimum, trust_plan)
         else:
-            sides = [_estimated(mechanism, source, trust_plan) for source in reports]
+            sides = [_estimated(mechanism, source, trust_plan, plain_parquet) for source in reports]
             titles = [source.name or str(source) for source in reports]
     second: Any = sides[-1] if given is None else read_distribution(given, mechanism.domain)
     pair = (titles[0], titles[1] if given is None else given.name)
@@ -126,11 +130,12 @@ def _check(
         )
 
 
-def _estimated(mechanism: "BlockMechanism", source: Path, trust_plan: bool) -> "Estimate":
+def _estimated(mechanism: "BlockMechanism", source: Path, trust_plan: bool, plain_parquet: bool) -> "Estimate":
     from discreet.engines import LocalEngine
     from discreet.estimators import estimate
 
-    return estimate(mechanism, LocalEngine().tally(mechanism, source, trust_plan=trust_plan).tally)
+    engine = LocalEngine(plain_parquet=plain_parquet)
+    return estimate(mechanism, engine.tally(mechanism, source, trust_plan=trust_plan).tally)
 
 
 def _groups(

@@ -26,7 +26,9 @@ def refuse_idle(names: Sequence[str], why: str) -> None:
 
 
 @contextmanager
-def running_engine(name: str, master: str | None, memory: int | None, temporary: Path | None) -> Iterator["Engine"]:
+def running_engine(
+    name: str, master: str | None, memory: int | None, temporary: Path | None, plain_parquet: bool = False
+) -> Iterator["Engine"]:
     """Yield the engine of ``--engine``; a Spark session is stopped afterwards.
 
     Args:
@@ -34,6 +36,7 @@ def running_engine(name: str, master: str | None, memory: int | None, temporary:
         master: where Spark runs.
         memory: megabytes that reports may take in memory.
         temporary: folder for the rest.
+        plain_parquet: whether pyarrow decodes all of Parquet.
 
     Raises:
         ParameterError: if an option goes with the other engine.
@@ -42,11 +45,12 @@ def running_engine(name: str, master: str | None, memory: int | None, temporary:
         from discreet.engines import LocalEngine
 
         refuse_idle(["master"], "it goes with --engine spark")
-        yield LocalEngine(memory=None if memory is None else memory * 1_000_000, folder=temporary)
+        most = None if memory is None else memory * 1_000_000
+        yield LocalEngine(memory=most, folder=temporary, plain_parquet=plain_parquet)
         return
     from discreet.engines import spark
 
-    refuse_idle(["memory", "temporary"], "it goes with --engine local")
+    refuse_idle(["memory", "temporary", "plain_parquet"], "it goes with --engine local")
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     running = spark.session(master, **spark.QUIET)
     try:

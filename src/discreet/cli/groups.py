@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.engines import Engine
     from discreet.io.plan import Plan
 
-IDLE_WITH_GROUPS = ("tally_file", "background", "bad_rows", "memory", "temporary", "no_central")
+IDLE_WITH_GROUPS = ("tally_file", "background", "bad_rows", "memory", "temporary", "no_central", "plain_parquet")
 """Options of the verb that do nothing where there are groups."""
 
 _NEEDS_REPORTS = ("mle", "em")

@@ -10,6 +10,11 @@ PICTURE = OutputFile("pictures", PICTURES)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 force = click.option("--force", is_flag=True, help="Replace output files that exist.")
 seed = click.option("--seed", type=int, help="Seed for a simulation; such reports are marked and protect nobody.")
+plain_parquet = click.option(
+    "--plain-parquet",
+    is_flag=True,
+    help="Let pyarrow decode all of Parquet, where dictionaries' indices could be counted. Only time differs.",
+)
 bad_rows = click.option(
     "--bad-rows",
     type=click.FloatRange(0, 1),

@@ -181,6 +181,19 @@ class TallyFold:
         self.mechanism.add_tally(reports, state[start : start + support], state[start + support :])
         heading.add(state, reports, left_out)
 
+    def add_repeated(self, state: IntArray, reports: Reports, counts: IntArray) -> None:
+        """Add checked reports, each as often as it counts, in place.
+
+        Tallies add up, so the reports whose counts have a binary digit are added for each digit, from the first on.
+        """
+        sums = np.zeros_like(state)
+        for digit in reversed(range(int(counts.max(initial=0)).bit_length())):
+            sums *= 2
+            self.add(sums, reports.take(np.flatnonzero(counts >> digit & 1)), {})
+        # A mark, not a number, and reports in no row have it too.
+        sums[_SIMULATED] = reports.simulated
+        state += sums
+
     def merge(self, state: IntArray, other: IntArray) -> None:
         """Add another state, in place."""
         state += other

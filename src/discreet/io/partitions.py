@@ -11,15 +11,17 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from discreet.arrays import IntArray
 from discreet.core.reports import Reports
 from discreet.errors import DataError
 from discreet.io import arrow, json_reports
 from discreet.io.arrow import is_stamped
+from discreet.io.dictionary_pages import distinct_rows
 from discreet.io.endings import lines_of, opened_text
 from discreet.io.folders import files_in
 from discreet.io.kept_columns import RESERVED
 from discreet.io.read_errors import readable
-from discreet.io.remote import File
+from discreet.io.remote import File, RemoteFile
 from discreet.io.rewritten import Form, form_of, rewritten_reports
 from discreet.io.stored import FileState, StoredTable, look, no_rows, read_groups
 from discreet.io.suffixes import LINES, REPORTS, checked
@@ -31,6 +33,8 @@ _PART_ROWS = 1 << 21
 _BATCH_ROWS = 1 << 20
 _BATCH_BYTES = 1 << 22
 _NAMES_SHOWN = 5
+# Values of a column that are counted before they are looked at.
+_MOST_DISTINCT = 1 << 16
 _LINES, _LETTERS = 1 << 16, 1 << 25
 
 Checked: TypeAlias = tuple[Reports, Counter[str]]
@@ -89,6 +93,25 @@ class Partition:
                 yield self._checked(batch, sift)
             if none:
                 yield self._checked(no_rows(self.table.schema, names), sift)
+
+    def distinct(self) -> tuple[Reports, IntArray] | None:
+        """Return the distinct reports of the part, checked, and how often each is there.
+
+        Returns:
+            None where `reports` is not known to give the same, or to take longer (`discreet.io.dictionary_pages`). It
+            finds what is wrong with the file, too.
+        """
+        columns, table = self.mechanism.columns, self.table
+        if self.form is not None or table is None or isinstance(self.path, RemoteFile) or len(columns) > 1:
+            return None
+        bound = columns[0].bound
+        if columns[0].width is not None or bound is None or bound > _MOST_DISTINCT:
+            return None
+        try:
+            found = distinct_rows(table, self.groups, bound)
+            return None if found is None else (self._checked(found[0], False)[0], found[1])
+        except DataError:
+            return None
 
     @property
     def _batch_rows(self) -> int:

@@ -26,9 +26,6 @@ import numpy as np
 from discreet.arrays import AnyArray, IntArray, WordArray
 from discreet.core.random import RandomSource, fresh_words, uniform_below
 
-LEAST_BATCH = 1 << 12
-"""Blocks from which on they are drawn as here."""
-
 _WORD = 64
 # Marks of the rows drawn together, a byte each, stay in the cache.
 _PIECE_BYTES = 1 << 20

@@ -19,6 +19,7 @@ import numpy as np
 from discreet.accuracy.sum_worths import joint_share
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
+from discreet.core.coins import BATCH
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
@@ -27,7 +28,7 @@ from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.counting import ValueCounts
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 from discreet.mechanisms.numbers import least_worst
-from discreet.mechanisms.subset_batches import LEAST_BATCH, draw_batch
+from discreet.mechanisms.subset_batches import draw_batch
 
 # Rows that are drawn together: marks that fit into the cache, but enough rows for a step to be worth its call.
 _PIECE_BYTES = 1 << 19
@@ -152,7 +153,7 @@ def draw_subsets(size: int, members: IntArray, random: RandomSource, out: AnyArr
         random: the source of random words.
         out: ``(n, k)`` array to be filled, each row ascending.
     """
-    if len(members) >= LEAST_BATCH and size > 1:
+    if len(members) >= BATCH and size > 1:
         draw_batch(size, members, random, out)
         return
     step = max(_PIECE_BYTES // size, min(_LEAST, _MOST_BYTES // size), 1)
