@@ -28,8 +28,11 @@ RUNS = 4000
 P = {"3of7": [0.2, 0.15, 0.1, 0.12, 0.18, 0.05, 0.2], "5of5": [0.3, 0.25, 0.2, 0.15, 0.1]}
 linear_cases = pytest.mark.parametrize(
     "case",
-    [Case(builder, sizes, 1.0) for builder in ("rr", "unary", "subset-k2", "hadamard") for sizes in P]
-    + [Case("unary-clear-bits", "3of7", 1.0)],
+    # Every law, on either domain; the pairs of reports below take all of them.
+    [
+        *(Case(builder, "3of7", 1.0) for builder in ("rr", "unary", "unary-clear-bits")),
+        *(Case(builder, "5of5", 1.0) for builder in ("subset-k2", "hadamard")),
+    ],
     ids=str,
 )
 
