@@ -17,7 +17,7 @@ from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.tally_intervals import TallyIntervals
 
 # Values at a time: what is in between stays in the cache.
-_CHUNK = 1 << 13
+_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,7 +85,7 @@ def projected_deviation(
         positive: ``(|X|,)`` booleans: above zero.
         share: ``(|X|,)`` h, the share of each value in a correction: 0 where it is not positive, 1 in all.
     """
-    total, found, nothing = float(covariance @ positive), np.empty(len(mean)), np.zeros(1)
+    total, found, nothing = float(np.add.reduce(covariance * positive)), np.empty(len(mean)), np.zeros(1)
     for start in range(0, len(mean), _CHUNK):
         part = slice(start, start + _CHUNK)
         h = share[part]
