@@ -84,14 +84,14 @@ def test_rounds_of_a_small_batch_are_those_of_the_product() -> None:
     for three in product(kinds, repeat=3):
         both = sum(kind[0] for kind in three), sum(kind[1] for kind in three)
         once[both] += np.prod([kind[2] for kind in three]) / 3
-    for epsilon in (0.2, 0.6, 1.0):
+    for epsilon in (0.2, 0.6, 1.0, 2.1, 2.3):
         exact = sum(
             one_weight * other_weight * max(one[0] * other[0] - exp(epsilon) * one[1] * other[1], 0.0)
             for one, one_weight in once.items()
             for other, other_weight in once.items()
         )
         found = CentralCurve((pair,), 3, 2).delta(epsilon)[1]
-        assert exact * (1 - 1e-9) <= found <= 1.01 * exact
+        assert exact * (1 - 1e-9) <= found <= 1.05 * exact + 1e-6
 
 
 def test_towards_clear_the_floor_adds_up() -> None:
