@@ -245,6 +245,7 @@ def test_who_installed_from_an_index_can_run_the_readme(installed: Path, tmp_pat
         "out",
         "plan.toml",
         "reports.parquet",
+        "sealed.parquet",
     ]
     (example,) = blocks(text, "python")
     run(sys.executable, "-P", "-c", example, folder=tmp_path, **place)
