@@ -108,7 +108,10 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
 
     @property
     def standard_errors(self) -> FloatArray:
-        """``(|X|,)`` estimated standard deviations of these very estimates."""
+        """``(|X|,)`` estimated standard deviations of the estimates.
+
+        Those of ``mle`` and ``em`` are of the one-step estimates from the same reports, which are unbiased.
+        """
         return self.errors.value if isinstance(self.errors, Deferred) else self.errors
 
     @property

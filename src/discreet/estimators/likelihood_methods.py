@@ -7,6 +7,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.core.checks import real_number, shown
+from discreet.core.deferred import Deferred
 from discreet.core.estimate import Estimate
 from discreet.errors import ParameterError
 from discreet.estimators.closed_form import singleton_gap, singleton_maximum
@@ -171,7 +172,7 @@ def expectation_maximization(
 def _one_stepped(
     start: LinearStart, found: Estimate, point: tuple[FloatArray, float], gradient: FloatArray
 ) -> Estimate:
-    """Return an estimate with the intervals of its one-step estimate, where blocks hold more than one value.
+    """Return an estimate with errors and intervals of its one-step estimate, where blocks hold more than one value.
 
     Args:
         start: the reports.
@@ -183,9 +184,10 @@ def _one_stepped(
     if evidence.noise is not None or len(covered) > MOST_VALUES:
         return found
     ratios = start.decoder.likelihood_ratios(evidence, *point)
-    intervals = OneStepIntervals(start.intervals, np.flatnonzero(evidence.covered), ratios, gradient, start.n)
+    codes = np.flatnonzero(evidence.covered)
+    intervals = OneStepIntervals(start.intervals, codes, ratios, gradient, start.n, found.errors)
     spread = None if start.spread is None else OneStepSpread(intervals, start.spread)
-    return replace(found, intervals=intervals, spread=spread)
+    return replace(found, errors=Deferred(intervals.errors), intervals=intervals, spread=spread)
 
 
 def _possible(likelihood: RowLikelihood, first: FloatArray) -> FloatArray:

@@ -21,6 +21,8 @@ import numpy as np
 
 from discreet.accuracy.skewed_limits import MeanWorths, WorthMoment
 from discreet.arrays import FloatArray, IntArray
+from discreet.core.deferred import Deferred
+from discreet.core.tally import Tally
 from discreet.mechanisms.likelihood_ratios import LikelihoodRatios
 from discreet.mechanisms.tally_intervals import CountIntervals, CountLaw, TallyIntervals
 
@@ -55,6 +57,27 @@ class OneStep:
         """``(k, k)`` n Cov(p~) = J^-1 - f f'."""
         covariance: FloatArray = self.inverse - np.outer(self.point, self.point)
         return covariance
+
+    def errors(self, codes: IntArray, tally: Tally) -> FloatArray:
+        """Return the ``(|X|,)`` standard deviations of p~, with the rest shared by counts in clear.
+
+        With r the frequency of the rest and h_y = F_y / F its shares, r h_y varies with r and with h, of which the
+        variance is r^2 h (1 - h) / F.
+
+        Args:
+            codes: ``(v,)`` the values that blocks cover; the others have counts in clear.
+            tally: of the reports.
+        """
+        own, in_clear = np.diagonal(self.covariance), np.ones(len(codes) + len(tally.clear), dtype=np.bool_)
+        in_clear[codes] = False
+        variances = np.zeros(len(in_clear))
+        variances[codes] = own[: len(codes)]
+        if len(own) > len(codes):
+            told = max(tally.clear_total, 1)
+            shares, moved = tally.clear / told, max(float(self.estimates[-1]), 0.0) ** 2 * self.n / told
+            variances[in_clear] = own[-1] * shares**2 + moved * shares * (1 - shares)
+        errors: FloatArray = np.sqrt(np.maximum(variances, 0) / self.n)
+        return errors
 
     def worths(self, size: int) -> MeanWorths:
         """Return the means of worths to the first ``size`` values, from which their limits follow."""
@@ -194,6 +217,8 @@ class OneStepIntervals(WorthIntervals):
         ratios: the likelihood ratios of reports at the estimate.
         mean: ``(k,)`` their mean over the reports.
         n: number of reports.
+        closed: ``(|X|,)`` standard errors from a closed form, or what they follow from; stated where there is no
+            one-step estimate.
     """
 
     tally: TallyIntervals
@@ -201,6 +226,7 @@ class OneStepIntervals(WorthIntervals):
     ratios: LikelihoodRatios
     mean: FloatArray
     n: int
+    closed: FloatArray | Deferred
 
     @cached_property
     def step(self) -> OneStep | None:
@@ -211,3 +237,11 @@ class OneStepIntervals(WorthIntervals):
     def worths(self) -> MeanWorths | None:
         """The mean worths; see `WorthIntervals`."""
         return None if self.step is None else self.step.worths(len(self.codes))
+
+    def errors(self) -> FloatArray:
+        """Return the ``(|X|,)`` standard errors of the one-step estimate; larger ones where all reports agree."""
+        closed = self.closed.value if isinstance(self.closed, Deferred) else self.closed
+        if self.step is None:
+            return closed
+        found = self.step.errors(self.codes, self.tally.tally)
+        return np.where(found < 0.5 / self.n, np.maximum(found, closed), found)

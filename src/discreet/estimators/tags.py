@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.confidence_intervals import BorderDeviations, Limits
+from discreet.core.deferred import Deferred
 from discreet.core.domain import Domain
 from discreet.core.estimate import Estimate
 from discreet.errors import DataError, ParameterError
@@ -252,7 +253,7 @@ def _shared(domain: Domain, r: Estimate, shares: tuple[Share, ...]) -> Estimate:
         factors[share.codes] += mass / share.base
     intervals = SharedIntervals(r, shares, factors)
     numbers = r.n, f"{r.method}, bots shared", r.fingerprint, r.gap, r.passes, r.simulated
-    return Estimate(domain, frequencies, intervals.combined(r.standard_errors), *numbers, intervals)
+    return Estimate(domain, frequencies, Deferred(intervals.errors), *numbers, intervals)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -297,6 +298,10 @@ class SharedIntervals:
         """The standard deviations at the ends of [0, 1], bots included."""
         nobody, everybody = self.common.border_deviations
         return BorderDeviations(self.combined(nobody), self.combined(everybody))
+
+    def errors(self) -> FloatArray:
+        """Return the ``(|X|,)`` standard errors, from those of r_hat."""
+        return self.combined(self.common.standard_errors)
 
     def combined(self, deviations: FloatArray) -> FloatArray:
         """Return ``(|X|,)`` deviations of p_hat, from the ``(|X| + bots,)`` ones of r_hat."""
