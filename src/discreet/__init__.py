@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     )
     from discreet.mechanisms.personalized import Personalized
     from discreet.mechanisms.secret_tags import SecretTags
-    from discreet.planning.compare import best
+    from discreet.planning.best import best
+    from discreet.planning.central import CentralTarget
     from discreet.privacy.shuffling import shuffled
 
 __version__ = "0.1.0"
@@ -59,7 +60,8 @@ _HOMES = {
     "SubsetSelection": "discreet.mechanisms",
     "Tally": "discreet.core.tally",
     "UnaryEncoding": "discreet.mechanisms",
-    "best": "discreet.planning.compare",
+    "best": "discreet.planning.best",
+    "CentralTarget": "discreet.planning.central",
     "compare": "discreet.estimators.comparison",
     "estimate": "discreet.estimators",
     "estimate_personalized": "discreet.estimators.tags",
@@ -72,6 +74,7 @@ _HOMES = {
 __all__ = [
     "METHODS",
     "BlockDesign",
+    "CentralTarget",
     "Channel",
     "Domain",
     "Estimate",

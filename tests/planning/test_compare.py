@@ -18,9 +18,10 @@ from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
 from discreet.io.plan import Plan
 from discreet.mechanisms import BLOCK_MECHANISMS, UnaryEncoding
+from discreet.planning.best import best
 from discreet.planning.candidates import Candidate
 from discreet.planning.choosing import alternative, recommended
-from discreet.planning.compare import best, compare
+from discreet.planning.compare import compare
 from discreet.planning.losses import exact_l1, normal_l1, worst_normal_l1
 from discreet.planning.sample_size import reports_for_standard_error, worst_variance
 from refusals import refused

@@ -13,8 +13,9 @@ from discreet.cli import main
 from discreet.core.domain import Domain
 from discreet.mechanisms import PooledHashing
 from discreet.mechanisms.pooled_hashing import PooledHashBlocks
+from discreet.planning.best import best
 from discreet.planning.candidates import Candidate
-from discreet.planning.compare import best, compare
+from discreet.planning.compare import compare
 from discreet.planning.curves import against_users
 
 DOMAIN = Domain(range(300), sensitive=range(200))

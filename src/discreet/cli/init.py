@@ -72,7 +72,7 @@ def init(
     _check_together(columns, sensitive, all_sensitive=all_sensitive)
     from discreet.io.column_labels import LEAST, labels_of
     from discreet.io.plan import Plan
-    from discreet.planning.compare import best
+    from discreet.planning.best import best
 
     listed = dict(_by_column("--labels", labels, columns))
     if least is not None and len(listed) == len(columns):

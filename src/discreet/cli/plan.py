@@ -1,6 +1,6 @@
 """The verb ``plan``."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
@@ -27,6 +27,12 @@ _WITH_IDENTIFICATION = {
     *("epsilon", "users", "identification_error", "reports_per_user"),
     *("output", "force", "allow_outside", "as_json", "debug"),
 }
+_OF_CENTRAL = {"delta", "towards", "local_at_most"}
+_WITH_CENTRAL = {
+    *("central", "epsilon", "users", "sensitive_mass", "distribution", "target", "largest_report", "within"),
+    *("output", "force", "allow_outside", "as_json", "debug"),
+    *_OF_CENTRAL,
+}
 
 
 @click.command(cls=Verb)
@@ -37,6 +43,22 @@ _WITH_IDENTIFICATION = {
     "--identification-error",
     type=float,
     help="Say which epsilon each mechanism may have so that whoever guesses the user errs at least this often.",
+)
+@click.option(
+    "--central",
+    type=float,
+    metavar="EPSILON",
+    help="Say which epsilon each mechanism may have so that what is published of shuffled reports keeps this one.",
+)
+@click.option("--delta", type=float, help="With --central, the probability that it leaves out. [1e-6]")
+@click.option(
+    "--towards", type=float, metavar="EPSILON", help="With --central, the promise towards values in clear. [the same]"
+)
+@click.option(
+    "--local-at-most",
+    type=float,
+    metavar="EPSILON",
+    help="With --central, the most that a report may say to whoever sees who sent it. [--epsilon]",
 )
 @click.option("--sensitive-mass", type=float, help="Share of people whose value is sensitive, if roughly known.")
 @click.option(
@@ -81,6 +103,10 @@ def plan(
     epsilon: float | None,
     users: int,
     identification_error: float | None,
+    central: float | None,
+    delta: float | None,
+    towards: float | None,
+    local_at_most: float | None,
     sensitive_mass: float | None,
     distribution: Path | None,
     target: "Target | None",
@@ -98,17 +124,26 @@ def plan(
     """Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.
 
     With --epsilon their errors are compared; with --identification-error both risks, what reports say of values and
-    what they say of users, and the errors that these leave.
+    what they say of users, and the errors that these leave; with --central the largest epsilons that a promise for
+    what is published allows.
     """
     asked = _Asked(domain, epsilon, users, reports_per_user)
     outputs = _Outputs(output, plot, force)
     if identification_error is not None:
         _plan_for(asked, identification_error, outputs, as_json=as_json)
         return
+    values, known = _known(domain, distribution, sensitive_mass)
+    if central is not None:
+        small = {"largest_report": largest_report} | ({} if within is None else {"within": within})
+        choice = known | small | {"target": target or _likely_target(known)}
+        _plan_central(
+            asked, _Central(central, delta, towards, local_at_most), (values, choice), outputs, as_json=as_json
+        )
+        return
+    _refuse_idle(given_options().keys() - _OF_CENTRAL, "without --central")
     from discreet.cli.views.comparison import ComparedMechanisms, comparison_chart, comparison_parts
     from discreet.planning.compare import compare
 
-    values, known = _known(domain, distribution, sensitive_mass)
     found = compare(
         values,
         _stated_epsilon(domain) if epsilon is None else epsilon,
@@ -154,6 +189,16 @@ class _Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class _Central:
+    """The central promise and the limit of the local one, as they were asked for."""
+
+    epsilon: float
+    delta: float | None
+    towards: float | None
+    local: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Outputs:
     """Files to write; None for those that are not named."""
 
@@ -185,9 +230,7 @@ def _plan_for(asked: _Asked, error: float, outputs: _Outputs, *, as_json: bool) 
     from discreet.planning.identification import plan_identification
     from discreet.risk.bounds.calibration import RiskTarget
 
-    idle = sorted(option for name, option in given_options().items() if name not in _WITH_IDENTIFICATION)
-    if idle:
-        raise ParameterError(f"{idle[0]} says nothing with --identification-error; leave it out.")
+    _refuse_idle(_WITH_IDENTIFICATION, "with --identification-error")
     if outputs.plan is not None and asked.epsilon is None:
         raise ParameterError("-o writes what is recommended, which needs a limit on epsilon; give --epsilon as well.")
     domain, _ = _domain_of(asked.path)
@@ -196,6 +239,34 @@ def _plan_for(asked: _Asked, error: float, outputs: _Outputs, *, as_json: bool) 
     outputs.write(asked.path, found.options[0].mechanism, lambda: None)
     parts = chain(identification_parts(found), outputs.sentences())
     show(IdentificationOptions.of(found), parts, as_json=as_json)
+
+
+def _plan_central(
+    asked: _Asked, central: _Central, people: tuple["Domain", dict[str, Any]], outputs: _Outputs, *, as_json: bool
+) -> None:
+    """Show the largest epsilon of each mechanism whose shuffled batch keeps a central promise, with its error."""
+    from discreet.cli.views.central_plan import CentralOptions, central_parts
+    from discreet.planning.central import CentralTarget, plan_central
+    from discreet.planning.requirements import People, Requirements
+
+    _refuse_idle(_WITH_CENTRAL, "with --central")
+    if central.local is not None and asked.epsilon is not None:
+        raise ParameterError("--local-at-most and --epsilon are both the limit of the local epsilon; give one of them.")
+    local = asked.epsilon if central.local is None else central.local
+    domain, choice = people
+    known = People.of(domain, choice.pop("sensitive_mass", None), choice.pop("p", None))
+    wanted = CentralTarget(central.epsilon, 1e-6 if central.delta is None else central.delta, central.towards)
+    limit = _stated_epsilon(asked.path) if local is None else local
+    found = plan_central(Requirements(domain, limit, asked.users, known, **choice), wanted)
+    outputs.write(asked.path, found.best.candidate.mechanism, lambda: None)
+    show(CentralOptions.of(found), chain(central_parts(found), outputs.sentences()), as_json=as_json)
+
+
+def _refuse_idle(used: Set[str], where: str) -> None:
+    """Refuse options that were given and are not used."""
+    idle = sorted(option for name, option in given_options().items() if name not in used)
+    if idle:
+        raise ParameterError(f"{idle[0]} says nothing {where}; leave it out.")
 
 
 def _known(path: Path, distribution: Path | None, sensitive_mass: float | None) -> tuple["Domain", dict[str, Any]]:

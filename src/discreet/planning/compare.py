@@ -10,13 +10,10 @@ from discreet.core.domain import Domain
 from discreet.core.estimate_table import Cells
 from discreet.core.result_table import ResultTable
 from discreet.errors import ParameterError
-from discreet.mechanisms import BlockMechanism
 from discreet.planning.candidates import Candidate, LeastErrors, bounds, candidate, compared_mechanisms
 from discreet.planning.choosing import WITHIN, alternative, least, recommended
 from discreet.planning.recommendation import recommendation_sentence
 from discreet.planning.requirements import People, Requirements, Target
-
-_VERY_MANY = 1 << 40
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -177,41 +174,3 @@ def compare(
         )
     chosen = [recommended(fitting, within, worst=worst) for worst in (True, False)]
     return MechanismComparison(requirements, candidates, bound, *chosen)
-
-
-def best(
-    domain: Domain,
-    epsilon: float,
-    *,
-    sensitive_mass: float | None = None,
-    p: Any = None,
-    largest_report: float | None = None,
-    within: float = WITHIN,
-) -> BlockMechanism:
-    """Return the mechanism with the smallest reports among those with nearly the least error, for any number of users.
-
-    Args:
-        domain: the values and which of them are sensitive.
-        epsilon: the privacy promise, in nats.
-        sensitive_mass: p(X_S), the share of people whose value is sensitive, if it is roughly known; None for the least
-            worst-case error.
-        p: ``(|X|,)`` the distribution, if that is roughly known.
-        largest_report: most bytes that a report may take.
-        within: how much more mean squared error than the least is little, as a share of it; 0 for the least error,
-            whatever a report weighs.
-
-    Raises:
-        ParameterError: if a number is out of range, or no report is small enough.
-
-    Example:
-        >>> import discreet as dc
-        >>> domain = dc.Domain(range(400), sensitive=range(76))
-        >>> dc.best(domain, epsilon=1.0).name
-        'unary'
-        >>> dc.best(domain, epsilon=1.0, largest_report=4).bytes_per_report(sensitive_mass=0.05) <= 4
-        True
-    """
-    target: Target = "distribution" if p is not None else "worst-case" if sensitive_mass is None else "sensitive-mass"
-    known = {"sensitive_mass": sensitive_mass, "p": p, "largest_report": largest_report, "within": within}
-    # So many that what lasts in an error counts in full; the others only scale.
-    return compare(domain, epsilon, _VERY_MANY, target=target, **known).best.mechanism

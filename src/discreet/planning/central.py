@@ -1,0 +1,292 @@
+"""Planning for what is published: the largest local epsilon of each mechanism whose shuffled batch keeps a central one.
+
+Whoever sees a tally, an estimate or a batch without names and order learns less of each person than the local epsilon
+says (`discreet.privacy.shuffling`). So for the same central promise each report may say more, and the error is less.
+The collector sees reports before they are shuffled: to her the local epsilon is all there is, so that it needs a limit.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from math import exp, sqrt
+
+import numpy as np
+
+from discreet.arrays import AnyArray
+from discreet.core.checks import checked_between, checked_positive, checked_whole
+from discreet.core.domain import Domain
+from discreet.core.estimate_table import Cells
+from discreet.core.result_table import ResultTable
+from discreet.core.searching import bisected
+from discreet.errors import ParameterError
+from discreet.mechanisms import BlockMechanism, UnaryEncoding
+from discreet.planning.candidates import Candidate, LeastErrors, candidate
+from discreet.planning.choosing import recommended
+from discreet.planning.compare import compare
+from discreet.planning.identification import builders
+from discreet.planning.requirements import Requirements
+from discreet.privacy.shuffling import ShuffledGuarantee, shuffled
+
+# Of the largest local epsilon: to 4 digits of it.
+_HALVINGS = 12
+# From below: a batch whose noise hides nobody takes long to judge.
+_GROWTH = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class CentralTarget:
+    """A central promise: for whoever sees a shuffled batch, or what is computed from it.
+
+    Attributes:
+        epsilon: the central epsilon among sensitive values, in nats.
+        delta: the probability that the central epsilons leave out.
+        towards: the central epsilon towards values in clear, in nats; None for ``epsilon``.
+
+    Raises:
+        ParameterError: if a number is out of range.
+
+    Example:
+        >>> CentralTarget(1.0, delta=1e-8, towards=0.5).least
+        0.5
+    """
+
+    epsilon: float
+    delta: float = 1e-6
+    towards: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that promise nothing."""
+        object.__setattr__(self, "epsilon", checked_positive("central epsilon", self.epsilon))
+        object.__setattr__(self, "delta", checked_between("delta", self.delta))
+        if self.towards is not None:
+            object.__setattr__(self, "towards", checked_positive("towards", self.towards))
+
+    @property
+    def most_towards(self) -> float:
+        """The central epsilon towards values in clear, in nats."""
+        return self.epsilon if self.towards is None else self.towards
+
+    @property
+    def least(self) -> float:
+        """The local epsilon that keeps both promises without shuffling, in nats."""
+        return min(self.epsilon, self.most_towards)
+
+    def broken_by(self, mechanism: BlockMechanism, users: int) -> str:
+        """Return the promise that a shuffled batch does not keep, ``"towards"`` or ``"among"``; empty if it keeps both.
+
+        Delta counts with its certified upper end.
+        """
+        found, domain = shuffled(mechanism, users, self.delta), mechanism.domain
+        if found.local <= self.least:
+            return ""
+        if domain.clear_count and found.curve_towards.delta(self.most_towards)[1] > self.delta:
+            return "towards"
+        among = domain.sensitive_count > 1 and found.curve_among.delta(self.epsilon)[1] > self.delta
+        return "among" if among else ""
+
+
+@dataclass(frozen=True, slots=True)
+class CentralOption:
+    """A mechanism at the largest local epsilon that keeps a central promise.
+
+    Attributes:
+        candidate: the mechanism with its errors and report sizes.
+        central: its guarantees, shuffled.
+        limit: which promise is the limit: ``"local"``, ``"among"`` or ``"towards"``.
+        error: root mean squared error of the linear estimate, for the people asked for.
+        gain: the least error of local promises alone, divided by ``error``.
+    """
+
+    candidate: Candidate
+    central: ShuffledGuarantee
+    limit: str
+    error: float
+    gain: float
+
+    @property
+    def local(self) -> float:
+        """The local epsilon as realised, in nats."""
+        return self.central.local
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CentralPlan(ResultTable):
+    """The options for a central promise.
+
+    Attributes:
+        requirements: the collection; its epsilon is the limit of the local one.
+        wanted: the promises.
+        options: one per mechanism, those with the least error first.
+        best: the recommended one: the smallest report whose error is close to the least.
+        local_only: the least root mean squared error of a mechanism that keeps the promises without shuffling.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.planning.requirements import People
+        >>> domain = dc.Domain(range(100))
+        >>> asked = Requirements(domain, 4.0, 10_000, People.of(domain, None, None))
+        >>> plan = plan_central(asked, CentralTarget(1.0))
+        >>> plan.best.candidate.name, plan.best.limit, round(plan.best.gain, 1)
+        ('subset', 'local', 5.9)
+    """
+
+    requirements: Requirements
+    wanted: CentralTarget
+    options: tuple[CentralOption, ...]
+    best: CentralOption
+    local_only: float
+
+    @property
+    def heading(self) -> str:
+        """The promises and the number of users, in a line."""
+        asked, wanted = self.requirements, self.wanted
+        towards = f", towards {wanted.most_towards:g}" if asked.domain.clear_count else ""
+        return (
+            f"CentralPlan({asked.domain!r}, {asked.users:,} users, central {wanted.epsilon:g}{towards}, "
+            f"delta {wanted.delta:g}, local at most {asked.epsilon:g})"
+        )
+
+    def columns(self) -> dict[str, AnyArray]:
+        """Return a row per mechanism as named columns; epsilons in nats, sizes in bytes."""
+        text, rows = np.dtypes.StringDType(), self.options
+        towards = [one.central.towards for one in rows]
+        return {
+            "mechanism": np.array([one.candidate.name for one in rows], dtype=text),
+            "options": np.array([one.candidate.options for one in rows], dtype=text),
+            "local": np.array([one.local for one in rows]),
+            "limit": np.array([one.limit for one in rows], dtype=text),
+            "among": np.array([one.central.among.upper for one in rows]),
+            "towards": np.array([np.nan if each is None else each.upper for each in towards]),
+            "error": np.array([one.error for one in rows]),
+            "gain": np.array([one.gain for one in rows]),
+            "largest_bytes": np.array([one.candidate.largest_bytes for one in rows]),
+        }
+
+    def _shown(self) -> tuple[Cells, str]:
+        columns = self.columns()
+        numbers = [*columns.values()][2:]
+        cells = [["mechanism", *list(columns)[2:]]]
+        for name, *row in zip(columns["mechanism"], *numbers, strict=True):
+            cells.append([str(name), *(f"{each:.4g}" if isinstance(each, float) else str(each) for each in row)])
+        return cells, f"{self.recommendation}\n{self.collector}"
+
+    @property
+    def recommendation(self) -> str:
+        """The recommended mechanism and the reason, in one sentence."""
+        best, wanted = self.best, self.wanted
+        name = best.candidate.name + (f" ({best.candidate.options})" if best.candidate.options else "")
+        if self.requirements.epsilon <= wanted.least:
+            return f"The local epsilon {self.requirements.epsilon:g} keeps the promise without shuffling: use {name}."
+        reason = {
+            "local": "the limit of the local epsilon decides",
+            "among": "the promise among sensitive values decides",
+            "towards": "the promise towards values in clear decides, whose floor no number of users lowers",
+        }[best.limit]
+        return (
+            f"Use {name} at local epsilon {best.local:.4g}: root mean squared error {best.error:.3g}, {best.gain:.1f} "
+            f"times less than {self.local_only:.3g}, the least without shuffling at epsilon {wanted.least:g}; {reason}."
+        )
+
+    @property
+    def collector(self) -> str:
+        """A sentence on what the collector could learn, who sees reports before they are shuffled."""
+        return collector_sentence(self.best.local)
+
+
+def collector_sentence(local: float) -> str:
+    """Return a sentence on the odds of whoever sees reports before they are shuffled, at a local epsilon."""
+    ratio = exp(min(local, 700.0))
+    after = ratio / (ratio + 99)
+    shown = f"{after:.1%}" if after < 0.999 else "more than 99.9%"
+    return (
+        f"Whoever sees reports with names or order, as the collector does, has the local epsilon {local:.4g}: the odds "
+        f"of a protected value may grow by a factor of {ratio:,.3g}, so that what was held at 1% before may be held at "
+        f"{shown} after."
+    )
+
+
+def largest_local(
+    build: Callable[[float], BlockMechanism], local: float, users: int, wanted: CentralTarget
+) -> tuple[BlockMechanism, str]:
+    """Return a mechanism with the largest local epsilon whose shuffled batch keeps a central promise, and its limit.
+
+    Args:
+        build: makes the mechanism of a local epsilon.
+        local: the limit of the local epsilon, in nats.
+        users: reports in the batch, one of each person.
+        wanted: the central promise.
+
+    Returns:
+        the mechanism, and the promise that is the limit; see `CentralOption`.
+
+    Raises:
+        ParameterError: if there are fewer than two users.
+
+    Example:
+        >>> import discreet as dc
+        >>> build = lambda epsilon: dc.RandomizedResponse(dc.Domain(range(100)), epsilon)
+        >>> mechanism, limit = largest_local(build, 20.0, 10_000, CentralTarget(1.0, delta=1e-8))
+        >>> round(mechanism.epsilon, 2), limit
+        (5.51, 'among')
+    """
+    users, limit = checked_whole("users", users, 2), "local"
+
+    def kept(epsilon: float) -> bool:
+        nonlocal limit
+        # At a very large epsilon some mechanisms cannot be made.
+        with suppress(ParameterError):
+            broken = wanted.broken_by(build(epsilon), users)
+            limit = broken or limit
+            return not broken
+        return False
+
+    high = min(wanted.least, local)
+    low = high
+    while kept(high):
+        if high == local:
+            return build(high), "local"
+        low, high = high, min(high * _GROWTH, local)
+    return build(bisected(kept, low, high, _HALVINGS)[0]), limit
+
+
+def plan_central(requirements: Requirements, wanted: CentralTarget) -> CentralPlan:
+    """Return, for every mechanism, the largest local epsilon that keeps a central promise, with its error and gain.
+
+    Args:
+        requirements: the collection, one report of each user; what its error should be least for.
+        wanted: the promises.
+
+    Raises:
+        ParameterError: if users send several reports, there are fewer than two, or no report is small enough.
+    """
+    if requirements.reports_per_user > 1:
+        raise ParameterError(
+            "a central promise needs one report of each user in a batch; leave reports_per_user out, or shuffle rounds."
+        )
+    domain, users, worst = requirements.domain, requirements.users, requirements.target == "worst-case"
+    known = (
+        {"p": requirements.people.p} if not requirements.people.even else {"sensitive_mass": requirements.people.mass}
+    )
+    alone = compare(domain, min(wanted.least, requirements.epsilon), users, target=requirements.target, **known)
+    local_only = sqrt(alone.least.error(worst=worst))
+    options = []
+    for name, build in _builders(domain).items():
+        mechanism, limit = largest_local(build, requirements.epsilon, users, wanted)
+        one = candidate(requirements, name, mechanism, LeastErrors(None, None))
+        if one.fits:
+            error = sqrt(one.error(worst=worst))
+            central = shuffled(mechanism, users, wanted.delta)
+            options.append(CentralOption(one, central, limit, error, local_only / error if error else 1.0))
+    if not options:
+        raise ParameterError(f"no mechanism has reports of at most {requirements.largest_report:g} bytes.")
+    options.sort(key=lambda one: one.error)
+    chosen = recommended([one.candidate for one in options], requirements.within, worst=worst)
+    best = next(one for one in options if one.candidate is chosen)
+    return CentralPlan(requirements, wanted, tuple(options), best, local_only)
+
+
+def _builders(domain: Domain) -> dict[str, Callable[[float], BlockMechanism]]:
+    if domain.size == 1:
+        return builders(domain)
+    return {**builders(domain), "unary, best theta": partial(UnaryEncoding, domain, theta="optimal")}
