@@ -1,7 +1,8 @@
 """Bounds on guessing the user: the spec's figures, several reports, priors, and what is refused."""
 
 from decimal import Decimal, localcontext
-from math import exp, log, log2
+from itertools import permutations, product
+from math import exp, log, log2, prod
 from typing import Any
 
 import brute_force
@@ -21,6 +22,7 @@ from discreet.risk.bounds import Bounds, identification_bounds
 from discreet.risk.bounds.capacity import ANY_DATA
 from discreet.risk.bounds.leakage import report_leakage
 from discreet.risk.bounds.prior import Prior
+from discreet.testing import spell_out
 from laws import Case, spelled
 from refusals import refused
 
@@ -371,3 +373,43 @@ def test_a_constant_matrix_has_no_information(users: int) -> None:
     bounds = identification_bounds(Channel(np.full((2, 2), 0.5), Domain(range(2))), users, reports=3)
     assert bounds.pie.value == 0
     assert bounds.identification.value == pytest.approx(1 / users)
+
+
+# A sealed batch
+
+
+@pytest.mark.parametrize("mechanism", [RandomizedResponse(SMALL, 1.0), UnaryEncoding(Domain(range(3)), 1.0)], ids=repr)
+def test_attribution_in_a_batch_is_bounded_by_two_swapped_reports(mechanism: Any) -> None:
+    """Every batch of three known values, without order: the posterior of every sender of every report."""
+    outputs = spell_out(mechanism).matrix
+    bounds = identification_bounds(mechanism, 3)
+    assert bounds.attribution is not None
+    ratio = exp(bounds.epsilon)
+    assert bounds.attribution.value == pytest.approx(ratio**2 / (ratio**2 + 2), rel=1e-12)
+    largest = 0.0
+    for people in ((0, 1, 2), (0, 0, 1), (0, 1, 1)):
+        for batch in product(range(outputs.shape[1]), repeat=3):
+            chances = {
+                order: prod(outputs[people[order[i]], batch[i]] for i in range(3)) for order in permutations(range(3))
+            }
+            whole = sum(chances.values())
+            for person in range(3):
+                first = sum(chance for order, chance in chances.items() if order[0] == person)
+                largest = max(largest, first / whole)
+    alone = ratio / (ratio + 2)
+    assert alone < largest <= bounds.attribution.value * (1 + 1e-12)
+    assert bounds.identification.value <= alone * (1 + 1e-9)
+    assert f"{bounds.attribution.value:.4g}" in str(bounds)
+
+
+def test_no_bound_on_attribution_where_its_condition_fails() -> None:
+    some = RandomizedResponse(Domain(range(5), sensitive=[0, 1]), 1.0)
+    assert identification_bounds(some, 10).attribution is None
+    everything = RandomizedResponse(SMALL, 1.0)
+    for more in ({"reports": 2}, {"largest_list": 2}, {"prior": [0.5] + [0.5 / 9] * 9}):
+        found = identification_bounds(everything, 10, **more)
+        assert found.attribution is None
+        assert found.attribution_sentence == ""
+    large = identification_bounds(RandomizedResponse(SMALL, 30.0), 10).attribution
+    assert large is not None
+    assert large.value <= 1

@@ -37,6 +37,7 @@ class AssessedTraces(Struct, frozen=True):
     identification_at_most: Any
     all_bounds: Sequence[Any]
     epsilon_together: float | None
+    attribution_in_a_sealed_batch: Any
     consistent: bool
     in_words: Sequence[str]
     rows_left_out: int
@@ -68,6 +69,7 @@ class AssessedTraces(Struct, frozen=True):
             identification_at_most=None if bounds is None else bounds.identification,
             all_bounds=() if bounds is None else (*bounds.pies, *bounds.identifications),
             epsilon_together=None if bounds is None else bounds.total_epsilon,
+            attribution_in_a_sealed_batch=None if bounds is None else bounds.attribution,
             consistent=found.consistent,
             in_words=found.sentences,
             rows_left_out=left_out,
@@ -88,8 +90,8 @@ def assessment_parts(
     if found.pse.paper is not None:
         yield str(found.pse.paper)
     yield from found.sentences
-    if bounds is not None and bounds.condition_sentence:
-        yield bounds.condition_sentence
+    if bounds is not None:
+        yield from filter(None, (bounds.attribution_sentence, bounds.condition_sentence))
     if not found.consistent:
         yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
     if files:

@@ -22,12 +22,13 @@ class PlanRisk(Struct, frozen=True):
     pie: Bound
     told_in_clear: float
     worst_case_mse: float
+    attribution_in_a_sealed_batch: Bound | None
 
     @classmethod
     def of(cls, path: Path, mechanism: BlockMechanism, bounds: Bounds, users: int) -> "PlanRisk":
         """Return the record of a plan."""
         risks = bounds.total_epsilon, bounds.identification, bounds.pie, bounds.in_clear
-        return cls(path, mechanism.name, *risks, mechanism.decoder.worst_case_mse(users))
+        return cls(path, mechanism.name, *risks, mechanism.decoder.worst_case_mse(users), bounds.attribution)
 
 
 def plan_risk_parts(
@@ -53,5 +54,7 @@ def plan_risk_parts(
         "identified <=: probability that the right user is named, on average over users, whoever guesses.\n"
         "The two risks are different things: epsilon is about values, identification about users."
     )
+    sealed = [(risk.plan, risk.attribution_in_a_sealed_batch) for risk in risks]
+    yield from (f"{plan}: {bound}." for plan, bound in sealed if bound is not None)
     odds = in_odds(max(risk.epsilon for risk in risks))
     yield from filter(None, (conditions(list(bounds)), f"At the largest epsilon: {odds}" if odds else ""))

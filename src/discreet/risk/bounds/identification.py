@@ -25,6 +25,10 @@ from discreet.risk.bounds.prior import Prior
 
 # e^epsilon beyond which a ratio of likelihoods limits nothing.
 _USELESS = 50.0
+_EVEN = 1e-9
+
+IN_A_BATCH = "one report of each user in the batch, no names, no order"
+"""The condition of the bound on attribution."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -133,6 +137,32 @@ class Bounds:
             f"them with probability FPR, where {ratio}TPR - FPR <= {apart:.4g}."
         )
 
+    @property
+    def attribution(self) -> Bound | None:
+        """The bound on naming the sender of a report with a whole sealed batch and everybody's value at hand.
+
+        Swapping the reports of two people changes the likelihood of a batch by at most E^2, E = e^epsilon, so that
+        nobody is its sender with probability above E^2/(E^2 + n - 1); that of a report alone is E/(E + n - 1). None
+        where a value may be told in clear, for several reports or guesses, and where some users are likelier than
+        others.
+        """
+        single = self.reports == self.largest_list == 1 and abs(self.guessed * self.users - 1) < _EVEN
+        if not single or self.in_clear or self.guarantee.notion != "LDP" or self.epsilon == inf:
+            return None
+        value = 1 / (1 + (self.users - 1) * exp(-2 * self.epsilon))
+        return Bound(value, "probability", "attribution in a sealed batch", "swapped reports", condition=IN_A_BATCH)
+
+    @property
+    def attribution_sentence(self) -> str:
+        """The bound on attribution within a sealed batch, in words; empty where there is none."""
+        if self.attribution is None:
+            return ""
+        return (
+            f"In a sealed batch, one report of each of {self.users:,} users without names and order, whoever knows "
+            f"everybody's value attributes a report with probability at most {self.attribution.value:.4g}; no figure "
+            "above is lower because of shuffling, as all assume a report without a name."
+        )
+
     def __repr__(self) -> str:
         risks = f"identification <= {self.identification.value:.4g}, PIE <= {self.pie.value:.4g} bits"
         return f"Bounds({self.name}, {self.users:,} users, t={self.reports}, epsilon={self.total_epsilon:.4g}, {risks})"
@@ -162,6 +192,7 @@ class Bounds:
             *(f"  {figure}" for figure in self.ideal),
             shares,
             self.per_user_sentence,
+            *filter(None, [self.attribution_sentence]),
             "The two risks are different things: a small one does not make the other small.",
         ]
         return "\n".join(lines)
