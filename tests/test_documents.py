@@ -211,3 +211,10 @@ def test_every_public_name_can_be_had() -> None:
         assert getattr(discreet, name) is not None
     with pytest.raises(AttributeError):
         _ = discreet.nothing_of_the_kind  # type: ignore[attr-defined]
+
+
+def test_the_numbers_of_the_page_on_shuffling_are_what_the_software_says() -> None:
+    page = ROOT / "docs" / "shuffling.md"
+    shown = "".join(blocks(page, "pycon"))
+    found = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(shown, {}, page.name, None, None))
+    assert (found.failed, found.attempted) == (0, 8)

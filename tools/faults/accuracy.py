@@ -4,6 +4,13 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "a truth in the set counts as another's in the moments of a sum",
+        "accuracy/sum_worths.py",
+        "own = self._power(power, count, _factorial_moments(count - 1, given), 1)",
+        "own = self._power(power, count, _factorial_moments(count, given), 1)",
+        ("tests/accuracy/test_sum_worths.py",),
+    ),
+    Fault(
         "pi is used for rho in decoding",
         "accuracy/linear_decoder.py",
         "support - self.conditional_inclusion * blocks",

@@ -10,4 +10,11 @@ FAULTS = [
         "limit = least(candidates, worst=worst).error(worst=worst) * SAME",
         ("tests/planning/test_compare.py",),
     ),
+    Fault(
+        "a central promise towards values in clear is not kept",
+        "planning/central.py",
+        "if domain.clear_count and found.curve_towards",
+        "if not domain.clear_count and found.curve_towards",
+        ("tests/planning/test_central.py",),
+    ),
 ]

@@ -45,4 +45,11 @@ FAULTS = [
         "spread = _variance(logs - levels / (users * mean), own)",
         ("tests/risk/scores/test_pse.py",),
     ),
+    Fault(
+        "attribution in a batch as that of a report alone",
+        "risk/bounds/identification.py",
+        "exp(-2 * self.epsilon)",
+        "exp(-self.epsilon)",
+        ("tests/risk/bounds/test_identification.py",),
+    ),
 ]

@@ -133,12 +133,11 @@ def plan(
         _plan_for(asked, identification_error, outputs, as_json=as_json)
         return
     values, known = _known(domain, distribution, sensitive_mass)
+    choice = known | {"target": target or _likely_target(known), "largest_report": largest_report}
+    choice |= {} if within is None else {"within": within}
     if central is not None:
-        small = {"largest_report": largest_report} | ({} if within is None else {"within": within})
-        choice = known | small | {"target": target or _likely_target(known)}
-        _plan_central(
-            asked, _Central(central, delta, towards, local_at_most), (values, choice), outputs, as_json=as_json
-        )
+        promise = _Central(central, delta, towards, local_at_most)
+        _plan_central(asked, promise, (values, choice), outputs, as_json=as_json)
         return
     _refuse_idle(given_options().keys() - _OF_CENTRAL, "without --central")
     from discreet.cli.views.comparison import ComparedMechanisms, comparison_chart, comparison_parts
@@ -148,12 +147,9 @@ def plan(
         values,
         _stated_epsilon(domain) if epsilon is None else epsilon,
         users,
-        target=target or _likely_target(known),
-        largest_report=largest_report,
         reports_per_user=reports_per_user,
         standard_error=standard_error,
-        **({} if within is None else {"within": within}),
-        **known,
+        **choice,
     )
     sight = _sight(found.best.mechanism, change, power, known.get("p"))
     outputs.write(domain, found.best.mechanism, lambda: comparison_chart(found))

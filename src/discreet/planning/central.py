@@ -28,8 +28,8 @@ from discreet.planning.identification import builders
 from discreet.planning.requirements import Requirements
 from discreet.privacy.shuffling import ShuffledGuarantee, shuffled
 
-# Of the largest local epsilon: to 4 digits of it.
-_HALVINGS = 12
+# Of the largest local epsilon: to 5 digits of it.
+_HALVINGS = 15
 # From below: a batch whose noise hides nobody takes long to judge.
 _GROWTH = 1.5
 
