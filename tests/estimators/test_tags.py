@@ -348,3 +348,14 @@ def test_knowledge_lies_between() -> None:
     some = 0.5 * true + 0.5 * ~domain.sensitive / np.count_nonzero(~domain.sensitive)
     nothing, half, all_ = (distance(plan, "mle", known) for known in ("drop", {"home": some}, {"home": true}))
     assert nothing > half > 3 * all_
+
+
+def test_sums_of_values_with_shared_bots_are_those_of_the_intermediate_estimate() -> None:
+    plan = personalized()
+    codes = np.arange(plan.domain.size).repeat(40)
+    found = estimate_personalized(plan, plan.common.obfuscate_codes(codes, random=SeededRandom(1)))
+    for ask in (lambda: found.estimate.total(np.arange(found.estimate.domain.size) < 2), found.estimate.covariance):
+        said = refused(ParameterError, ask)
+        assert "take `intermediate` of the result" in said
+        assert "hash" not in said
+    assert found.intermediate.total(np.arange(found.intermediate.domain.size) < 2).standard_error > 0

@@ -30,6 +30,10 @@ from discreet.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from discreet.core.estimate import ValueEstimate
 
+_NO_SUMS = (
+    "the covariances of these estimates are not known: of hash functions they need the reports, not only their tally; "
+    "of shrunk groups take the method linear."
+)
 # Covariances of more values than this are no table that anybody reads, and take memory in the square.
 _MOST_VALUES = 4096
 
@@ -308,10 +312,7 @@ class Functionals:
     @property
     def _known_spread(self) -> Covariance:
         if self.spread is None:
-            raise ParameterError(
-                "the covariances of these estimates are not known: of hash functions they need the reports, not only "
-                "their tally; of values that bots were shared among take `intermediate`, over both."
-            )
+            raise ParameterError(getattr(self.intervals, "no_sums", _NO_SUMS))
         return self.spread
 
     @property

@@ -11,7 +11,7 @@ and for every pi_hat_k the error of the guess is at most 2 sum_k |r_hat(bot_k)| 
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -272,6 +272,11 @@ class SharedIntervals:
     common: Estimate
     shares: tuple[Share, ...]
     factors: FloatArray
+
+    no_sums: ClassVar[str] = (
+        "sums of values that bots were shared among have no known error, as the shares are themselves estimated; take "
+        "`intermediate` of the result, whose sums are over values and bots."
+    )
 
     @property
     def remark(self) -> str:
