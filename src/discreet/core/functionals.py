@@ -30,11 +30,9 @@ from discreet.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from discreet.core.estimate import ValueEstimate
 
-_NO_SUMS = (
-    "the covariances of these estimates are not known: of hash functions they need the reports, not only their tally; "
-    "of shrunk groups take the method linear."
-)
-# Covariances of more values than this are no table that anybody reads, and take memory in the square.
+_NO_SUMS = "the covariances of these estimates are not known: of hash functions they need the reports, not only their "
+_NO_SUMS += "tally; of shrunk groups take the method linear."
+# More are no table that anybody reads, and take memory in the square.
 _MOST_VALUES = 4096
 
 
