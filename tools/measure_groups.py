@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 import discreet as dc
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.estimators.logistic import logistic_fit
 
 DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 LARGE = 5_000
@@ -117,11 +118,31 @@ def run(
     yield "difference of two groups", (compared.lower <= true) & (true <= compared.upper)
 
 
+def logistic(census: Census, random: np.random.Generator, runs: int, n: int = 2_000) -> Iterator[BoolArray]:
+    """Yield the intervals of log odds that held, in samples of three values drawn from a model fitted to the census."""
+    kinds = ["Never married", "Married", "No longer"]
+    kind = np.array([0 if "Never" in one else 1 if one.startswith("Married") else 2 for one in census.values])
+    z = np.stack([np.ones(len(census.codes)), census.age, census.sex], axis=1)
+    some = random.integers(0, len(z), 20_000)
+    model = logistic_fit(np.eye(3)[kind[census.codes[some]]], z[some])
+    odds = np.insert(model.coefficients, model.baseline, 0.0, axis=0)
+    mechanism = dc.UnaryEncoding(dc.Domain(kinds, sensitive=["No longer"]), 1.0)
+    for run in range(runs):
+        people = random.integers(0, len(z), n)
+        shares = np.exp(z[people] @ odds.T)
+        codes = (random.random(n)[:, None] * shares.sum(axis=1, keepdims=True) > shares.cumsum(axis=1)).sum(axis=1)
+        reports = mechanism.obfuscate_codes(np.minimum(codes, 2), random=dc.SeededRandom(run))
+        fit = dc.regress(mechanism, reports, {"age": z[people, 1], "sex": z[people, 2]}, method="logistic")
+        true = (odds - odds[kinds.index(str(fit.baseline))])[[kinds.index(one) for one in fit.values]]
+        yield (abs(fit.coefficients - true) < 1.959964 * fit.standard_errors).ravel()
+
+
 def main() -> None:
     """Print coverage, with the standard error of the simulation."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--runs", type=int, default=1000)
     asked.add_argument("--epsilon", type=float, default=1.0)
+    asked.add_argument("--logistic", type=int, default=0, help="samples of logistic regressions, which take seconds")
     given = asked.parse_args()
     census = Census(DATA / "census_income_kdd.parquet")
     domain = dc.Domain(
@@ -132,6 +153,8 @@ def main() -> None:
     for number in range(given.runs):
         for name, ones in run(census, mechanism, random, 10 * number):
             outcomes.setdefault(name, []).append(ones)
+    if given.logistic:
+        outcomes["logistic regression, three values"] = list(logistic(census, random, given.logistic))
     for name, runs in outcomes.items():
         means = np.array([ones.mean() for ones in runs])
         print(
