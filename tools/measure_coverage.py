@@ -249,10 +249,10 @@ what chance explains, width at most 1.03, of `mle` and `em` at most 1.01, and 0.
 A pool of hash functions keeps the mean only: its intervals hold over pools, under one pool some values cover less
 (0.82 in 400 runs of the tally at epsilon = 4).
 
-One limit is understood: `rr` at epsilon = 0.1 with up to 3,000 people may be up to 1.06 times as wide as score intervals.
-By enumeration it is 1.02 to 1.05 there. The standard error is 2 to 17 times as large as a share can be, and 1.6 to 5% of the
-score intervals are empty, which none here may be: at 26 values the ratio without that rule is 1.00. At 1,000 values, with
-less than one count expected of each, the rest is what exact limits take (1.02 to 1.05 without the rule).
+One limit is understood: `rr` at epsilon = 0.1 with up to 3,000 people may be up to 1.06 times as wide as score
+intervals. By enumeration it is 1.02 to 1.05 there. The standard error is 2 to 17 times as large as a share can be, and
+1.6 to 5% of the score intervals are empty, which none here may be: at 26 values the ratio without that rule is 1.00.
+At 1,000 values, with less than one count expected of each, exact limits take the rest (1.02 to 1.05 without the rule).
 
 **{missed}**
 """
