@@ -257,18 +257,4 @@ FAULTS = [
         "if people >= 1]",
         ("tests/estimators/test_groups.py",),
     ),
-    Fault(
-        "records have a byte more than the page says",
-        "core/record_form.py",
-        "return max(self._block_end, 1 + self._clear_bytes)",
-        "return 1 + max(self._block_end, 1 + self._clear_bytes)",
-        ("tests/frames",),
-    ),
-    Fault(
-        "noise of a batch tells the truth with it",
-        "core/coins.py",
-        "picked &= np.negative(told.astype(out.dtype))",
-        "picked &= np.negative((told | (noise == 0)).astype(out.dtype))",
-        ("tests/property/test_batch_coins.py",),
-    ),
 ]
