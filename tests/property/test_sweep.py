@@ -37,7 +37,8 @@ from discreet.mechanisms.subsets import Subsets
 from discreet.mechanisms.weighted_bits import WeightedBits
 from discreet.mechanisms.weighted_singletons import WeightedSingletons
 from discreet.planning.absolute_deviation import mean_absolute_deviation
-from discreet.planning.compare import best, compare
+from discreet.planning.best import best
+from discreet.planning.compare import compare
 from discreet.planning.losses import exact_l1, excess, normal_l1, paper_worst_l1_rr, worst_normal_l1
 from discreet.planning.sample_size import reports_for_mse, reports_for_standard_error, worst_variance
 from discreet.privacy.composition import integrated, repeated_epsilon, sequential, split_epsilon
