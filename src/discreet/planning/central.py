@@ -259,6 +259,13 @@ def plan_central(requirements: Requirements, wanted: CentralTarget) -> CentralPl
 
     Raises:
         ParameterError: if users send several reports, there are fewer than two, or no report is small enough.
+
+    Example:
+        >>> from discreet.planning.requirements import People
+        >>> domain = Domain(range(10), sensitive=range(4))
+        >>> asked = Requirements(domain, 4.0, 10_000, People.of(domain, 0.3, None), "sensitive-mass")
+        >>> plan_central(asked, CentralTarget(1.0)).best.limit in ("local", "towards")
+        True
     """
     if requirements.reports_per_user > 1:
         raise ParameterError(
