@@ -52,7 +52,7 @@ def best(
         True
         >>> shuffled = dc.best(dc.Domain(range(40)), 4.0, central=dc.CentralTarget(1.0), users=1000)
         >>> shuffled.name, round(shuffled.epsilon, 2)
-        ('rr', 3.5)
+        ('rr', 3.93)
     """
     target: Target = "distribution" if p is not None else "worst-case" if sensitive_mass is None else "sensitive-mass"
     if central is not None or users is not None:

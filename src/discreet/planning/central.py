@@ -128,7 +128,7 @@ class CentralPlan(ResultTable):
         >>> asked = Requirements(domain, 4.0, 10_000, People.of(domain, None, None))
         >>> plan = plan_central(asked, CentralTarget(1.0))
         >>> plan.best.candidate.name, plan.best.limit, round(plan.best.gain, 1)
-        ('subset', 'local', 5.9)
+        ('subset', 'local', 6.9)
     """
 
     requirements: Requirements
