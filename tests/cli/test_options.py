@@ -155,6 +155,10 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--largest-report": ["--largest-report 1.5", "--largest-report 0"],
         "--reports-per-user": ["--reports-per-user 2"],
         "--standard-error": ["--standard-error 0.01", "--standard-error 0"],
+        "--central": ["--central 1 --delta 1e-8"],
+        "--delta": ["--central 1 --delta 1e-8", "--delta 1e-8"],
+        "--towards": ["--central 1 --delta 1e-8 --towards 2", "--towards 2"],
+        "--local-at-most": ["--central 1 --delta 1e-8 --local-at-most 2", "--local-at-most 2"],
         "--change": ["--change 0.05"],
         "--power": ["--power 0.9"],
         "--output": ["-o new.toml"],
@@ -184,6 +188,11 @@ ELSEWHERE = {
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("manifest", "stamp", "examples", "seal")},
     ("seal", "--engine"): "test_spark_sealing.py",
     ("seal", "--temporary"): "test_seal_verb.py",
+    ("estimate", "--no-central"): "test_published_estimates.py",
+    **{
+        ("verify", option): "test_verify_shuffled.py"
+        for option in ("--shuffled", "--delta", "--rounds", "--not-trusted", "--plot", "--force")
+    },
 }
 OTHER_VERBS = {"regress", "init", "risk", "collection", "device", "collector", "serve", "reproduce"}
 """Whose options are proved in a file of their own."""

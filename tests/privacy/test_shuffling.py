@@ -217,3 +217,20 @@ def test_a_personalized_mechanism_is_judged_with_its_bots() -> None:
     personalized = dc.Personalized(places, epsilon=2.0, tags=["home"])
     assert shuffled(personalized, 1000).among == shuffled(personalized.common, 1000).among
     assert shuffled(personalized, 1000).among.upper > 0
+
+
+@pytest.mark.parametrize(
+    "domain", [dc.Domain(range(2)), dc.Domain(range(100), sensitive=range(5)), dc.Domain(range(3), sensitive=[0])]
+)
+@pytest.mark.parametrize("build", [dc.RandomizedResponse, dc.HadamardResponse, dc.UnaryEncoding])
+@pytest.mark.parametrize(
+    ("epsilon", "n", "delta"), [(30.0, 100, 1e-6), (12.0, 1000, 1e-30), (40.0, 10**8, 1e-30), (0.001, 2, 1e-6)]
+)
+def test_nearly_no_noise_in_the_batch_has_at_most_the_local_epsilon(
+    build: Any, domain: dc.Domain, epsilon: float, n: int, delta: float
+) -> None:
+    """Where all but certainly nobody else made noise, no digit is left to work with, and no error comes of it."""
+    central = shuffled(build(domain, epsilon=epsilon), n, delta)
+    for found in (central.among, central.towards):
+        if found is not None:
+            assert 0 <= found.lower <= found.upper <= central.local * (1 + 1e-12)

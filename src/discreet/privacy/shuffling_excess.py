@@ -72,12 +72,13 @@ def excess(values: FloatArray, probabilities: FloatArray, n: int) -> tuple[float
         return max(n * mean + low - slack, 0.0), n * mean + high + slack
     if mean > 0:
         return n * mean * (1 - _ROUNDING), n * mean * (1 + _ROUNDING)
-    most = _countable(values, probabilities, n)
+    most, low, high = _countable(values, probabilities, n), 0.0, inf
     if most:
-        ends = _spelled_out(values, probabilities, n, most)
-        if ends[1] - ends[0] <= _MOST_GAP * ends[1]:
-            return ends
-    return _smoothed(_Tilted.of(values, np.log(probabilities), n))
+        low, high = _spelled_out(values, probabilities, n, most)
+        if high - low <= _MOST_GAP * high:
+            return low, high
+    ends = _smoothed(_Tilted.of(values, np.log(probabilities), n))
+    return max(low, ends[0]), min(high, ends[1])
 
 
 def chernoff_end(values: FloatArray, probabilities: FloatArray, n: int) -> float:
@@ -173,7 +174,7 @@ class _Tilted:
             doubled = 2 * low + 1 / float(values.max())
             step = tilt - mean / variance if variance > 0 else inf
             tilt = step if low < step < min(high, doubled) else min((low + high) / 2, doubled)
-        tilt = max(tilt, _LEAST_TILT / sqrt(n * variance))
+        tilt = max(tilt, _LEAST_TILT / sqrt(max(n * variance, TINY)))
         exponents = logs + tilt * values
         return cls(values, logs, n, tilt, _log_sum(exponents), *_moments(values, exponents))
 
@@ -218,6 +219,9 @@ def _smoothed(law: _Tilted) -> tuple[float, float]:
     if log_bound < _LOG_TINY:
         return 0.0, TINY
     noise, low, high = _NOISE * law.deviation, 0.0, exp(min(log_bound, 700.0))
+    if noise == 0:
+        # All but certainly no variable is other than 0.
+        return low, high
     for _ in range(_MOST_REFINEMENTS):
         ends = _ends(law, noise)
         low, high = max(low, ends[0]), min(high, ends[1])

@@ -80,7 +80,7 @@ def _below(ends: Ends, delta: float, upper: float) -> float:
     low, high = ends(upper)
     gap = log(max(high, TINY) / max(low, TINY)) + log(delta / max(high, TINY))
     # At the local epsilon delta falls to 0 at once.
-    width = min(gap * upper / (-2 * log(delta)), upper / 1000)
+    width = min(max(gap, 0.0) * upper / (-2 * log(delta)), upper / 1000)
     for factor in _BACK:
         epsilon = upper * (1 - 2 * factor * _TOLERANCE) - factor * width
         if epsilon > 0 and ends(epsilon)[0] > delta:
