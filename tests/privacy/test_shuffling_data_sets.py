@@ -87,7 +87,7 @@ def test_no_data_set_of_a_law_exceeds_the_guarantee(builder: str, sizes: Any) ->
 
 
 def test_no_data_set_of_a_random_law_exceeds_the_guarantee() -> None:
-    """10,000 such cases are made by ``python -m bench.shuffling``."""
+    """10,000 such cases are made by ``python -m bench shuffling``."""
     for seed in range(24):
         assert beyond(seed) is None
 

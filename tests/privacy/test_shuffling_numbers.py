@@ -53,7 +53,7 @@ def test_what_is_too_small_for_a_float_is_no_error() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 5.0])
 def test_both_ends_of_an_epsilon_are_within_a_percent(epsilon: float) -> None:
-    """``python -m bench.shuffling`` goes through the whole grid."""
+    """``python -m bench shuffling`` goes through the whole grid."""
     d1 = 1 / (exp(epsilon) + 1)
     for pi, rho in ((0.01, 0.0), (d1, d1)):
         for n, delta in ((10**3, 1e-6), (10**5, 1e-30), (10**8, 1e-6)):
