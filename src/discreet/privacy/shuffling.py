@@ -182,8 +182,8 @@ class ShuffledGuarantee:
         Raises:
             MissingExtraError: if the ``plot`` extra is not installed.
         """
-        batches = f"{self.rounds} batches" if self.rounds > 1 else "a batch"
-        title = f"What {batches} of {self.n:,} shuffled reports tell of one person"
+        batches = f"{self.rounds} batches of" if self.rounds > 1 else "a batch of"
+        title = f"What {batches} {self.n:,} shuffled reports {'tell' if self.rounds > 1 else 'tells'} of one person"
         subtitle = f"local epsilon {self.local:.4g} for whoever sees names or order; dashed: delta = {self.delta:g}"
         return delta_chart(curve_points(self), title=title, subtitle=subtitle, delta=self.delta)
 

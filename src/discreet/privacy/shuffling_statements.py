@@ -113,6 +113,9 @@ def curve_points(central: "ShuffledGuarantee") -> dict[str, list[tuple[float, fl
     least = min(_LEAST_DELTA, central.delta / 10)
     found = {}
     for name, curve, most in directions:
-        places = [_BEYOND * most * k / (_POINTS - 1) for k in range(_POINTS)]
+        # It falls steeply beyond what no number of users lowers.
+        start = min(curve.floor(), most)
+        places = [start * k / _POINTS for k in range(_POINTS)] if start else []
+        places += [start + _BEYOND * (most - start) * k / (_POINTS - 1) for k in range(_POINTS)]
         found[name] = [(place, high) for place in places if (high := curve.delta(place, least)[1]) >= least]
     return found
