@@ -30,6 +30,7 @@ VERBS: dict[str, Callable[[Files], list[object]]] = {
     "compare -o": lambda files: ["compare", files.plan, "none.parquet", "--by", "x", "-o"],
     "compare --plot": lambda files: ["compare", files.plan, "none.parquet", "--by", "x", "--plot"],
     "regress -o": lambda files: ["regress", files.plan, "none.parquet", "--on", "x", "-o"],
+    "verify --plot": lambda files: ["verify", files.plan, "--shuffled", "100", "--plot"],
     "seal -o": lambda files: ["seal", files.plan, "none.parquet", "-o"],
     "simulate -o": lambda files: ["simulate", "none.toml", "-o"],
     "risk traces -o": lambda files: ["risk", "none.csv", "-o"],
@@ -46,8 +47,9 @@ FILES = {
     "compare --plot": "p.svg",
     "regress -o": "e.csv",
     "seal -o": "s.parquet",
+    "verify --plot": "p.svg",
 }
-DRAWING = ["estimate --plot", "compare --plot", "plan --plot", "simulate -o", "risk traces -o"]
+DRAWING = ["verify --plot", "estimate --plot", "compare --plot", "plan --plot", "simulate -o", "risk traces -o"]
 
 RISKS = {f"risk {name}": verb for name, verb in main.commands["risk"].commands.items()}
 

@@ -35,7 +35,7 @@ from discreet.simulation.tallies import draw_tally
 
 pytestmark = pytest.mark.slow
 
-SEED = 20261120
+SEED = 101
 RUNS = 500
 MANY = 10**9
 SIZES = [(1, 2), (1, 6), (3, 8), (10, 40), (6, 6), (76, 400)]

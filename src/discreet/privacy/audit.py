@@ -111,7 +111,7 @@ def audit(
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> result = audit(mechanism, draws=10_000, random=dc.SeededRandom(1))
         >>> result.holds, round(result.lower_bound, 2)
-        (True, 0.92)
+        (True, 0.9)
     """
     draws, confidence = checked_whole("draws", draws, _FEWEST), checked_between("confidence", confidence, 0.5, 1)
     promise_of, telling = _promises(mechanism)
