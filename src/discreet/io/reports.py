@@ -186,9 +186,10 @@ def read_reports(sources: Sources, mechanism: "Mechanism | Plan", *, trust_plan:
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> with TemporaryDirectory() as folder:
         ...     for day in ("monday", "tuesday"):
-        ...         written = dc.write_reports(f"{folder}/{day}.jsonl", mechanism, mechanism.obfuscate(["yes", "no"]))
+        ...         reports = mechanism.obfuscate(["yes", "no"] * 50)
+        ...         written = dc.write_reports(f"{folder}/{day}.jsonl", mechanism, reports)
         ...     dc.read_reports(folder, mechanism).n, dc.read_reports(f"{folder}/monday.jsonl", mechanism).n
-        (4, 2)
+        (200, 100)
     """
     return Reports.concatenate(iterate_reports(sources, mechanism, trust_plan=trust_plan))
 
