@@ -101,6 +101,18 @@ def test_joint_follows_the_words(threshold: int, symbols: int, data: st.DataObje
         assert found.noise[row] == (again[place] // (HALF // symbols) if symbols > 1 else 0)
 
 
+def test_whole_words_between_noise_and_truth_are_noise_anew() -> None:
+    """With many symbols a word decides the coin alone, and the symbol but for the last words below N."""
+    noise, symbols = 1 << 63, 70_000
+    end, share = noise // symbols * symbols, WORD_RANGE // symbols
+    words = [end, noise - 1, noise, end - 1, 5 * share, 69_999 * share]
+    source = Halves([part for word in words for part in (word % HALF, word >> 32)])
+    found = joint(4, WORD_RANGE - noise, symbols, source)
+    assert found.truth.tolist() == [False, False, True, False]
+    assert found.noise is not None
+    assert found.noise[[0, 1, 3]].tolist() == [5, 69_999, symbols - 1]
+
+
 @given(threshold=THRESHOLDS, data=st.data())
 def test_half_coins_are_whole_coins(threshold: int, data: st.DataObject) -> None:
     """A tie draws the other half: the coin is that of the whole word."""
@@ -151,8 +163,8 @@ def test_slow_ways_alone_have_the_same_law(symbols: int) -> None:
 
 def test_a_choice_between_value_and_noise() -> None:
     out = np.zeros(4, dtype=np.uint16)
-    chosen(np.array([True, False, True, False]), np.array([7, -1, 65535, 8]), np.array([1, 2, 3, 4], np.uint32), out)
-    assert out.tolist() == [7, 2, 65535, 4]
+    chosen(np.array([True, False, True, False]), np.array([7, -1, 65535, 8]), np.array([1, 0, 3, 4], np.uint32), out)
+    assert out.tolist() == [7, 0, 65535, 4]
 
 
 def test_coins_are_a_pair() -> None:

@@ -76,8 +76,8 @@ FAULTS = [
     Fault(
         "half a word is true once too often",
         "core/coins.py",
-        "truth: BoolArray = halves < np.uint32(high)",
-        "truth: BoolArray = halves <= np.uint32(high)",
+        "tied = np.flatnonzero(halves == np.uint32(high))",
+        "truth[halves == np.uint32(high)] = True\n    tied = np.flatnonzero(halves != halves)",
         ("tests/property/test_batch_coins.py",),
     ),
     Fault(
