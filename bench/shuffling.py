@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
-from math import exp, inf
+from math import exp
 from pathlib import Path
 
 import numpy as np
@@ -155,7 +155,8 @@ def grid(sizes: tuple[int, ...]) -> Iterator[tuple[float, float, str, int]]:
             start = time.process_time()
             low, high = pair_epsilon(pair, n, delta)
             case = f"{name}, eps={epsilon:g}, n={n:g}, delta={delta:g}"
-            yield (high / low if low else inf), time.process_time() - start, case, n
+            gap = 1.0 if high == low else high / max(low, 1e-300)
+            yield gap, time.process_time() - start, case, n
 
 
 def mechanisms(epsilon: float) -> dict[str, BlockMechanism]:
