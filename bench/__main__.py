@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import companions, machine, results
+from bench.beside import earlier_pages
 from bench.groups import GROUPS, measured
 from bench.measure import Row, progress, without_goals
 from bench.pages import rendered, write_pictures
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _measured(name: str, *, quick: bool) -> Measured | None:
     progress(f"[{name}]")
-    before, start = machine.load(), time.perf_counter()
+    before, start, ticks = machine.load(), time.perf_counter(), machine.taken()
     group = measured(name, quick=quick)
     if group is None:
         progress(f"[{name}] has nothing quick; passed over")
@@ -55,8 +56,8 @@ def _measured(name: str, *, quick: bool) -> Measured | None:
     group = without_goals(group) if quick else group
     show(group)
     loads = [load for load in (before, machine.load()) if load is not None]
-    spent = time.perf_counter() - start
-    return Measured(group, machine.described(), machine.today(), tuple(loads), spent, machine.versions())
+    spent, taken = time.perf_counter() - start, machine.share_taken(ticks, machine.taken())
+    return Measured(group, machine.described(), machine.today(), tuple(loads), spent, machine.versions(), taken)
 
 
 def _rows(found: Results, name: str) -> list[Row]:
@@ -67,7 +68,7 @@ def _rows(found: Results, name: str) -> list[Row]:
 def _write_page(found: Results, folder: Path, *, fresh: bool) -> None:
     page = folder / "performance.md"
     before = "" if fresh or not page.exists() else page.read_text(encoding="utf-8")
-    page.write_text(rendered(found, tuple(GROUPS), before), encoding="utf-8")
+    page.write_text(rendered(found, tuple(GROUPS), before, earlier=earlier_pages()), encoding="utf-8")
     write_pictures(found, folder / "performance")
 
 

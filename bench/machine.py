@@ -58,3 +58,20 @@ def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def taken() -> tuple[int, int] | None:
+    """Return the time that other guests took from our processors, and all time, in ticks; None if not told."""
+    try:
+        fields = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]
+    except OSError:
+        return None
+    ticks = [int(field) for field in fields]
+    return (ticks[7], sum(ticks)) if len(ticks) > 7 else None
+
+
+def share_taken(before: tuple[int, int] | None, after: tuple[int, int] | None) -> float | None:
+    """Return the share that other guests took between two calls of `taken`."""
+    if before is None or after is None or after[1] == before[1]:
+        return None
+    return (after[0] - before[0]) / (after[1] - before[1])

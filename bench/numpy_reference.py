@@ -98,6 +98,20 @@ def hashing(codes: Codes, prime: int, buckets: int, epsilon: float, rng: np.rand
     return HashReports(a, b, np.where(rng.random(n) < truth, hashed, noise), prime, buckets)
 
 
+def pooled_hashing(
+    codes: Codes, pool: NDArray[np.uint64], prime: int, buckets: int, epsilon: float, rng: np.random.Generator
+) -> tuple[Codes, Codes]:
+    """Obfuscate by local hashing with a pool of cubic polynomials, whose coefficients are the rows of ``pool``."""
+    n = len(codes)
+    cohorts = rng.integers(len(pool), size=n, dtype=np.uint32)
+    c0, c1, c2, c3 = pool[cohorts].T
+    x, modulus = codes.astype(np.uint64), np.uint64(prime)
+    hashed = ((((c3 * x + c2) % modulus) * x + c1) % modulus * x + c0) % modulus % np.uint64(buckets)
+    truth = (exp(epsilon) - 1) / (buckets + exp(epsilon) - 1)
+    noise = rng.integers(buckets, size=n, dtype=np.uint32)
+    return cohorts, np.where(rng.random(n) < truth, hashed, noise)
+
+
 def hashing_counts(reports: HashReports, size: int) -> Codes:
     """Count, for every value, the reports whose hash function sends it to their bucket."""
     # 32 bits hold a x + b for primes below 2^16, and halve the time.

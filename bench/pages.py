@@ -7,19 +7,25 @@ as they are, even where nothing but the page remembers them.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from bench.beside import MARK, beside, label, sections
 from bench.companions import BESIDE
 from bench.measure import Cell, Group, Row
 from bench.results import Measured, Results
 from bench.tables import has_goals, spelled
 
-_MARK = "<!-- group: {} -->"
-_SECTION = re.compile(r"^<!-- group: (\w+) -->\n", flags=re.MULTILINE)
 _COUNTED = {"met": "yes", "missed": "**no**", "not measured": "not measured"}
 
 
-def rendered(results: Results, names: Sequence[str], before: str = "", pictures: str = "performance") -> str:
+def rendered(
+    results: Results,
+    names: Sequence[str],
+    before: str = "",
+    pictures: str = "performance",
+    earlier: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Return the page.
 
     Args:
@@ -27,18 +33,13 @@ def rendered(results: Results, names: Sequence[str], before: str = "", pictures:
         names: all groups, in the order of their sections.
         before: the page as it was; its sections of groups that are not among the results are kept.
         pictures: the folder of pictures, relative to the page.
+        earlier: pages of other states and machines by commit, which stand beside.
     """
     kept = sections(before)
-    fresh = {name: _section(name, measured, pictures) for name, measured in results.groups.items()}
+    fresh = {name: _section(name, measured, pictures, earlier) for name, measured in results.groups.items()}
     texts = [fresh.get(name) or kept[name] for name in names if name in fresh or name in kept]
     missing = [name for name in names if name not in fresh and name not in kept]
     return "\n".join([*_head(results, texts, missing), "", "\n".join(texts)])
-
-
-def sections(page: str) -> dict[str, str]:
-    """Return the text of each group's section of a page, by the group's name."""
-    parts = _SECTION.split(page)
-    return {name: f"{_MARK.format(name)}\n{text}" for name, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def write_pictures(results: Results, folder: Path) -> None:
@@ -60,7 +61,7 @@ def _head(results: Results, texts: Sequence[str], missing: Sequence[str]) -> lis
         "A time is a median, unless it says otherwise. What is compared is measured in turns in one run, so that what "
         "slows the machine down for a while slows everybody down: trust ratios more than times. A ratio to somebody is "
         "their time over ours: above 1, discreet is the faster one. A load average above the number of busy cores "
-        "means that something else wanted the machine too.",
+        "means that something else wanted the machine too, and time that other guests took is in every time.",
         "",
         *_goals(texts),
         *(["", f"Not measured yet: {', '.join(missing)}."] if missing else []),
@@ -110,19 +111,30 @@ def _verdict(line: str, title: str) -> tuple[str, str]:
     return f"{cells[1].strip().replace(chr(92), '')} ({title})", cells[-2].strip()
 
 
-def _section(name: str, measured: Measured, pictures: str) -> str:
+def _section(name: str, measured: Measured, pictures: str, earlier: Mapping[str, str]) -> str:
     group = measured.group
-    lines = [_MARK.format(name), f"## {group.title}", "", _circumstances(measured), ""]
-    lines += _body(group, pictures)
-    for further in group.also:
-        lines += [f"### {further.title}", "", *_body(further, pictures)]
+    lines = [MARK.format(name), f"## {group.title}", "", _circumstances(measured), ""]
+    now = label(measured.machine, measured.date)
+    for part in (group, *group.also):
+        lines += [] if part is group else [f"### {part.title}", ""]
+        lines += [*_body(part, pictures), *_beside(beside(name, part, now, earlier))]
     return "\n".join(lines)
+
+
+def _beside(cells: Sequence[Sequence[str]]) -> list[str]:
+    if not cells:
+        return []
+    heading, *rows = cells
+    aligned = ["---", *["---:"] * (len(heading) - 1)]
+    return ["Earlier states and other machines:", "", *map(_line, [heading, aligned, *rows]), ""]
 
 
 def _circumstances(measured: Measured) -> str:
     loads = " before and ".join(f"{load:.1f}" for load in measured.loads)
     busy = f"; load average {loads} after" if loads else ""
     versions = ", ".join(f"{package} {version}" for package, version in measured.versions.items())
+    if measured.taken is not None and measured.taken > 0:
+        busy += f"; other guests of the machine took {measured.taken:.0%} of its processors' time"
     return f"*{measured.machine}; {measured.date}; {versions}{busy}; {measured.seconds:.0f} s in all.*"
 
 

@@ -20,6 +20,7 @@ class Measured:
         loads: processes that wanted a core, before and after; empty where the system does not say.
         seconds: how long it all took.
         versions: of this package and what it runs on.
+        taken: share of the processors' time that other guests of the machine took; None where the system does not say.
     """
 
     group: Group
@@ -28,6 +29,7 @@ class Measured:
     loads: tuple[float, ...] = ()
     seconds: float = 0.0
     versions: Mapping[str, str] = field(default_factory=dict)
+    taken: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

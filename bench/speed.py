@@ -4,6 +4,7 @@ import statistics
 from functools import partial
 from importlib import import_module
 
+from bench import cold
 from bench.companions import Peers, peers
 from bench.limits import Limits, measured
 from bench.measure import REPEATS, Cell, Group, Row, interleaved, judged, one_core, progress, seconds
@@ -45,9 +46,8 @@ def run(*, quick: bool = False) -> Group:
         tasks = (task for side in (clients, servers) for task in side(share))
         rows = [_row(task, others, limits, ways, quick=quick) for task in tasks]
         notes = _notes(others, repeats, scaled(N, share), pinned=pinned)
-    return Group(
-        "Clients and servers", COLUMNS, rows, notes, text=_TEXT, also=[_machine(limits, repeats), _everybody(ways)]
-    )
+        also = [_machine(limits, repeats), cold.run(repeats, share), _everybody(ways)]
+    return Group("Clients and servers", COLUMNS, rows, notes, text=_TEXT, also=also)
 
 
 def _notes(others: Peers, repeats: int, n: int, *, pinned: bool) -> list[str]:

@@ -158,6 +158,13 @@ def _clients_of_values_and_bits(share: float) -> Iterator[Task]:
         least_peer_ratio=40,
     )
     yield _client(
+        "unary client, few digits",
+        UnaryEncoding(everything, EPSILON, digits="few"),
+        codes,
+        (lambda told: reference.unary(told, SIZE, EPSILON, rng), some),
+        most_ns=100,
+    )
+    yield _client(
         "uRAP client, 15 sensitive",
         UnaryEncoding(tagged, EPSILON),
         codes,
@@ -179,11 +186,13 @@ def _clients_of_sets(share: float) -> Iterator[Task]:
         most_ns=15,
         least_peer_ratio=150,
     )
+    pooled = PooledHashing(everything, EPSILON, functions=_FUNCTIONS).law
+    pool = pooled.pool.astype(np.uint64)
     yield _client(
         f"pooled hashing client, {_FUNCTIONS:,} functions",
         PooledHashing(everything, EPSILON, functions=_FUNCTIONS),
         codes,
-        (lambda told: reference.hashing(told, hashed.law.prime, hashed.law.buckets, EPSILON, rng), codes),
+        (lambda told: reference.pooled_hashing(told, pool, pooled.prime, pooled.buckets, EPSILON, rng), codes),
     )
     yield _client(
         f"subset client, k = {subset.law.count}",

@@ -159,6 +159,10 @@ def test_numpy_draws_what_we_draw() -> None:
     even = (np.bitwise_count(columns & (CODES + 1).astype(np.uint32)) % 2 == 0).mean()
     assert abs(even - e / (e + 1)) < 5 * np.sqrt(0.25 / N)
     assert abs(even - np.exp(0.5) / (np.exp(0.5) + 1)) > 5 * np.sqrt(0.25 / N)
+    pool = PooledHashing(Domain(range(SIZE)), 1.0, g=4, functions=60).law
+    cohorts, buckets = reference.pooled_hashing(CODES, pool.pool.astype(np.uint64), pool.prime, 4, 1.0, rng)
+    told = pool.contains({"cohort": cohorts, "bucket": buckets})[np.arange(N), CODES].mean()
+    assert abs(told - e / (e + 3)) < 5 * np.sqrt(0.25 / N)
 
 
 def test_numpy_estimates_what_we_estimate() -> None:

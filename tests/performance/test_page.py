@@ -1,14 +1,16 @@
 """The page of measurements says what was measured, what was missed and what was skipped, and forgets nothing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bench import companions, results
+from bench import companions, machine, results
 from bench.__main__ import main
+from bench.beside import earlier_pages, sections
 from bench.groups import GROUPS
 from bench.measure import Group, Picture, Row, judged, without_goals
-from bench.pages import rendered, sections, write_pictures
+from bench.pages import rendered, write_pictures
 from bench.results import Measured, Results
 from bench.tables import spelled
 
@@ -142,3 +144,33 @@ def test_an_unknown_group_is_refused(capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit):
         main(["speeed"])
     assert f"groups must be among {', '.join(GROUPS)}, got speeed" in capsys.readouterr().err
+
+
+def test_earlier_pages_stand_beside_task_by_task() -> None:
+    columns = ("seconds", "ratio to NumPy")
+    old = [Row("a |x|", {"seconds": 2.0, "ratio to NumPy": 0.5}), Row("gone", {"seconds": 1.0})]
+    new = [Row("a |x|", {"seconds": 1.0, "ratio to NumPy": 1.0}), Row("new", {"seconds": 3.0})]
+    before = rendered(Results({"speed": measured(Group("Speed", columns, old), "2026-01-01")}), NAMES)
+    group = Group("Speed", columns, new, also=[Group("Other", ("said",), [Row("a |x|", {"said": "yes"})])])
+    text = rendered(Results({"speed": measured(group)}), NAMES, earlier={"abc": before})
+    assert text.count("Earlier states and other machines") == 1
+    assert "| seconds (ratio to NumPy) | abc: A processor, 2026-01-01 | now: A processor, 2026-01-02 |" in text
+    assert "| a \\|x\\| | 2 (0.5) | 1 (1) |" in text
+    assert "| new | - | 3 |" in text
+    assert "gone" not in text
+    assert "Earlier" not in rendered(Results({"growth": measured(group)}), NAMES, earlier={"abc": before})
+
+
+def test_pages_that_are_kept_can_be_read() -> None:
+    for text in earlier_pages().values():
+        assert {"speed", "endtoend"} <= set(sections(text)) <= set(GROUPS)
+
+
+def test_time_that_others_took_is_said() -> None:
+    told = replace(measured(SPEED), taken=0.314)
+    assert "other guests of the machine took 31% of its processors' time; 12 s in all" in rendered(
+        Results({"speed": told}), NAMES
+    )
+    assert "other guests" not in rendered(Results({"speed": replace(told, taken=0.0)}), NAMES).partition("## Speed")[2]
+    assert machine.share_taken((10, 1000), (60, 1200)) == 0.25
+    assert machine.share_taken(None, (60, 1200)) is None
