@@ -4,6 +4,7 @@ No test may print or log what was planted of a person (see planted.py).
 """
 
 import gc
+import json
 import os
 import re
 import warnings
@@ -18,6 +19,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 import planted
 from compiled_once import share_kernels
+from drawing import COSTS, drawn
 from programs import program
 
 settings.register_profile(
@@ -58,6 +60,34 @@ _FIRST = (
 )
 # Handed out whole: what they prepare once is dear.
 _WHOLE = (*_FIRST, "test_personalized_figures")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that runs everything."""
+    parser.addoption("--whole", action="store_true", help="run every case of costly tests (see tests/drawing.py)")
+
+
+def _seed_of_draw(config: pytest.Config) -> int | None:
+    """Return the seed of the draw; None where everything runs that was asked for."""
+    if hasattr(config, "workerinput"):
+        seed: int | None = config.workerinput["drawn"]
+        return seed
+    asked = config.args_source != pytest.Config.ArgsSource.TESTPATHS or config.option.keyword or config.option.markexpr
+    return None if asked or config.option.whole else getattr(config.option, "randomly_seed", None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker the seed: all of them must draw the same cases."""
+    node.workerinput["drawn"] = _seed_of_draw(node.config)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say that not everything was run."""
+    if (seed := _seed_of_draw(terminalreporter.config)) is not None:
+        terminalreporter.write_line(
+            f"Of costly tests some cases were drawn (--randomly-seed={seed} repeats them); --whole runs all of them."
+        )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -104,8 +134,10 @@ class DearFirst(LoadScopeScheduling):
         return super()._pending_of(workload) if node is None else self._pending.get(node, 0)
 
 
-def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Put first what is handed out first; sorting keeps the order of the others."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[Any]) -> None:
+    """Draw cases, and put first what is handed out first; sorting keeps the order of the others."""
+    if (seed := _seed_of_draw(config)) is not None:
+        items[:] = drawn(items, seed, json.loads(COSTS.read_text(encoding="utf-8")))
     items.sort(key=lambda item: next((i for i, name in enumerate(_FIRST) if name in item.nodeid), len(_FIRST)))
 
 

@@ -174,7 +174,7 @@ def main() -> int:
         return 0
     if sys.argv[2].startswith("--"):
         mine = Device(folder, [PUBLIC], Limits(2, 1e9, 1e9)) if sys.argv[2] == "--open" else None
-        children = [forked(folder, wire, 0, rounds=25) for _ in range(int(sys.argv[3]))]
+        children = [forked(folder, wire, 0, rounds=12) for _ in range(int(sys.argv[3]))]
         ended = ended_beside(mine, children)
         said = " ".join((folder.parent / f"outcomes-{one}").read_text() for one in children).split()
         recorded = Counter(epoch for epoch, outcome in zip(said[::2], said[1::2], strict=True) if outcome == "recorded")
