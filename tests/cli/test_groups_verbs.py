@@ -185,6 +185,9 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
         ),
         ("compare plan.toml all.parquet --by sex --given shares.csv", "leave --by out"),
         ("compare plan.toml all.parquet --groups f m", "--groups does nothing here"),
+        ("compare plan.toml all.parquet --by sex --plain-parquet", "--plain-parquet does nothing here"),
+        ("compare plan.toml a.tally.parquet b.tally.parquet --plain-parquet", "tallies have no rows of their own"),
+        ("compare plan.toml a.tally.parquet b.tally.parquet --trust-plan", "tallies have no rows of their own"),
         ("compare plan.toml north.parquet south.parquet --rate 0.9", "rate must be a number"),
     ],
 )

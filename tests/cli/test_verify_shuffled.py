@@ -57,6 +57,11 @@ def test_what_would_do_nothing_is_refused(files: Files, options: list[object], w
     assert words in refusal("verify", files.plan, *options)
 
 
+@pytest.mark.parametrize("options", [["--shuffled", 100], ["--rounds", 2], ["--delta", "1e-8"]], ids=lambda one: one[0])
+def test_a_file_is_checked_without_words_about_a_batch(files: Files, options: list[object]) -> None:
+    assert "does not go with --sealed" in refusal("verify", files.plan, "--sealed", files.plan, *options)
+
+
 def test_promises_are_rounded_up_and_floors_down() -> None:
     assert [rounded_up(number) for number in (0.0, 0.0889601, 1.0, 12.00001)] == ["0", "0.08897", "1", "12.01"]
     assert [rounded_down(number) for number in (0.0, 0.0889699, 1.0, 11.99999)] == ["0", "0.08896", "1", "11.99"]

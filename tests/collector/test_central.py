@@ -59,6 +59,30 @@ def test_estimates_state_both_guarantees_of_their_reports(tmp_path: Path) -> Non
         assert said["central"]["batch"] == of_batch(entry.mechanism, 60)
 
 
+def test_fresh_answers_add_up_wherever_a_guarantee_is_stated(tmp_path: Path) -> None:
+    """An estimate of several epochs has several reports of those who answered again."""
+    entry = sealed(tmp_path, 60, 0, answers="fresh", lifetime=4.0)
+    sealed(tmp_path, 60, 1, entry=entry)
+    with serving(tmp_path, demo=True) as served:
+        release = served.client.get(f"{ESTIMATES}?epochs=0-1").json["guarantee"]["central"]
+        facts = served.client.get(FACTS).json["central"]
+    assert release["batch"]["n"] == 120
+    assert any("adds them up" in one for one in release["conditions"])
+    assert release["conditions"] == facts["conditions"]
+    assert "adds up, at most" in " ".join(survey.page(entry.collection, entry.row.trust).split())
+
+
+def test_a_report_alone_is_said_to_have_nobody_that_hides_it(tmp_path: Path) -> None:
+    sealed(tmp_path, 60, 0, entry=(entry := sealed(tmp_path, 1, 1)))
+    with serving(tmp_path, demo=True) as served:
+        said = served.client.get(FACTS).json["central"]["smallest_sealed_epoch"]
+    assert said == {
+        "n": 1,
+        "none": "A single report has no other that hides it: it tells what its local epsilon allows.",
+    }
+    assert entry.collection.least > 1
+
+
 def test_open_epochs_have_none_yet(tmp_path: Path) -> None:
     entry = added(tmp_path)
     with serving(tmp_path, demo=True) as served:

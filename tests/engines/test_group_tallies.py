@@ -59,7 +59,8 @@ def write(path: Path, mechanism: BlockMechanism, rows: slice = slice(None), **mo
     table = to_arrow(mechanism, reports)
     for name, column in {"region": REGION, "age": AGE, **more}.items():
         table = table.append_column(name, column if isinstance(column, pa.Array) else pa.array(column))
-    pq.write_table(table.slice(*rows.indices(PEOPLE)[:2]), path, row_group_size=700)
+    start, end, _ = rows.indices(PEOPLE)
+    pq.write_table(table.slice(start, end - start), path, row_group_size=700)
 
 
 def expected(mechanism: BlockMechanism, by: tuple[str, ...]) -> GroupedTally:
@@ -92,6 +93,26 @@ def test_counts_that_do_not_fit_into_memory_are_refused(tmp_path: Path, monkeypa
         LocalEngine().tally_by(mechanism, tmp_path, "age")
     monkeypatch.setattr(groups, "memory_limit", lambda: 40 * row)
     assert same(LocalEngine().tally_by(mechanism, tmp_path, "age"), expected(mechanism, ("age",)))
+
+
+def test_threads_share_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is too little for a row of each group in every thread, one thread counts."""
+    mechanism = MECHANISMS["rr"]
+    for place in range(4):
+        write(tmp_path / f"{place}.parquet", mechanism, slice(place * PEOPLE // 4, (place + 1) * PEOPLE // 4))
+    row, largest, real = 8 * (1 + sum(mechanism.tally_sizes)), [0], groups.GroupState._grow
+
+    def watched(state: groups.GroupState) -> None:
+        real(state)
+        largest[0] = max(largest[0], sum(len(one.places) for one in state.states))
+
+    monkeypatch.setattr(groups.GroupState, "_grow", watched)
+    monkeypatch.setattr(groups, "memory_limit", lambda: 41 * row)
+    assert same(LocalEngine(threads=4).tally_by(mechanism, tmp_path, "age"), expected(mechanism, ("age",)))
+    assert largest[0] <= 41
+    monkeypatch.setattr(groups, "memory_limit", lambda: 39 * row)
+    with pytest.raises(DataError, match="group by fewer columns"):
+        LocalEngine(threads=4).tally_by(mechanism, tmp_path, "age")
 
 
 @pytest.mark.parametrize("table", [0, groups._TABLE])

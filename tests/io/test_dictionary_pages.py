@@ -197,6 +197,18 @@ def test_random_runs_are_counted_as_the_format_says_or_refused() -> None:
     assert min(answers.values()) > 400
 
 
+@pytest.mark.parametrize("width", [0, 17, 32, 33, 62, 63, 64, 66, 127, 128, 191, 255])
+@pytest.mark.parametrize("packed", [False, True])
+def test_widths_beyond_every_index_are_refused(width: int, packed: bool) -> None:
+    """Whole runs of 63 bits and more: once they were counted outside of the histograms."""
+    entries = width if packed else -(-width // 8)
+    data = bytes([width, 3 if packed else 16]) + b"\x5a" * entries
+    lanes = np.zeros((4, 1 << 16), np.uint32)
+    padded = np.frombuffer(data + bytes(kernel.PADDING), np.uint8)
+    assert not kernel.count_indices(padded, (0, len(data), 8), lanes, levels=False)
+    assert not lanes.any()
+
+
 def test_random_heads_end_somewhere() -> None:
     """No bytes make the reader of heads read beside them, or for ever."""
     rng = np.random.default_rng(8)

@@ -40,6 +40,14 @@ def test_bits_of_each_group(size: int, share: float) -> None:
         grouping.add_bits(packed, GROUPS, np.zeros((4, size + 8), np.int64))
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 3)])
+def test_no_symbols_add_nothing(shape: tuple[int, ...]) -> None:
+    """As where nobody, or everybody, of a batch reports in clear."""
+    counts = np.ones((2, 5), np.int64)
+    grouping.add_symbols(np.empty(shape, np.uint16), np.empty(0, np.int32), counts)
+    assert (counts == 1).all()
+
+
 def test_codes_and_marks() -> None:
     table, marks = np.array([5, 0, 9, 7], np.int32), RANDOM.random(len(GROUPS)) < 0.4
     for codes in (GROUPS, GROUPS.astype(np.int8), GROUPS[:0]):

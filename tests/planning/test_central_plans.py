@@ -93,6 +93,17 @@ def test_no_shuffling_is_needed_below_the_central_promise() -> None:
     assert {one.limit for one in found.options} == {"local"}
 
 
+def test_gains_are_over_what_keeps_the_same_promises_without_shuffling() -> None:
+    """A promise among sensitive values says nothing where one value alone is sensitive."""
+    one = Domain(range(8), sensitive=[0])
+    asked = Requirements(one, 4.0, 10_000, People.of(one, None, None))
+    found = plan_central(asked, CentralTarget(0.1, towards=2.0))
+    assert found.local_only == plan_central(asked, CentralTarget(2.0)).local_only
+    assert found.best.gain < 1.1
+    everyone = Requirements(ALL, 4.0, 100, People.of(ALL, None, None))
+    refused(ParameterError, lambda: plan_central(everyone, CentralTarget(1.0, towards=0.1)))
+
+
 def test_large_odds_are_said_without_overflow() -> None:
     assert "more than 99.9%" in collector_sentence(800.0)
 

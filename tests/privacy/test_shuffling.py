@@ -10,7 +10,9 @@ import discreet as dc
 from discreet.errors import ParameterError
 from discreet.privacy.shuffling import delta, shuffled
 from discreet.privacy.shuffling_pairs import ValuePair
+from discreet.privacy.shuffling_rounds import _Losses
 from discreet.privacy.shuffling_search import pair_epsilon
+from discreet.privacy.shuffling_statements import curve_points
 
 
 def law_pair(e: float, s: float, pi: float, rho: float) -> ValuePair:
@@ -234,3 +236,39 @@ def test_nearly_no_noise_in_the_batch_has_at_most_the_local_epsilon(
     for found in (central.among, central.towards):
         if found is not None:
             assert 0 <= found.lower <= found.upper <= central.local * (1 + 1e-12)
+
+
+def test_any_epsilon_of_at_least_0_has_a_delta() -> None:
+    """Also where e^epsilon is no float; nothing is told beyond the local epsilon."""
+    central = shuffled(dc.RandomizedResponse(dc.Domain(range(10), sensitive=range(5)), 2.0), 100)
+    found = central.delta_at(1e4)
+    assert found.among == (0.0, 0.0)
+    assert found.towards == (0.0, 0.0)
+
+
+def test_rounds_of_what_tells_all_but_nothing() -> None:
+    mechanism = dc.RandomizedResponse(dc.Domain(range(10), sensitive=range(5)), 1e-9)
+    assert shuffled(mechanism, 100, rounds=2).among.upper == 0.0
+
+
+def test_a_delta_that_no_float_certifies_is_refused() -> None:
+    mechanism = dc.RandomizedResponse(dc.Domain(range(10)), 1.0)
+    with pytest.raises(ParameterError, match="delta must be at least 1e-280"):
+        shuffled(mechanism, 100, 1e-300)
+    assert shuffled(mechanism, 1000, 1e-280).among.upper <= 1.0
+
+
+def test_as_many_reports_as_can_be_counted() -> None:
+    central = shuffled(dc.RandomizedResponse(dc.Domain(range(100), sensitive=range(20)), 1.0), 2**63 - 1)
+    assert 0 <= central.among.upper < 1e-6
+    assert central.towards is not None
+    assert central.towards.upper == pytest.approx(central.floor, rel=1e-4)
+
+
+def test_losses_are_worked_out_once_for_a_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    made = _Losses.of
+    monkeypatch.setattr(_Losses, "of", lambda *given: (calls.append(1), made(*given))[1])
+    central = shuffled(dc.RandomizedResponse(dc.Domain(range(10)), 1.0), 100, rounds=3)
+    assert len(curve_points(central)["among sensitive values"]) > 20
+    assert len(calls) == 2

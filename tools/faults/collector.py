@@ -4,6 +4,13 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "fresh answers do not add up in estimates",
+        "collector/central.py",
+        '"conditions": conditions(entry.collection)}',
+        '"conditions": [*_CONDITIONS]}',
+        ("tests/collector/test_central.py",),
+    ),
+    Fault(
         "the central guarantee is that of the largest epoch",
         "collector/central.py",
         "    sealed = min((epoch[",

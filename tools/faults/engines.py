@@ -4,6 +4,13 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "each thread has all of the memory for its groups",
+        "engines/groups.py",
+        "for state in self.states)",
+        "for state in [self])",
+        ("tests/engines/test_group_tallies.py",),
+    ),
+    Fault(
         "simulated reports are sealed among real ones",
         "engines/sealing.py",
         "        if simulated not in {0, n}:\n",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.cli import options
+from discreet.cli.engines import refuse_idle
 from discreet.cli.group import Verb
 from discreet.cli.notes import file_notes
 from discreet.cli.output import show
@@ -14,7 +15,7 @@ from discreet.cli.output_files import InputFile, OutputFile
 from discreet.cli.parameters import Count
 from discreet.cli.plans import allow_outside, load_plan
 from discreet.errors import ParameterError
-from discreet.io.suffixes import ESTIMATES, PICTURES, spelled
+from discreet.io.suffixes import ESTIMATES, PICTURES, is_tally, spelled
 
 if TYPE_CHECKING:
     from discreet.core.estimate import Estimate
@@ -87,8 +88,6 @@ def compare(
     if document.is_personalized:
         raise ParameterError("compare does not go with personalized plans, whose bots are no values.")
     _check(reports, by, groups, given, minimum)
-    if plain_parquet and by is not None:
-        raise ParameterError("--plain-parquet does nothing here: it does not go with --by; leave it out.")
     mechanism = document.mechanism()
     with file_notes() as notes:
         if by is not None:
@@ -115,6 +114,12 @@ def _check(
     reports: Sequence[Path], by: str | None, groups: tuple[str, str] | None, given: Path | None, minimum: int | None
 ) -> None:
     """Refuse sides that are not two, and options that would do nothing."""
+    from discreet.io.remote import file_of
+
+    if by is not None:
+        refuse_idle(["plain_parquet"], "it does not go with --by")
+    elif all(is_tally(file_of(source)) for source in reports):
+        refuse_idle(["trust_plan", "plain_parquet"], "tallies have no rows of their own")
     if by is not None and given is not None:
         raise ParameterError(
             "--given is compared with all the reports; leave --by out, or estimate the group by itself."

@@ -8,7 +8,7 @@ from discreet.io.collection import Collection, open_envelope, rebuild
 from discreet.io.collection_fields import OPEN
 from discreet.io.frames import ID_BYTES
 from discreet.io.records import RecordCodec
-from discreet.mechanisms import Mechanism
+from discreet.mechanisms import BlockMechanism
 
 _EARLY_SECONDS = 300
 """How long before its start an epoch takes reports: clocks differ."""
@@ -29,7 +29,7 @@ class Entry:
 
     row: CollectionRow
     collection: Collection
-    mechanism: Mechanism
+    mechanism: BlockMechanism
     codec: RecordCodec
 
     @classmethod

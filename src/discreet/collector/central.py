@@ -6,6 +6,7 @@ one is stated beside it, always.
 """
 
 from decimal import ROUND_CEILING, Context
+from functools import lru_cache
 from math import ceil, exp, log10
 from typing import Any
 
@@ -13,13 +14,12 @@ from discreet.collector.catalogue import Entry
 from discreet.collector.releases import Counts
 from discreet.io.collection import Collection, rebuild
 from discreet.io.collection_fields import FRESH, PERMANENT
-from discreet.mechanisms import Mechanism
+from discreet.mechanisms import BlockMechanism
 from discreet.privacy.shuffling import CentralEpsilon, ShuffledGuarantee, shuffled
 
 _LARGEST_DELTA = 1e-6
 _DIGITS = Context(prec=3, rounding=ROUND_CEILING)
 _MOST_KNOWN = 256
-_KNOWN: dict[tuple[str, int], ShuffledGuarantee] = {}
 _CONDITIONS = (
     "It holds for whoever sees the sealed file of one epoch, or one estimate, and no other reports; whoever sees them "
     "arrive, as the collector does, has the local guarantee.",
@@ -29,6 +29,11 @@ _CONDITIONS = (
     "reports and with a larger epsilon.",
 )
 _AGAIN = "Whoever answers in several epochs adds them up: at most {answers} answers, each with an epsilon and a delta."
+_ALONE = "A single report has no other that hides it: it tells what its local epsilon allows."
+_YOURS = (
+    "That is so of each of your answers: if you answer again and again, what they tell adds up, at most {answers} "
+    "answers."
+)
 
 
 def facts_of_central(entry: Entry, counts: Counts) -> dict[str, Any]:
@@ -45,11 +50,10 @@ def facts_of_central(entry: Entry, counts: Counts) -> dict[str, Any]:
     if why := why_none(collection):
         return {"none": why}
     sealed = min((epoch["n"] for epoch in counts.epochs), default=0)
-    again = [_AGAIN.format(answers=_answers(collection))] if collection.answers == FRESH else []
     return {
         "smallest_sealed_epoch": batch_facts(entry.mechanism, sealed),
         "least_estimate": batch_facts(entry.mechanism, collection.least),
-        "conditions": [*_CONDITIONS, *again],
+        "conditions": conditions(collection),
     }
 
 
@@ -64,8 +68,19 @@ def release_facts(entry: Entry, n: int, *, provisional: bool) -> dict[str, Any]:
     why = why_none(entry.collection)
     if provisional and not why:
         why = "reports that came twice are not yet removed, so that n may count a person twice."
-    central = {"none": why} if why else {"batch": batch_facts(entry.mechanism, n), "conditions": [*_CONDITIONS]}
+    central = (
+        {"none": why} if why else {"batch": batch_facts(entry.mechanism, n), "conditions": conditions(entry.collection)}
+    )
     return {"local": entry.mechanism.guarantee.realised, "central": central}
+
+
+def conditions(collection: Collection) -> list[str]:
+    """Return the conditions of every central guarantee of a collection: with fresh answers, that they add up."""
+    return [*_CONDITIONS, *_again(_AGAIN, collection)]
+
+
+def _again(sentence: str, collection: Collection) -> tuple[str, ...]:
+    return (sentence.format(answers=_answers(collection)),) if collection.answers == FRESH else ()
 
 
 def why_none(collection: Collection) -> str:
@@ -77,10 +92,12 @@ def why_none(collection: Collection) -> str:
     return ""
 
 
-def batch_facts(mechanism: Mechanism, n: int) -> dict[str, Any] | None:
-    """Return the central guarantee of n reports, ready for JSON; None if there are not two."""
-    if n < 2:
+def batch_facts(mechanism: BlockMechanism, n: int) -> dict[str, Any] | None:
+    """Return the central guarantee of n reports, ready for JSON; None of no report, and a reason of a single one."""
+    if n == 0:
         return None
+    if n == 1:
+        return {"n": 1, "none": _ALONE}
     found = _guarantee(mechanism, n)
     return {
         "n": n,
@@ -96,15 +113,10 @@ def _epsilon_facts(epsilon: CentralEpsilon) -> dict[str, Any]:
     return {"upper": epsilon.upper, "lower": epsilon.lower, "status": epsilon.status}
 
 
-def _guarantee(mechanism: Mechanism, n: int) -> ShuffledGuarantee:
+@lru_cache(maxsize=_MOST_KNOWN)
+def _guarantee(mechanism: BlockMechanism, n: int) -> ShuffledGuarantee:
     """Return the guarantee of n reports; many ask for the same, and large n take a second."""
-    key = mechanism.fingerprint, n
-    found = _KNOWN.get(key) or shuffled(mechanism, n, delta_of(n))
-    _KNOWN[key] = found
-    while len(_KNOWN) > _MOST_KNOWN:
-        # Another thread may have been as quick.
-        _KNOWN.pop(next(iter(_KNOWN), key), None)
-    return found
+    return shuffled(mechanism, n, delta_of(n))
 
 
 def delta_of(n: int) -> float:
@@ -124,6 +136,7 @@ def sentences_on_published(collection: Collection) -> tuple[str, ...]:
     found = _guarantee(rebuild(collection), collection.least)
     return (
         f"Estimates are published from at least {collection.least:,} answers together. {reader_sentence(found)}",
+        *_again(_YOURS, collection),
         f"The collector sees your report when it arrives, and has the promise above (epsilon = {found.local:.3g}). "
         "That it publishes nothing else is its own word: your device can check what it sends, and not what becomes of "
         "it.",

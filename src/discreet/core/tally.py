@@ -100,8 +100,8 @@ class Tally:
         return self if other == 0 and isinstance(other, int) else NotImplemented
 
 
-def total(counts: IntArray) -> int:
-    """Return the exact sum of counts of at least 0, however large."""
+def total(counts: IntArray, largest: int | None = None) -> int:
+    """Return the exact sum of counts of at least 0, however large; ``largest`` is the largest, where it is known."""
     # A sum of forged counts could wrap.
-    small = not len(counts) or int(counts.max()) * len(counts) < _SAFE
+    small = not len(counts) or int(counts.max() if largest is None else largest) * len(counts) < _SAFE
     return int(counts.sum() if small else counts.sum(dtype=object))

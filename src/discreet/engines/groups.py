@@ -1,7 +1,7 @@
 """Tallies by group: reports with public columns beside them, counted into a row of counts for each group."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -71,9 +71,19 @@ def tally_by(
     read = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
     _, parts = surveyed(mechanism, sources, public=names, **read)
     # A fold over more than reports, which `fold_parts` does not look into.
-    fold: Any = GroupFold(mechanism, names)
-    found: Any = fold_parts(fold, cast(Any, [PublicPart(part) for part in parts]), threads=threads, progress=progress)
+    public = cast(Any, [PublicPart(part) for part in parts])
+    try:
+        found: Any = fold_parts(cast(Any, GroupFold(mechanism, names)), public, threads=threads, progress=progress)
+    except _CountsTooLargeError:
+        if threads == 1:
+            raise
+        # One thread has one row for each group.
+        found = fold_parts(cast(Any, GroupFold(mechanism, names)), public, threads=1, progress=progress)
     return cast(GroupedTally, found)
+
+
+class _CountsTooLargeError(DataError):
+    """The counts of all threads together need too much memory."""
 
 
 def checked_names(by: str | Sequence[str]) -> tuple[str, ...]:
@@ -117,10 +127,12 @@ class GroupState:
     Attributes:
         places: the row of each group, in the order in which they came.
         counts: a row for each group.
+        states: all states of the fold, which share the memory.
     """
 
     places: dict[Any, int]
     counts: GroupedCounts
+    states: "list[GroupState]"
 
     @property
     def nbytes(self) -> int:
@@ -139,9 +151,9 @@ class GroupState:
         return rows
 
     def _grow(self) -> None:
-        size = len(self.places) * self.counts.row_bytes
+        size = sum(len(state.places) * state.counts.row_bytes for state in self.states)
         if size > memory_limit():
-            raise DataError(
+            raise _CountsTooLargeError(
                 f"counts by group must fit into half of the memory, and {len(self.places)} groups or more need "
                 f"{size / 1e9:.1f} GB; group by fewer columns, or by one with fewer labels."
             )
@@ -155,14 +167,17 @@ class GroupFold:
     Attributes:
         mechanism: what made the reports.
         by: names of the public columns that make the groups.
+        states: those in use.
     """
 
     mechanism: Mechanism
     by: tuple[str, ...]
+    states: list[GroupState] = field(default_factory=list)
 
     def zero(self) -> GroupState:
         """Return the state of no reports."""
-        return GroupState({}, GroupedCounts.of_nobody(self.mechanism))
+        self.states.append(GroupState({}, GroupedCounts.of_nobody(self.mechanism), self.states))
+        return self.states[-1]
 
     def add(self, state: GroupState, rows: tuple[Reports, pa.RecordBatch], left_out: Mapping[str, int]) -> None:
         """Add reports with the public columns beside them, in place."""

@@ -100,15 +100,16 @@ def fold_parts(
     most = max(_STATES_BYTES // max(state.nbytes, 1), 1)
     work = _Work(fold, list(parts), sift, repeats)
     workers = min(thread_count(threads), most, len(parts))
-    if workers <= 1:
-        work.run_into(state)
-    else:
-        others = [fold.zero() for _ in range(workers - 1)]
+    others = [fold.zero() for _ in range(workers - 1)]
+    if others:
         work.run_together([state, *others], progress)
-        for other in others:
-            fold.merge(state, other)
+    else:
+        work.run_into(state)
     if work.errors:
+        # A state that met with an error cannot be merged.
         raise work.errors[min(work.errors)]
+    for other in others:
+        fold.merge(state, other)
     return fold.finish(state)
 
 

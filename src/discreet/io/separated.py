@@ -173,7 +173,7 @@ class Separated:
         import pyarrow.compute as pc
 
         texts = replace(self, asked={name: ANYTHING}, types={name: pa.string()}).batches()
-        return any(pc.any(pc.match_substring_regex(one.column(0), r"^[+-]?0[0-9]")).as_py() for one in texts)
+        return any(pc.any(pc.match_substring_regex(one.column(0), r"^[ \t]*[+-]?0[0-9]")).as_py() for one in texts)
 
     def _read(self) -> pa.Table:
         if self.layout.empty:

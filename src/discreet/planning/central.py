@@ -69,8 +69,14 @@ class CentralTarget:
 
     @property
     def least(self) -> float:
-        """The local epsilon that keeps both promises without shuffling, in nats."""
+        """The local epsilon that keeps both promises without shuffling, in nats, whatever the domain."""
         return min(self.epsilon, self.most_towards)
+
+    def unshuffled(self, domain: Domain) -> float:
+        """Return the largest local epsilon that keeps the promises without shuffling, on a domain."""
+        among = [self.epsilon] if domain.sensitive_count > 1 else []
+        towards = [self.most_towards] if domain.clear_count else []
+        return min([*among, *towards], default=self.least)
 
     def broken_by(self, mechanism: BlockMechanism, users: int) -> str:
         """Return the promise that a shuffled batch does not keep, ``"towards"`` or ``"among"``; empty if it keeps both.
@@ -78,7 +84,7 @@ class CentralTarget:
         Delta counts with its certified upper end.
         """
         found, domain = shuffled(mechanism, users, self.delta), mechanism.domain
-        if found.local <= self.least:
+        if found.local <= self.unshuffled(domain):
             return ""
         if domain.clear_count and found.curve_towards.delta(self.most_towards)[1] > self.delta:
             return "towards"
@@ -176,7 +182,8 @@ class CentralPlan(ResultTable):
         """The recommended mechanism and the reason, in one sentence."""
         best, wanted = self.best, self.wanted
         name = best.candidate.name + (f" ({best.candidate.options})" if best.candidate.options else "")
-        if self.requirements.epsilon <= wanted.least:
+        least = wanted.unshuffled(self.requirements.domain)
+        if self.requirements.epsilon <= least:
             return f"The local epsilon {self.requirements.epsilon:g} keeps the promise without shuffling: use {name}."
         reason = {
             "local": "the limit of the local epsilon decides",
@@ -185,7 +192,7 @@ class CentralPlan(ResultTable):
         }[best.limit]
         return (
             f"Use {name} at local epsilon {best.local:.4g}: root mean squared error {best.error:.3g}, {best.gain:.1f} "
-            f"times less than {self.local_only:.3g}, the least without shuffling at epsilon {wanted.least:g}; {reason}."
+            f"times less than {self.local_only:.3g}, the least without shuffling at epsilon {least:g}; {reason}."
         )
 
     @property
@@ -258,7 +265,8 @@ def plan_central(requirements: Requirements, wanted: CentralTarget) -> CentralPl
         wanted: the promises.
 
     Raises:
-        ParameterError: if users send several reports, there are fewer than two, or no report is small enough.
+        ParameterError: if users send several reports, there are fewer than two, no report is small enough, or a promise
+            towards values in clear is named where there are none.
 
     Example:
         >>> from discreet.planning.requirements import People
@@ -271,11 +279,14 @@ def plan_central(requirements: Requirements, wanted: CentralTarget) -> CentralPl
         raise ParameterError(
             "a central promise needs one report of each user in a batch; leave reports_per_user out, or shuffle rounds."
         )
+    if wanted.towards is not None and requirements.domain.clear_count == 0:
+        raise ParameterError("towards does nothing where every value is sensitive; leave it out.")
     domain, users, worst = requirements.domain, requirements.users, requirements.target == "worst-case"
     known = (
         {"p": requirements.people.p} if not requirements.people.even else {"sensitive_mass": requirements.people.mass}
     )
-    alone = compare(domain, min(wanted.least, requirements.epsilon), users, target=requirements.target, **known)
+    without = min(wanted.unshuffled(domain), requirements.epsilon)
+    alone = compare(domain, without, users, target=requirements.target, **known)
     local_only = sqrt(alone.least.error(worst=worst))
     options = []
     for name, build in _builders(domain).items():

@@ -38,6 +38,8 @@ from discreet.privacy.shuffling_rounds import CentralCurve
 from discreet.privacy.shuffling_statements import curve_points, facts, rounded_up, sentences
 
 _MOST_ROUNDS = 4096
+# Below this what is computed may be nothing but rounding.
+_LEAST_DELTA = 1e-280
 _WITHIN = 1.01
 
 
@@ -236,7 +238,7 @@ def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_t
     Args:
         mechanism: a block mechanism, an explicit channel or a personalized mechanism, whose bots are sensitive values.
         n: reports in the batch, one of each person; a lower bound where it is uncertain.
-        delta: in (0, 1); well below 1/n.
+        delta: in [1e-280, 1); well below 1/n.
         rounds: how many batches hold a report of the same person, each with fresh noise and nothing that links them.
         not_trusted: how many of the n hide nobody, because whoever is to be kept out knows or made them.
 
@@ -258,6 +260,8 @@ def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_t
             "a report alone has its local epsilon."
         )
     delta, rounds = checked_between("delta", delta), checked_whole("rounds", rounds, 1, _MOST_ROUNDS)
+    if delta < _LEAST_DELTA:
+        raise ParameterError(f"delta must be at least {_LEAST_DELTA:g}, got {delta:g}.")
     return ShuffledGuarantee(checked, n, delta, rounds, not_trusted)
 
 

@@ -32,7 +32,7 @@ _MOST_COUNTS, _MOST_LISTED = 30_000, 60
 # More variables other than 0 than this, and the sums of a few would not do.
 _FEW = 4.0
 _OUTSIDE = 1e-13
-_LOG_TINY = -690.0
+_LOG_TINY, _LOG_LARGEST = -690.0, 700.0
 _ROUNDING = 4e-15
 _UNIT = 2.3e-16
 _NOISE = 1 / 384
@@ -239,7 +239,7 @@ def _ends(law: _Tilted, noise: float) -> tuple[float, float]:
     copies = (_COPIES + 2 * log1p(strength) + max(-log_scale, 0.0)) / tilt
     period = max(law.half_width() + 8 * noise + noise**2 * tilt, copies)
     end = sqrt(2 * _FADED) / noise
-    if end * period > 2 * pi * _MOST_LINES or noise * tilt > 1:
+    if end * period > 2 * pi * _MOST_LINES or noise * tilt > 1 or log_scale > _LOG_LARGEST:
         return 0.0, inf
     lines = np.arange(ceil(end * period / (2 * pi)) + 1, dtype=np.float64) * (2 * pi / period)
     terms, rounded = _terms(law, noise, lines)

@@ -28,6 +28,10 @@ _FEWEST_DOTS = 400
 _LEFT_OUT = 1e-3
 _ROUNDING = 4e-15
 _HALVINGS = 60
+# In nats: where delta is small enough from the floor on, one step is all that is needed.
+_LEAST_STEP = 1e-12
+# Nothing is told beyond it, and its exponential is still a float.
+_LARGEST_EPSILON = 700.0
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class CentralCurve:
 
     def delta(self, epsilon: float, least: float = 1e-30) -> tuple[float, float]:
         """Return a lower and an upper end of delta at an epsilon; what is below ``least`` may be called that."""
-        ends = [pair.delta(exp(epsilon), self.n) for pair in self.pairs]
+        ends = [pair.delta(exp(min(epsilon, _LARGEST_EPSILON)), self.n) for pair in self.pairs]
         low, high = max(one[0] for one in ends), max(one[1] for one in ends)
         return (low, high) if self.rounds == 1 else (low, self._losses(least).delta(epsilon, self.rounds))
 
@@ -69,15 +73,23 @@ class CentralCurve:
         once = max(pair.floor() for pair in self.pairs)
         return max(self.rounds * once + log1p(-delta), 0.0)
 
+    @cached_property
+    def _made(self) -> dict[float, "_Losses"]:
+        """The losses that were worked out, by delta: every point of a curve asks for the same, which take seconds."""
+        return {}
+
     def _losses(self, delta: float) -> "_Losses":
         """Return the losses of one round, whose infinite part is of no account beside ``delta``."""
+        if delta in self._made:
+            return self._made[delta]
         if len(self.pairs) > _MOST_PAIRS:
             raise ParameterError(
                 f"rounds must be 1 where more than {_MOST_PAIRS} different pairs of values compete, got "
                 f"{len(self.pairs)} of them; add up the epsilons of single rounds."
             )
         _, end = worst_epsilon(self.pairs, self.n, delta * _LEFT_OUT / self.rounds)
-        return _Losses.of(self.pairs, self.n, end)
+        made = self._made[delta] = _Losses.of(self.pairs, self.n, end)
+        return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +113,7 @@ class _Losses:
         """Return the losses that connect the dots of the largest of some curves, up to an epsilon."""
         centre = max(pair.floor() for pair in pairs)
         mu = max(pair.strength for pair in pairs) / sqrt(n)
-        step = max(min(mu / _STEPS, (end - centre) / _STEPS), (end - centre) / _FEWEST_DOTS)
+        step = max(min(mu / _STEPS, (end - centre) / _STEPS), (end - centre) / _FEWEST_DOTS, _LEAST_STEP)
         first, last = round((2 * centre - end) / step) - 1, ceil(end / step)
         ratios = np.exp(np.arange(first, last + 1) * step)
         deltas = np.array([max(pair.delta(float(ratio), n)[1] for pair in pairs) for ratio in ratios])

@@ -26,8 +26,8 @@ ABSENT = -(1 << 40)
 
 _TRUE, _FALSE, _WHOLE, _LONG, _BINARY, _STRUCT = 1, 2, 5, 6, 8, 12
 _DEEPEST = 3
-# As much as fits into one word behind up to seven bits.
-_ABREAST = 14
+# Bits of an index at most, and of four that fit into one word behind up to seven bits.
+_WIDEST, _ABREAST = 32, 14
 
 
 def find_pages(data: NDArray[np.uint8], pages: NDArray[np.int64]) -> int:
@@ -177,7 +177,8 @@ def _count(
         return False
     first: Any = np.int64(data[at])
     width, left, at = first, rows, at + 1
-    if width < 1 or 1 << width > lanes.shape[1]:
+    # The width first: 1 << 63 is below every number of lanes, and above that all bits are shifted out or none.
+    if not 1 <= width <= _WIDEST or 1 << width > lanes.shape[1]:
         return False
     while left > 0:
         head, at = _read_number(data, at, end)

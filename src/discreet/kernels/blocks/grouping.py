@@ -57,6 +57,9 @@ def add_symbols(symbols: NDArray[np.integer[Any]], groups: NDArray[np.int32], co
     """
     if symbols.dtype.kind not in "ui":
         raise ValueError(f"symbols must be integers, got {symbols.dtype}.")
+    if not symbols.size:
+        # Without any, how many a report has is not known.
+        return
     rows = np.ascontiguousarray(symbols).reshape(len(symbols), -1)
     if pays(_SYMBOL_SECONDS * rows.size):
         from discreet.kernels.blocks import grouped as compiled
