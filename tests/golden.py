@@ -6,7 +6,7 @@ full to another file, for comparing two states of the sources on one machine to 
 """
 
 import json
-import sys
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -100,10 +100,13 @@ def _digest(data: Reports | Tally) -> str:
 
 def main() -> None:
     """Write the file, or all numbers in full to the file that is named."""
-    exact = len(sys.argv) > 1
+    parser = ArgumentParser(description=main.__doc__)
+    parser.add_argument("file", nargs="?", type=Path)
+    file = parser.parse_args().file
+    exact = file is not None
     told = {name: facts(mechanism, exact=exact) for name, mechanism in mechanisms()}
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in told.items())
-    (Path(sys.argv[1]) if exact else FILE).write_text(f"{{\n{lines}\n}}\n")
+    (file or FILE).write_text(f"{{\n{lines}\n}}\n")
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ def test_plan_compares(files: Files, options: list[str]) -> None:
     assert facts["sensitive_mass_assumed"] == (not options)
     assert facts["best_worst_case"] == wanted.best_worst.name
     assert facts["best_at_sensitive_mass"] == wanted.best_assumed.name
-    for one, record in zip(wanted.candidates, facts["mechanisms"], strict=True):
+    for one, record in zip(wanted.rows, facts["mechanisms"], strict=True):
         assert record["name"] == one.name
         assert record["worst_case_mse"] == one.worst_mse
         assert record["mse_at_sensitive_mass"] == one.assumed_mse

@@ -89,6 +89,7 @@ def test_domains(kind: str, suffix: str, tmp_path: Path) -> None:
         (UnaryEncoding, {}),
         (UnaryEncoding, {"theta": 0.5}),
         (UnaryEncoding, {"clear_bits": True}),
+        (UnaryEncoding, {"digits": "few"}),
         (SubsetSelection, {}),
         (SubsetSelection, {"k": 3}),
         (LocalHashing, {}),
@@ -208,6 +209,8 @@ def test_files_that_are_not_labels(said: dict[str, Any], told: str, tmp_path: Pa
         ({"domain": {**LABELS, "sensitive": "a"}}, "at domain.sensitive"),
         ({"domain": {**LABELS, "allow_unprotected": 1}}, "at domain.allow_unprotected"),
         ({"mechanism": {"name": "unary", "theta": "half"}}, "at mechanism.theta"),
+        ({"mechanism": {"name": "unary", "digits": 3}}, "at mechanism.digits"),
+        ({"mechanism": {"name": "unary", "digits": "many"}}, "at mechanism.digits"),
         ({"mechanism": {"name": "unary", "clear_bits": 1}}, "at mechanism.clear_bits"),
         ({"mechanism": {"name": "subset", "k": 2.5}}, "at mechanism.k"),
         ({"mechanism": {"name": "hashing", "g": "2"}}, "at mechanism.g"),
@@ -306,7 +309,7 @@ def test_the_published_schema_is_the_one_that_plans_are_read_by() -> None:
 def test_the_schema_knows_every_option_and_forbids_others() -> None:
     found = json_schema()["$defs"]
     options = {name: set(spec["properties"]) for name, spec in found.items()}
-    assert options["UnaryEncodingSpec"] == {"name", "theta", "clear_bits"}
+    assert options["UnaryEncodingSpec"] == {"name", "theta", "clear_bits", "digits"}
     assert options["PerValueResponseSpec"] == options["PerValueEncodingSpec"] == {"name", "epsilons"}
     needed = {
         name for name, spec in found.items() if set(spec.get("required", ())) > {"name"} and "name" in options[name]
@@ -348,7 +351,7 @@ def test_a_broken_file_of_labels_is_the_data_that_is_wrong(tmp_path: Path) -> No
     ("change", "known", "meant"),
     [
         ({"mechanism": {"name": "unry"}}, ", ".join(BLOCK_MECHANISMS), "unary"),
-        ({"mechanism": {"name": "unary", "thta": 0.5}}, "theta, clear_bits", "theta"),
+        ({"mechanism": {"name": "unary", "thta": 0.5}}, "theta, clear_bits, digits", "theta"),
         ({"domain": {"label": ["a", "b"]}}, "labels, range, product, grid, file, sensitive", "labels"),
         ({"domain": {"grid": {"lat": [0, 1], "lon": [0, 1], "row": 1, "cols": 2}}}, "lat, lon, rows, cols", "rows"),
         ({"vrsion": 1}, "epsilon, domain, mechanism, version", "version"),

@@ -74,12 +74,34 @@ def test_every_mechanism_is_there_once(domain: Domain) -> None:
     assert [one.name for one in found.candidates] == [*enough, "unary, theta=1/2", "unary, best theta"]
     assert set(BLOCK_MECHANISMS) - set(enough) == {"rr-per-value", "unary-per-value"}
     for one in found.candidates[:-2]:
-        wanted = BLOCK_MECHANISMS[one.name](domain, 1.0)  # type: ignore[call-arg]
+        cls = BLOCK_MECHANISMS[one.name]
+        wanted = cls(domain, 1.0, **cls.proposed)  # type: ignore[call-arg]
         assert one.mechanism.fingerprint == wanted.fingerprint
     half, tuned = found.candidates[-2:]
-    assert half.mechanism.fingerprint == UnaryEncoding(domain, 1.0, theta=0.5).fingerprint
+    assert half.mechanism.fingerprint == UnaryEncoding(domain, 1.0, theta=0.5, digits="few").fingerprint
     theta = optimal_theta(domain.sensitive_count, domain.size, 1.0).theta
-    assert tuned.mechanism.fingerprint == UnaryEncoding(domain, 1.0, theta=theta).fingerprint
+    assert tuned.mechanism.fingerprint == UnaryEncoding(domain, 1.0, theta=theta, digits="few").fingerprint
+
+
+@every
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_both_numbers_of_digits_are_shown_and_few_are_proposed(domain: Domain, epsilon: float) -> None:
+    found = compare(domain, epsilon, 1000)
+    # A bit that noise sets as often as not has one digit anyhow.
+    best_theta = [] if domain.sensitive_count == 1 else ["unary, best theta"]
+    assert [*found.usual] == ["unary", "unary, theta=1/2", *best_theta]
+    names = [one.name for one in found.rows]
+    for name, usual in found.usual.items():
+        few = found.candidates[[one.name for one in found.candidates].index(name)]
+        assert names[names.index(name) + 1] == usual.name == f"{name}, default digits"
+        assert (few.mechanism.digits, usual.mechanism.digits) == ("few", None)
+        assert few.mechanism.theta == usual.mechanism.theta
+        assert f"digits={few.mechanism.law.depth}" in few.options
+        assert f"digits={usual.mechanism.law.depth}" in usual.options
+        assert few.mechanism.law.depth < usual.mechanism.law.depth
+        assert few.worst_mse <= usual.worst_mse * (1 + 2**-10)
+    assert len(found.columns()["mechanism"]) == len(found.rows) == len(found.candidates) + len(found.usual)
+    assert "digits" not in (found.best_worst.name + found.best_assumed.name + found.least.name)
 
 
 @every
@@ -502,7 +524,7 @@ def test_recommendations_are_one_sentence_with_the_reason() -> None:
     sure = compare(Domain(range(5), sensitive=[1]), 1.0, 10, target="sensitive-mass", sensitive_mass=1.0)
     assert sure.recommendation.startswith("Use rr: if 100.0% of the people have a sensitive value, ")
     near = compare(domain, 1.0, 10, target="sensitive-mass", sensitive_mass=0.05, largest_report=16, within=0)
-    assert "(next is unary, less than 0.1% more)" in near.recommendation
+    assert "(next is unary, best theta, less than 0.1% more)" in near.recommendation
 
 
 def test_the_document_says_what_is_so(capsys: pytest.CaptureFixture[str]) -> None:

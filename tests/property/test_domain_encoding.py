@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
+from discreet.core.columns import all_below
 from discreet.core.domain import Domain
 from discreet.errors import DataError
 
@@ -199,3 +200,14 @@ def test_empty_columns_of_text_and_tables() -> None:
 
 def test_an_empty_list_of_points() -> None:
     assert Domain.grid(lat=LAT, lon=LON, rows=2, cols=2).encode([]).tolist() == []
+
+
+@pytest.mark.parametrize("kind", ["i1", "u1", ">i2", "<u2", "i4", ">u8", "i8"])
+@pytest.mark.parametrize("limit", [6, 127, 128, 625, 2**40])
+def test_numbers_below_a_limit_are_told_from_others_in_every_type(kind: str, limit: int) -> None:
+    info = np.iinfo(kind)
+    for one in (info.min, -1, 0, 5, 6, 126, 127, info.max):
+        if info.min <= one <= info.max:
+            column = np.array([0, one, 1, 0], dtype=kind)[::-2]
+            assert all_below(column, limit) is all(0 <= number < limit for number in column.tolist())
+    assert all_below(np.empty(0, dtype=kind), limit)

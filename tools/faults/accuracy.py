@@ -13,8 +13,8 @@ FAULTS = [
     Fault(
         "pi is used for rho in decoding",
         "accuracy/linear_decoder.py",
-        "support - self.conditional_inclusion * blocks",
-        "support - self.inclusion * blocks",
+        "support - (self.conditional_inclusion * blocks",
+        "support - (self.inclusion * blocks",
         ("tests/contract/test_errors.py",),
     ),
     Fault(

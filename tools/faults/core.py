@@ -4,6 +4,20 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "codes below 0 of a narrow type are large ones",
+        "core/columns.py",
+        "<= min(limit - 1, greatest)",
+        "<= limit - 1",
+        ("tests/property/test_domain_encoding.py",),
+    ),
+    Fault(
+        "the ladder starts at the wrong end",
+        "core/coins.py",
+        "if threshold >> digit & 1 else",
+        "if threshold >> (len(words) - 1 - digit) & 1 else",
+        ("tests/property/test_coins.py",),
+    ),
+    Fault(
         "noise of a batch tells the truth with it",
         "core/coins.py",
         "picked &= np.negative(told.astype(out.dtype))",

@@ -4,6 +4,20 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "few digits may cost any error",
+        "mechanisms/bits.py",
+        "if self._error(few) <= limit), law)",
+        "), law)",
+        ("tests/property/test_few_digits.py",),
+    ),
+    Fault(
+        "few digits need not be near",
+        "mechanisms/bits.py",
+        "if abs(float(law.inclusion) - inclusion) <= room:",
+        "if abs(float(law.inclusion) - inclusion) <= 4 * room:",
+        ("tests/property/test_few_digits.py",),
+    ),
+    Fault(
         "a decoder takes the tally of anybody",
         "mechanisms/decoders.py",
         "return self.decode(refuse_unfit_tally(self.maker, tally))",
@@ -93,13 +107,6 @@ FAULTS = [
         "told = members >= 0",
         "told = members > len(members) + self.size",
         ("tests/statistical/test_draws_follow_the_paper.py",),
-    ),
-    Fault(
-        "the ladder starts at the wrong end",
-        "mechanisms/bits.py",
-        "if self.threshold >> digit & 1 else",
-        "if self.threshold >> (self.depth - 1 - digit) & 1 else",
-        ("tests/property/test_coins.py",),
     ),
     Fault(
         "truth is told 10% too often by the sampler alone",

@@ -4,6 +4,13 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "a promise about no pair of values decides what shuffling gains",
+        "planning/central.py",
+        "among = [self.epsilon] if domain.sensitive_count > 1 else []",
+        "among = [self.epsilon]",
+        ("tests/planning/test_central_plans.py",),
+    ),
+    Fault(
         "what a report weighs is ignored",
         "planning/choosing.py",
         "limit = least(candidates, worst=worst).error(worst=worst) * (1 + within) * SAME",

@@ -48,6 +48,7 @@ def _envelopes() -> dict[str, bytes]:
     """Return the envelopes of the scripts, by label."""
     tagged = {**PLAIN, "tags": ["home"], "mechanism": {"name": "hadamard"}}
     hadamard = {**PLAIN, "mechanism": {"name": "hadamard"}}
+    few = {**PLAIN, "mechanism": {"name": "unary", "digits": "few"}}
     once, permanent = signed(), signed(answers="permanent", lifetime=2.0)
     return {
         "once": once,
@@ -63,6 +64,7 @@ def _envelopes() -> dict[str, bytes]:
         "permanent": permanent,
         "permanent, contact": signed(answers="permanent", lifetime=2.0, version=2, contact="new@example.org"),
         "permanent, mechanism": signed(hadamard, answers="permanent", lifetime=2.0, version=3),
+        "few digits": signed(few, answers="permanent", name="few", lifetime=2.0),
         "tagged": signed(tagged, answers="permanent", name="tagged", lifetime=2.0),
         "dear": signed({**PLAIN, "epsilon": 2.5}, name="dear"),
         "long": signed(name="long", lifetime=21.0),
@@ -324,6 +326,10 @@ def _permanent(envelopes: dict[str, bytes]) -> list[Script]:
         .add(2, "decline", name="tagged")
         .add(3, "agree", envelope="tagged")
         .answers("tagged", "3 never refused"),
+        Script("noise bits of few digits are as the sampler of the document says")
+        .joined("few digits")
+        .answers("few digits", "0 daily recorded", "1 never recorded")
+        .add(1, "records", [record("few digits", "daily"), record("few digits", "never")]),
         Script("a plan without bots takes no secret places")
         .joined("permanent")
         .add(0, "tag", "refused", envelope="permanent", tagged={}),

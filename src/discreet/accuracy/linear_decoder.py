@@ -115,9 +115,13 @@ class LinearDecoder:
             ``(v,)`` frequencies; may be negative.
         """
         blocks = self.block_count(n, clear_total)
-        found: FloatArray = support - self.conditional_inclusion * blocks
-        found -= self.offset * n
-        found /= n * self.scale
+        # One number for all values is worked out once.
+        found: FloatArray = support - (self.conditional_inclusion * blocks + self.offset * n)
+        if self.size == 1:
+            # Exactly 1 where all hold the one value; of many values each is an estimate, and a product is faster.
+            found /= n * self.scale
+        else:
+            found *= 1 / (n * self.scale)
         return found
 
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:

@@ -149,6 +149,21 @@ class WordShares:
         return told
 
 
+def rare_bits(words: AnyArray, threshold: int) -> AnyArray:
+    """Return lanes of bits, each True with probability ``threshold / 2^depth`` exactly, from ``depth`` words.
+
+    Args:
+        words: ``(depth, ...)`` words: a bit of a lane has the digits of its integer in this bit of the words, which are
+            compared from the last digit to the first, all at once. Overwritten.
+        threshold: an odd integer below 2^depth.
+    """
+    below: AnyArray = words[0]
+    for digit in range(1, len(words)):
+        step = np.bitwise_or if threshold >> digit & 1 else np.bitwise_and
+        step(below, words[digit], out=below)
+    return below
+
+
 def or_noise(ranks: AnyArray, truth: BoolArray) -> IntArray:
     """Return the ranks that are told, and -1 for the others; without a branch, whose time would reveal the coin."""
     members: IntArray = np.bitwise_or(ranks, truth.view(np.int8) - np.int8(1), dtype=np.int64)

@@ -318,3 +318,13 @@ def outside_message(count: int, total: int, row: int) -> str:
     return (
         f"{count} of {total} values are not in the domain (first at row {row}); extend the domain or filter them out."
     )
+
+
+def all_below(numbers: IntArray, limit: int) -> bool:
+    """Return true if all integers, signed or not, are in 0..limit - 1, from one pass through them."""
+    if not len(numbers):
+        return True
+    # Without its sign a negative number is larger than all that the signed type holds.
+    unsigned = numbers.view(numbers.dtype.str.replace("i", "u"))
+    greatest = int(np.iinfo(numbers.dtype).max)
+    return int(unsigned.max()) <= min(limit - 1, greatest)

@@ -226,7 +226,7 @@ class Domain:
         checked = columns.unmasked(codes, "codes") if plain else columns.integers(codes, "codes")
         if checked.ndim != 1:
             raise DataError(f"codes must be one column, got an array of shape {checked.shape}.")
-        if len(checked) and (checked.min() < 0 or checked.max() >= self.size):
+        if not columns.all_below(checked, self.size):
             wrong = np.flatnonzero((checked < 0) | (checked >= self.size))
             raise DataError(
                 f"codes must lie in 0..{self.size - 1}; {len(wrong)} of {len(checked)} do not "

@@ -7,12 +7,18 @@ pi = rho = d1, and with theta = s + (1 - s) d1 the probability that one's own bi
 
 which is generalized RAPPOR [ULDP, section 3.2] when every value is sensitive and uRAP [ULDP, Def. 4] otherwise;
 theta = e^(eps/2) / (e^(eps/2) + 1) is basic RAPPOR, theta = 1/2 is OUE [Wang 2017].
+
+Epsilon is kept by the probability s of the truth, whatever d1 is. So d1 may be a fraction of few binary digits, each of
+which costs a random bit per noise bit: 3/8 in place of .3775 changes the error by a quarter of a percent, and takes 3
+random bits in place of 13.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, exp, log1p, log2
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -20,11 +26,17 @@ import numpy as np
 from discreet.accuracy.theta import optimal_theta
 from discreet.arrays import AnyArray, FloatArray
 from discreet.core.checks import checked_flag, checked_whole, real_number, shown
+from discreet.core.coins import rare_bits
 from discreet.errors import ParameterError
 from discreet.leakage.hits import HitDistribution, binomial
 from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.mechanisms.numbers import numbers_of, threshold_of
 from discreet.mechanisms.packed_bits import GREATEST_DEPTH, PIECE_WORDS, PRECISION_BITS, PackedBitCodec
+
+# What few digits may change: d1 by one part in so many, and the worst-case error by a factor.
+_NEAR = 32
+_SAME_ERROR = 1 + 2.0**-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +78,15 @@ class IndependentBits(EvenLaw, PackedBitCodec):
         rounded = Fraction(min(max(round(inclusion * 2**depth), 1), 2**depth - 1), 2**depth)
         return cls(size, rounded.numerator, rounded.denominator.bit_length() - 1)
 
+    def shorter(self, inclusion: float) -> Iterator["IndependentBits"]:
+        """Yield the laws of fewer digits whose d1 is within a 32nd of ``inclusion`` and of its complement, by depth."""
+        room = min(inclusion, 1 - inclusion) / _NEAR
+        for depth in range(1, self.depth):
+            # The nearest odd number.
+            law = IndependentBits(self.size, int(inclusion * 2**depth) | 1, depth)
+            if abs(float(law.inclusion) - inclusion) <= room:
+                yield law
+
     @property
     def inclusion(self) -> Fraction:
         """Return pi = d1."""
@@ -97,11 +118,7 @@ class IndependentBits(EvenLaw, PackedBitCodec):
         return {"law": self.kind, "size": self.size, "threshold": self.threshold, "depth": self.depth}
 
     def _ladder(self, words: AnyArray) -> AnyArray:
-        below: AnyArray = words[0]
-        for digit in range(1, self.depth):
-            step = np.bitwise_or if self.threshold >> digit & 1 else np.bitwise_and
-            step(below, words[digit], out=below)
-        return below
+        return rare_bits(words, self.threshold)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -115,6 +132,9 @@ class UnaryEncoding(BlockMechanism):
             ``"optimal"`` for the one with the least worst-case error of the decoder in use.
         clear_bits: make reports in clear carry v noise bits too, which the decoder counts: the paper's uRAP to the
             letter, for reproduction. By default they are left out: the same guarantee, shorter reports, less error.
+        digits: ``"few"`` for a noise bit of as few binary digits as change its probability d1 by at most a 32nd and the
+            worst-case error by at most a thousandth: the same guarantee, obfuscated several times faster. None for d1
+            to 11 bits.
 
     Raises:
         ParameterError: if a parameter is out of range, or clear_bits is set where nothing goes in clear.
@@ -129,22 +149,41 @@ class UnaryEncoding(BlockMechanism):
 
     name = "unary"
     laws = (IndependentBits,)
+    proposed = MappingProxyType({"digits": "few"})
 
     theta: float | Literal["optimal"] | None = None
     clear_bits: bool = False
+    digits: Literal["few"] | None = None
 
     @cached_property
     def law(self) -> IndependentBits:
         """The block law."""
-        size, theta = sensitive_size(self.domain), self.theta
+        size = sensitive_size(self.domain)
         object.__setattr__(self, "clear_bits", checked_flag("clear_bits", self.clear_bits))
         if self.clear_bits and self.domain.clear_count == 0:
             raise ParameterError("clear_bits does nothing where every value is sensitive; leave it out.")
-        if theta is None:
-            return IndependentBits.near(size, 1 / (1 + exp(self.epsilon / 2)))
-        if isinstance(theta, str) and theta == "optimal":
-            return IndependentBits.near(size, _best_noise(size, self.domain.size, self.epsilon, self.clear_bits))
-        return IndependentBits.near(size, _noise(_checked_theta(theta), self.epsilon))
+        if not (self.digits is None or (isinstance(self.digits, str) and self.digits == "few")):
+            raise ParameterError(f"digits must be 'few' or left out, got digits={shown(self.digits)}.")
+        inclusion = self._noise(size)
+        law = IndependentBits.near(size, inclusion)
+        if self.digits is None:
+            return law
+        limit = self._error(law) * _SAME_ERROR
+        return next((few for few in law.shorter(inclusion) if self._error(few) <= limit), law)
+
+    def _noise(self, size: int) -> float:
+        """Return d1 as theta and epsilon say."""
+        if self.theta is None:
+            return 1 / (1 + exp(self.epsilon / 2))
+        if isinstance(self.theta, str) and self.theta == "optimal":
+            return _best_noise(size, self.domain.size, self.epsilon, self.clear_bits)
+        return _noise(_checked_theta(self.theta), self.epsilon)
+
+    def _error(self, law: IndependentBits) -> float:
+        """Return the worst-case error of one report under a law."""
+        return numbers_of(
+            self.domain, law, threshold_of((self.epsilon,), law), clear_blocks=self.clear_bits
+        ).worst_case_mse(1)
 
     @property
     def clear_blocks(self) -> bool:  # type: ignore[override]
@@ -153,9 +192,10 @@ class UnaryEncoding(BlockMechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return theta, as the sampler realises it."""
+        """Return theta, as the sampler realises it, and the binary digits of d1: random bits for one noise bit."""
         numbers = self.numbers
-        return {"theta": numbers.truth + numbers.noisy * float(np.mean(numbers.inclusion))}
+        theta = numbers.truth + numbers.noisy * float(np.mean(numbers.inclusion))
+        return {"theta": theta, "digits": self.law.depth}
 
 
 def _best_noise(size: int, total: int, epsilon: float, clear_bits: bool) -> float:

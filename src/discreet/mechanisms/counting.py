@@ -124,7 +124,10 @@ class ValueCounts(Counting):
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
         """Return true if no value is in more blocks than there are, and the sum fits the size of a block."""
-        return int(counts.max()) <= blocks and (self._block_size is None or total(counts) == self._block_size * blocks)
+        largest = int(counts.max())
+        if largest > blocks or self._block_size is None:
+            return largest <= blocks
+        return total(counts, largest) == self._block_size * blocks
 
     @cached_property
     def _block_size(self) -> Fraction | None:

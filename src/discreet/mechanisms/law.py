@@ -10,10 +10,11 @@ every sensitive x, no report makes x more than e^eps_x times likelier than any o
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from fractions import Fraction
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,12 +67,14 @@ class BlockMechanism(_Usual, PseudoValues):
     Attributes:
         name: of the mechanism, in plans.
         laws: the classes of its block laws, so that a device can make one again from its description.
+        proposed: options of plans that are proposed now, where they are not the defaults, which old plans rely on.
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
     """
 
     name: ClassVar[str]
     laws: ClassVar[tuple[type[CommonLaw], ...]] = ()
+    proposed: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     domain: Domain
     epsilon: float
 

@@ -24,6 +24,7 @@ from math import ceil, sqrt
 import numpy as np
 
 from discreet.arrays import AnyArray, IntArray, WordArray
+from discreet.core.coins import rare_bits
 from discreet.core.random import RandomSource, fresh_words, uniform_below
 
 _WORD = 64
@@ -130,10 +131,7 @@ def _drawn_bits(noise: NoiseBits, size: int, n: int, random: RandomSource) -> Wo
     if noise.depth == 0:
         return np.zeros((n, lanes), dtype=np.uint64)
     words = fresh_words(random, noise.depth * n * lanes).reshape(noise.depth, n, lanes)
-    below: WordArray = words[0]
-    for digit in range(1, noise.depth):
-        step = np.bitwise_or if noise.threshold >> digit & 1 else np.bitwise_and
-        step(below, words[digit], out=below)
+    below: WordArray = rare_bits(words, noise.threshold)
     below &= _all_places(size - 1, lanes)
     return below
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -126,7 +127,7 @@ def compared_mechanisms(requirements: Requirements) -> Iterator[tuple[str, Block
     domain, epsilon, mass = requirements.domain, requirements.epsilon_each, requirements.tuned_mass
     for name, cls in BLOCK_MECHANISMS.items():
         if not cls.needs_options():
-            made = cls(domain, epsilon)
+            made = cls(domain, epsilon, **cls.proposed)
             yield name, _few_functions(requirements, made) if made.numbers.pool_bias else made
     v, w = domain.sensitive_count, domain.size
     thetas = {"theta=1/2": 0.5}
@@ -135,9 +136,17 @@ def compared_mechanisms(requirements: Requirements) -> Iterator[tuple[str, Block
     for name, theta in thetas.items():
         # At a very large epsilon its bits would be too rare to be drawn.
         with suppress(ParameterError):
-            yield f"unary, {name}", UnaryEncoding(domain, epsilon, theta=theta)
+            yield f"unary, {name}", UnaryEncoding(domain, epsilon, theta=theta, **UnaryEncoding.proposed)
     if mass is not None and domain.clear_count and v:
         yield "design, known mass", BlockDesign(domain, epsilon, sensitive_mass=mass)
+
+
+def with_defaults(mechanism: BlockMechanism) -> Iterator[tuple[BlockMechanism, str]]:
+    """Yield a mechanism with the defaults of what is proposed, and their names; nothing if it is the same."""
+    defaults: dict[str, Any] = {one.name: one.default for one in mechanism.options() if one.name in mechanism.proposed}
+    usual = replace(mechanism, **defaults)
+    if usual != mechanism:
+        yield usual, " and ".join(defaults)
 
 
 def _few_functions(requirements: Requirements, most: BlockMechanism) -> BlockMechanism:

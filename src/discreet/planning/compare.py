@@ -1,5 +1,6 @@
 """Comparison of all mechanisms: losses, report sizes, users needed, and the best one for a target."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from discreet.core.domain import Domain
 from discreet.core.estimate_table import Cells
 from discreet.core.result_table import ResultTable
 from discreet.errors import ParameterError
-from discreet.planning.candidates import Candidate, LeastErrors, bounds, candidate, compared_mechanisms
+from discreet.planning.candidates import Candidate, LeastErrors, bounds, candidate, compared_mechanisms, with_defaults
 from discreet.planning.choosing import WITHIN, alternative, least, recommended
 from discreet.planning.recommendation import recommendation_sentence
 from discreet.planning.requirements import People, Requirements, Target
@@ -23,6 +24,8 @@ class MechanismComparison(ResultTable):
     Attributes:
         requirements: the collection and the target.
         candidates: one per mechanism.
+        usual: by name of a candidate whose options are not all the defaults the same with the defaults; shown, and
+            never recommended.
         bounds: the least mean squared errors of any mechanism.
         best_worst: recommended for the worst case: the smallest report whose mean squared error is within the
             requirements's share of the least, among those that are small enough.
@@ -41,6 +44,13 @@ class MechanismComparison(ResultTable):
     bounds: LeastErrors
     best_worst: Candidate
     best_assumed: Candidate
+    usual: Mapping[str, Candidate]
+
+    @property
+    def rows(self) -> tuple[Candidate, ...]:
+        """All that is shown: each candidate, and after it the same with default options, if that is another one."""
+        pairs = ((one, self.usual.get(one.name)) for one in self.candidates)
+        return tuple(one for pair in pairs for one in pair if one is not None)
 
     @property
     def heading(self) -> str:
@@ -54,7 +64,7 @@ class MechanismComparison(ResultTable):
         numbers = ("worst_mse", "assumed_mse", "worst_standard_error")
         rows = zip(columns["mechanism"], columns["options"], *(columns[name] for name in numbers), strict=True)
         heading = ["mechanism", "options", "worst MSE", "assumed MSE", "worst s.e.", "bytes"]
-        starred = [one is self.best for one in self.candidates]
+        starred = [one is self.best for one in self.rows]
         cells = [
             heading,
             *(
@@ -66,7 +76,7 @@ class MechanismComparison(ResultTable):
 
     def columns(self) -> dict[str, AnyArray]:
         """Return a row per mechanism as named columns: errors are of the linear estimate, sizes in bytes."""
-        text, rows = np.dtypes.StringDType(), self.candidates
+        text, rows = np.dtypes.StringDType(), self.rows
         return {
             "mechanism": np.array([one.name for one in rows], dtype=text),
             "options": np.array([one.options for one in rows], dtype=text),
@@ -166,11 +176,16 @@ def compare(
     candidates = tuple(
         candidate(requirements, name, mechanism, bound) for name, mechanism in compared_mechanisms(requirements)
     )
+    usual = {
+        one.name: candidate(requirements, f"{one.name}, default {changed}", mechanism, bound)
+        for one in candidates
+        for mechanism, changed in with_defaults(one.mechanism)
+    }
     fitting = [one for one in candidates if one.fits]
     if not fitting:
         smallest = min(one.largest_bytes for one in candidates)
         raise ParameterError(
             f"no mechanism has reports of at most {largest_report:g} bytes; the smallest takes {smallest}."
         )
-    chosen = [recommended(fitting, within, worst=worst) for worst in (True, False)]
-    return MechanismComparison(requirements, candidates, bound, *chosen)
+    by_worst, by_assumed = (recommended(fitting, within, worst=worst) for worst in (True, False))
+    return MechanismComparison(requirements, candidates, bound, by_worst, by_assumed, usual)

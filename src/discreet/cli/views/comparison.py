@@ -96,7 +96,7 @@ class ComparedMechanisms(Struct, frozen=True):
             sensitive_mass_assumed=found.assumed,
             distribution_given=not requirements.people.even,
             lower_bound=found.bounds,
-            mechanisms=[MechanismRow.of(row) for row in found.candidates],
+            mechanisms=[MechanismRow.of(row) for row in found.rows],
             best_worst_case=found.best_worst.name,
             best_at_sensitive_mass=found.best_assumed.name,
             best=found.best.name,
@@ -118,11 +118,14 @@ def comparison_parts(found: MechanismComparison) -> Iterator[str | Table]:
 
 
 def _worst_losses(found: MechanismComparison) -> Table:
-    headings = ["mechanism", "options", *_LOSSES, *_needed_heading(found, worst=True), "bytes", "at most"]
+    headings = ["mechanism", "options", *_LOSSES, *_needed_heading(found, worst=True), "bytes", "most"]
     cells = []
-    for one in found.candidates:
+    usual = [*found.usual.values()]
+    for one in found.rows:
         row = [*_losses(one.worst), *_needed(found, one, worst=True), f"{one.bytes:.2f}", f"{one.largest_bytes:,}"]
-        cells.append([_name(one, found.best_worst), one.options, *row])
+        name = _name(one, found.best_worst)
+        # Below the row of the one that it is the default of.
+        cells.append([f"  {one.name.rpartition(', ')[2]}" if one in usual else name, one.options, *row])
     return Table("Worst case over all distributions; size of a report", headings, cells, left=2)
 
 
@@ -150,7 +153,7 @@ def _needed_heading(found: MechanismComparison, *, worst: bool) -> list[str]:
 
 def _needed(found: MechanismComparison, one: Candidate, *, worst: bool) -> list[str]:
     needed = one.users_needed
-    said = "never" if needed is None else f"{needed:,}" if needed < 10**10 else f"{needed:.3e}"
+    said = "never" if needed is None else f"{needed:,}" if needed < 10**10 else f"{needed:.2e}"
     return [said for _ in _needed_heading(found, worst=worst)]
 
 
@@ -167,6 +170,11 @@ def _notes(found: MechanismComparison) -> list[str]:
         "limit of many reports. max s.e.: largest standard error of a value; s.e. sens.: of a rare sensitive value; "
         "s.e. clear: of one in clear at its even share. bytes: of a report, expected and at most.",
     ]
+    if found.usual:
+        notes.append(
+            "digits: random bits of a noise bit. Few make obfuscating faster, under the same promise, for at most a "
+            "thousandth more error; the default, of plans without the word, is shown and not recommended."
+        )
     notes += [_pool_bias_note(one, found.sensitive_mass) for one in found.candidates if one.worst.pool_bias]
     if requirements.standard_error is not None:
         notes.append(f"users: how many give every value a standard error of at most {requirements.standard_error:g}.")
