@@ -336,22 +336,27 @@ def test_too_long_a_body_is_refused_with_an_answer(served: Served, size: int) ->
     assert (answer.status, answer.json["error"]) == (413, "length")
 
 
-def raw(served: Served, *pieces: bytes, wait: float = 0.05, one: bool = False) -> bytes:
+def raw(
+    served: Served, *pieces: bytes, wait: float = 0.05, one: bool = False, closed: bool = False, patience: float = 30.0
+) -> bytes:
     """Send bytes as they are, and return what comes back until the other side closes or is silent.
 
-    A connection stays open after most answers: where one whole answer is enough, no silence is waited for.
+    A connection stays open after most answers: where one whole answer is enough, no silence is waited for. A machine
+    that is busy with other things has time for the first bytes, and to close where it must.
     """
     with socket.create_connection(("127.0.0.1", served.client.port), timeout=5) as connection:
         for piece in pieces:
             connection.sendall(piece)
             time.sleep(wait)
-        connection.settimeout(10.0 if one else 1.0)
+        connection.settimeout(patience)
         found = b""
         try:
             while piece := connection.recv(1 << 16):
                 found += piece
                 if one and _is_whole(found):
                     return found
+                if not one and not closed:
+                    connection.settimeout(1.0)
         except TimeoutError:
             return found
         except ConnectionResetError:
@@ -388,7 +393,6 @@ def test_hostile_requests_are_refused(served: Served, tmp_path: Path) -> None:
         "two types": (HEAD + length + b"Content-Type: text/plain\r\n\r\n" + data, 400),
         "negative": (HEAD + b"Content-Length: -1\r\n\r\n", 400),
         "huge": (HEAD + b"Content-Length: 99999999999999999999999\r\n\r\n", 400),
-        "declared": (HEAD + b"Content-Length: 9999999999\r\n\r\n", 413),
         "not HTTP": (b"\x16\x03\x01\x00\xff hello\r\n\r\n", 400),
         "method": (b"PUT /v1/reports HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", 405),
         "many headers": (HEAD + b"".join(b"X-%d: y\r\n" % at for at in range(80)) + length + b"\r\n" + data, 431),
@@ -401,17 +405,17 @@ def test_hostile_requests_are_refused(served: Served, tmp_path: Path) -> None:
         found = dict(
             zip(requests, clients.map(lambda request: raw(served, request[0]), requests.values()), strict=True)
         )
-    assert {name: statuses(said) for name, said in found.items() if name != "declared"} == {
-        name: [status] for name, (_, status) in requests.items() if name != "declared"
+    assert {name: statuses(said) for name, said in found.items()} == {
+        name: [status] for name, (_, status) in requests.items()
     }
-    # A body that long is not waited for; the answer may be lost on the way.
-    assert statuses(found["declared"]) in ([413], [])
+    # The answer comes behind what is sent of so long a body.
+    assert statuses(raw(served, HEAD + b"Content-Length: 9999999999\r\n\r\n", patience=0.5)) == []
     assert kept(tmp_path) == []
 
 
 def test_pipelined_requests_are_refused_after_the_first(served: Served, tmp_path: Path) -> None:
     entry = entry_of(served)
-    found = raw(served, b"".join(whole(frame(entry)) for _ in range(500)))
+    found = raw(served, b"".join(whole(frame(entry)) for _ in range(500)), closed=True)
     assert statuses(found) == [202, 400]
     assert b"pipelined" in found
     assert found[-1:] in b"$!"
@@ -461,7 +465,7 @@ def test_requests_that_are_answered_or_lost_do_not_count_as_under_way(tmp_path: 
             for connection in held:
                 connection.close()
             wait_until(lambda: statuses(raw(served, whole(frame(entry)), wait=0, one=True)) == [202])
-        assert statuses(raw(served, whole(frame(entry)) * 2)) == [202, 400]
+        assert statuses(raw(served, whole(frame(entry)) * 2, closed=True)) == [202, 400]
         assert [served.client.post(frame(entry)).status for _ in range(9)] == [202] * 9
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.engines import TallyFold, tally
+from discreet.engines.local import _Work
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.io import arrow
 from discreet.io.reports import write_reports
@@ -187,8 +189,8 @@ def with_flaws(path: Path, *, gap: bool) -> tuple[Reports, Counter[str]]:
     rows = arrow.to_arrow(SUBSETS, good).to_pylist()
     expected: Counter[str] = Counter()
     for times, (reason, flawed) in enumerate(FLAWED.items(), start=1):
-        for time in range(times):
-            rows.insert((97 * time + 31 * times) % len(rows), {"clear": None, "members": None, **flawed})
+        for turn in range(times):
+            rows.insert((97 * turn + 31 * times) % len(rows), {"clear": None, "members": None, **flawed})
         expected[reason] = times
     table = pa.Table.from_pylist(rows, schema=arrow.schema(SUBSETS, simulated=True))
     if gap:
@@ -244,12 +246,22 @@ def test_an_interruption_ends_all_threads(tmp_path: Path, monkeypatch: pytest.Mo
     for name in range(20):
         write_reports(tmp_path / f"{name}.parquet", UNARY, reports_of(UNARY, 400 + name))
     monkeypatch.setattr("discreet.engines.local._SECONDS_BETWEEN", 0.0)
+    add, begun = _Work._add, []
+
+    def held(work: _Work, state: Any, part: Any) -> None:
+        begun.append(part)
+        until = time.monotonic() + 60
+        while not work._interrupted and time.monotonic() < until:
+            time.sleep(0.001)
+        add(work, state, part)
 
     def interrupted(done: int, total: int | None) -> None:
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(_Work, "_add", held)
     with pytest.raises(KeyboardInterrupt):
         tally(UNARY, tmp_path, threads=3, progress=interrupted)
+    assert len(begun) <= 3
 
 
 def test_every_thread_needs_a_state_that_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
