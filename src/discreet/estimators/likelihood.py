@@ -27,7 +27,7 @@ import numpy as np
 from discreet.arrays import AnyArray, FloatArray
 from discreet.errors import DataError, ParameterError
 from discreet.kernels.mapped import forget
-from discreet.mechanisms.membership import Extent, Membership, Separable
+from discreet.mechanisms.membership import Extent, Membership, OnlyDouble, Separable
 
 NewRows: TypeAlias = Callable[[int, Any], AnyArray]
 """A function that returns a new ``(rows,)`` array of a type, not filled, in memory or in files."""
@@ -161,8 +161,6 @@ class LocalRows:
         ParameterError: If the membership is no matrix.
     """
 
-    has_single = True
-
     def __init__(self, likelihood: RowLikelihood, new_rows: NewRows = np.empty) -> None:
         if not isinstance(likelihood.membership, Membership):
             raise ParameterError("blocks that are elsewhere must be summed there.")
@@ -173,7 +171,7 @@ class LocalRows:
         self._smallest = np.inf
         self._w: FloatArray | None = None
         self._along: AnyArray | None = None
-        self.single = False
+        self.single, self.has_single = False, not isinstance(likelihood.membership, OnlyDouble)
         self.count = 0
 
     @property

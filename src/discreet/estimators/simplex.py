@@ -122,7 +122,8 @@ def _project(x: FloatArray, w: FloatArray, total: float) -> tuple[FloatArray, fl
         q += x
         np.maximum(q, 0.0, out=q)
         excess = float(np.add.reduce(q)) - total
-        slope = float(inverse @ (q > 0))
+        # Not @: the threads that BLAS starts for long vectors spin for a while, beside those of the next product.
+        slope = float(np.add.reduce(inverse * (q > 0)))
         step = excess / slope if slope > 0 else 0.0
         if multiplier + step == multiplier or excess <= 0:
             break

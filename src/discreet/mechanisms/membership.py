@@ -1,7 +1,7 @@
 """The membership matrix B of a batch of blocks, as an operator: a row per block, a column per value."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -48,6 +48,13 @@ class Separable(Protocol):
     def part(self, start: int, stop: int) -> Membership:
         """Return the matrix of rows start..stop - 1; start is a multiple of `LaidOut.abreast`."""
         ...
+
+
+@runtime_checkable
+class OnlyDouble(Protocol):
+    """A `Membership` whose products run in double precision whatever they are given: single saves nothing."""
+
+    only_double: ClassVar[bool]
 
 
 @runtime_checkable

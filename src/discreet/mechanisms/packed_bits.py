@@ -5,16 +5,17 @@ the laws of independent bits differ in their thresholds only.
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
 from math import log2
 from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.random import RandomSource, fresh_words
 from discreet.core.reports import Blocks, Column
+from discreet.mechanisms.bit_rows import LISTED_SHARE, LISTED_SIZE, BitTiles, ListedBits
 from discreet.mechanisms.block_law import CommonLaw, by_group
 from discreet.mechanisms.counting import ValueCounts
 
@@ -128,32 +129,35 @@ class PackedBitCodec(CommonLaw):
         # Whoever tells the truth has that bit set for sure; in every other block noise sets it, on its own.
         return truth + generator.binomial(blocks - truth, by_group(self.inclusions, self.groups))
 
-    def membership(self, blocks: Blocks) -> "BitRows":
-        """Return the bit matrix, transposed in tiles of 32 reports; of few bits, every string once."""
+    @property
+    def _rows(self) -> type[BitTiles] | type[ListedBits]:
+        """The form of the bit matrix, which the law decides alone: sums depend on it in their last digits."""
+        ones = 1 + self.size * float(np.mean(by_group(self.inclusions, self.groups)))
+        return ListedBits if self.size >= LISTED_SIZE and ones <= LISTED_SHARE * self.size else BitTiles
+
+    def membership(self, blocks: Blocks) -> BitTiles | ListedBits:
+        """Return the bit matrix, in tiles of 32 reports or as lists of ones; of few bits, every string once."""
         rows = blocks["bits"]
         if self.size > _FEW_BITS or len(rows) < _OFTEN << self.size:
-            return self.membership_of(self.lay_out(blocks), len(rows))
+            return self._rows.of(rows, self.size)
         strings = np.zeros((len(rows), 2), np.uint8)
         strings[:, : self._row_bytes] = rows
         counts = np.bincount(strings.view("<u2")[:, 0], minlength=1 << self.size)
         every = np.arange(1 << self.size, dtype="<u2").view(np.uint8).reshape(-1, 2)[:, : self._row_bytes]
-        laid = self.lay_out({"bits": np.ascontiguousarray(every)})
-        return BitRows(laid, len(counts), self.size, counts.astype(np.float64))
+        return replace(BitTiles.of(np.ascontiguousarray(every), self.size), multiplicity=counts.astype(np.float64))
 
     @property
     def abreast(self) -> int:
-        """Return 32, the reports of a tile."""
-        return 32
+        """Return the reports of a tile, or of a piece of lists."""
+        return self._rows.abreast
 
     def lay_out(self, blocks: Blocks) -> AnyArray:
-        """Return the tiles, ``(ceil(m / 32), v)`` words."""
-        from discreet.kernels.blocks.tiles import transpose_tiles
+        """Return the tiles, or the pieces end to end."""
+        return self._rows.of(blocks["bits"], self.size).laid
 
-        return transpose_tiles(blocks["bits"], self.size)
-
-    def membership_of(self, laid: AnyArray, rows: int) -> "BitRows":
-        """Return the bit matrix of tiles."""
-        return BitRows(laid, rows, self.size)
+    def membership_of(self, laid: AnyArray, rows: int) -> BitTiles | ListedBits:
+        """Return the bit matrix of what was laid out."""
+        return self._rows.of_laid(laid, rows, self.size)
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
@@ -179,36 +183,3 @@ class PackedBitCodec(CommonLaw):
         spare = np.uint8((0xFF << self.size % 8) & 0xFF)
         flawed: BoolArray = (blocks["bits"][:, -1] & spare) != 0
         return flawed
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BitRows:
-    """The membership matrix of bit reports.
-
-    Attributes:
-        tiles: ``(ceil(m / 32), v)`` words; bit u of word [i, j] is bit j of report 32 i + u.
-        rows: m.
-        size: v.
-        multiplicity: ``(m,)`` counts of the rows; None if each came once.
-    """
-
-    tiles: AnyArray
-    rows: int
-    size: int
-    multiplicity: FloatArray | None = None
-
-    def dot(self, values: Any) -> Any:
-        """Return ``(m,)`` B @ values, in the precision of ``values``."""
-        from discreet.kernels.blocks.tiles import tiles_dot
-
-        return tiles_dot(self.tiles, values, self.rows)
-
-    def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(v,)`` B.T @ weights."""
-        from discreet.kernels.blocks.tiles import tiles_dot_transposed
-
-        return tiles_dot_transposed(self.tiles, weights)
-
-    def part(self, start: int, stop: int) -> "BitRows":
-        """Return rows start..stop - 1; the start is a multiple of 32."""
-        return BitRows(self.tiles[start // 32 : -(-stop // 32)], stop - start, self.size)
