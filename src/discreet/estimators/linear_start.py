@@ -103,21 +103,22 @@ class LinearStart:
     def _own_spread(self) -> tuple[FloatArray, BoolArray]:
         # Where the truth is the linear estimate itself.
         size, (constant, slope) = self.domain.size, self.second_moments
-        errors, unseen = np.empty(size), np.empty(size, dtype=np.bool_)
+        errors, unseen, low = np.empty(size), np.zeros(size, dtype=np.bool_), []
         for start in range(0, size, _CHUNK):
             part = slice(start, start + _CHUNK)
             each, p = errors[part], self.linear[part]
             np.subtract(slope[part], p, out=each)
             each *= p
             each += constant[part]
-            np.maximum(each, 0, out=each)
-            np.less(each, 0.25 / self.n, out=unseen[part])
+            # What rounding leaves below 0 is among these few.
+            few = np.flatnonzero(each < 0.25 / self.n)
+            each[few] = np.maximum(each[few], 0)
+            low.append(few + start)
             # n - 1: with the data's own mean in it, this is unbiased.
             each *= 1 / max(self.n - 1, 1)
             np.sqrt(each, out=each)
-        if size == 1:
-            unseen[:] = False
-        rows = np.flatnonzero(unseen)
+        rows = np.concatenate(low) if size > 1 else np.empty(0, np.intp)
+        unseen[rows] = True
         if len(rows):
             constant, slope = constant[rows], slope[rows]
             ends = (np.clip(end, 0, 1) for end in score_ends(self.linear[rows], (constant, slope), self.n, 1.0))

@@ -169,15 +169,15 @@ class BlockDecoder(Decoder):
         The variance of a pool bias is not included.
         """
         sensitive, clear = self.numbers.variances(sensitive_mass)
-        sizes, pairs = (self.domain.sensitive_count, self.domain.clear_count), zip(sensitive, clear, strict=True)
+        sizes = (self.domain.sensitive_count, self.domain.clear_count)
 
-        def arranged(pair: tuple[PerValue, PerValue]) -> FloatArray:
+        def arranged(*pair: PerValue) -> FloatArray:
             # One number for all values is not spelled out.
-            each = (np.broadcast_to(np.asarray(one, float), size) for one, size in zip(pair, sizes, strict=True))
-            return self.domain.arrange(*each)
+            each = zip(pair, sizes, strict=True)
+            spread = [np.broadcast_to(np.asarray(one, float), size) for one, size in each if size]
+            return spread[0] if len(spread) == 1 else self.domain.arrange(*spread)
 
-        constant, slope = map(arranged, pairs)
-        return constant, slope
+        return arranged(sensitive[0], clear[0]), arranged(sensitive[1], clear[1])
 
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ``(A, B)`` as `variance_of`, with the estimate of the sensitive mass from the reports in clear.
