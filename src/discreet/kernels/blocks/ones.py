@@ -52,10 +52,10 @@ def list_ones(rows: NDArray[np.uint8], size: int, *, threads: int | None = None)
     rows = checked_rows(rows, size)
     count = -(-len(rows) // PIECE)
 
-    # The last lanes of a piece are written before it is known that they were too many. Pages that are not written take
-    # no memory; all are asked for by one thread, as the heaps of others grow and shrink in small steps.
+    # The last lanes of a piece are written before it is known that they were too many. One array, as the system gives
+    # large ones large pages, and the heaps of threads grow and shrink in small steps.
     most = _HEAD + -(-size // _SPAN) * PIECE + PIECE * size // _BITS_PER_PLACE
-    pieces = [np.empty(most + _SPAN + _HEAD - most % _HEAD, np.uint16) for _ in range(count)]
+    pieces = list(np.empty((count, most + _SPAN + _HEAD - most % _HEAD), np.uint16))
 
     def fill(start: int, stop: int) -> None:
         spans = np.zeros((-(-size // _SPAN), min(PIECE, len(rows)), _SPAN // 8), np.uint8)
