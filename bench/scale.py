@@ -252,7 +252,7 @@ def _pass_in_memory(mechanism: BlockMechanism, path: Path) -> float:
     membership = mechanism.law.membership(reports.blocks)
     spent = _pass_seconds(membership)
     with tempfile.TemporaryFile(dir=path.parent, buffering=0) as file:
-        view = memoryview(membership.tiles.reshape(-1).view(np.uint8))
+        view = memoryview(membership.laid.reshape(-1).view(np.uint8))
         while view:
             view = view[file.write(view) :]
         some = bytearray(1 << 22)
