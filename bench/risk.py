@@ -210,7 +210,7 @@ def work_through(case: Case) -> dict[str, float]:
     found = case.attack(split)
     took = time.perf_counter() - start, time.process_time() - spent
     events, peak = len(split.training) + len(split.target), peak_bytes() / 1e6
-    numbers = (found.probes, events, found.probes + found.impostors, _additions(markov(split).problem))
+    numbers = (found.n, events, found.n + found.m, _additions(markov(split).problem))
     return dict(zip(_MEASURED, (*numbers, took[1], took[0], peak, found.success()), strict=True))
 
 
