@@ -7,6 +7,7 @@ may quote a value.
 
 from collections.abc import Iterable, Mapping, Set, Sized
 from contextlib import suppress
+from functools import cache
 from numbers import Real
 from typing import Any
 
@@ -325,6 +326,11 @@ def all_below(numbers: IntArray, limit: int) -> bool:
     if not len(numbers):
         return True
     # Without its sign a negative number is larger than all that the signed type holds.
-    unsigned = numbers.view(numbers.dtype.str.replace("i", "u"))
-    greatest = int(np.iinfo(numbers.dtype).max)
-    return int(unsigned.max()) <= min(limit - 1, greatest)
+    unsigned, greatest = _unsigned(numbers.dtype)
+    return int(np.maximum.reduce(numbers.view(unsigned))) <= min(limit - 1, greatest)
+
+
+@cache
+def _unsigned(kind: np.dtype[Any]) -> tuple[np.dtype[Any], int]:
+    """Return the integers of the same size without a sign, and the largest number of this kind."""
+    return np.dtype(kind.str.replace("i", "u")), int(np.iinfo(kind).max)

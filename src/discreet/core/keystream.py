@@ -52,6 +52,11 @@ class Keystream:
 
     def fill(self, target: memoryview) -> None:
         """Write the next bytes over a writable view of bytes."""
+        if 0 < len(target) < _LARGE and not self._in_segments:
+            # What devices and small batches ask for.
+            self._stream.update_into(_ZEROS[: len(target)], target)
+            self._given += len(target)
+            return
         if not self._in_segments and len(target) >= _LARGE and self._given <= _CATCH_UP and galois_is_faster():
             self._go_on_in_segments()
         while target:
