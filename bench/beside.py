@@ -1,6 +1,7 @@
 """Earlier pages, of other states of the sources and of other machines, beside what is measured now.
 
-They lie in bench/earlier as they were rendered, named by their commit. Every table of times that has tasks in common
+They lie in bench/earlier as they were rendered, named by their commit, and by the machine where one commit was measured
+on several. Every table of times that has tasks in common
 with theirs is followed by a table of both: the time, and in brackets what it is compared with.
 """
 
@@ -84,7 +85,7 @@ def _tables(commit: str, section: str) -> Iterator[EarlierTable]:
 
 def label(machine: str, date: str, commit: str = "now") -> str:
     """Return the heading of what was measured on a machine on some day."""
-    return f"{commit}: {machine.partition(',')[0].replace('(R)', '')}, {date}"
+    return f"{commit.partition('.')[0]}: {machine.partition(',')[0].replace('(R)', '')}, {date}"
 
 
 def _cells(line: str) -> list[str]:

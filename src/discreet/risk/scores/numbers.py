@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray
+from discreet.arrays import AnyArray, IntArray
 from discreet.core.columns import unmasked
 from discreet.errors import DataError
 
@@ -70,3 +70,17 @@ def checked_numbers(array: AnyArray, kind: str, remedy: str = "leave them out") 
         where = int(np.flatnonzero(bad)[0])
         raise DataError(f"{int(bad.sum())} of {array.size} {kind} scores are {what} (first at {where}); {remedy}.")
     return array.astype(np.float64 if array.dtype.kind == "f" else np.int64, copy=False)
+
+
+def ascending(scores: AnyArray) -> AnyArray:
+    """Return ``(n,)`` scores in ascending order: the same array where they already are."""
+    return scores if (scores[1:] >= scores[:-1]).all() else np.sort(scores)
+
+
+def distinct(scores: AnyArray) -> tuple[AnyArray, IntArray]:
+    """Return the different ones of ``(n,)`` ascending scores, and how often each is there.
+
+    `numpy.unique` does not know that they ascend, and takes ten times as long for integers.
+    """
+    starts = np.flatnonzero(np.append(True, scores[1:] != scores[:-1])) if len(scores) else np.empty(0, np.intp)
+    return scores[starts], np.diff(starts, append=len(scores))

@@ -17,7 +17,7 @@ from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.core import columns
 from discreet.core.checks import checked_whole
 from discreet.errors import DataError
-from discreet.risk.scores.numbers import as_array, checked_numbers, checked_scores, scaled
+from discreet.risk.scores.numbers import as_array, ascending, checked_numbers, checked_scores, distinct, scaled
 
 Rows = Callable[[int, int], AnyArray]
 """Returns the ``(stop - start, n)`` scores of probes start .. stop - 1."""
@@ -101,7 +101,7 @@ class Scores:
     @property
     def samples(self) -> tuple[AnyArray, AnyArray] | None:
         """Genuine and impostor scores, ``(n,)`` and ``(m,)``, ascending; None where the latter were counted only."""
-        return None if self.impostors is None else (np.sort(self.genuine), self.impostors)
+        return None if self.impostors is None else (ascending(self.genuine), self.impostors)
 
     @classmethod
     def of_pairs(cls, genuine: Any, impostors: Any) -> Self:
@@ -196,7 +196,7 @@ class Scores:
         """
         if self.n < FEWEST_GENUINE:
             raise DataError(f"there must be at least {FEWEST_GENUINE} genuine scores, got {self.n}.")
-        genuine = np.unique(checked_numbers(self.genuine, "genuine"), return_counts=True)[1]
+        _, genuine = distinct(ascending(checked_numbers(self.genuine, "genuine")))
         if not self.m:
             raise DataError("there must be at least 1 impostor score, got 0.")
         from_each, ties = self.impostor_counts[1:], self.impostor_ties
@@ -239,7 +239,7 @@ def listed(greater: IntArray, ties: IntArray, k: int) -> FloatArray:
 
 def counted(genuine: AnyArray, impostors: AnyArray) -> tuple[AnyArray, IntArray, IntArray]:
     """Return thresholds and counts of impostor scores, as of `Scores`; both samples ascend."""
-    thresholds = np.unique(genuine)
+    thresholds, _ = distinct(genuine)
     below, upto = (np.searchsorted(impostors, thresholds, side) for side in ("left", "right"))
     return thresholds, np.diff(below, prepend=0, append=len(impostors)), upto - below
 
