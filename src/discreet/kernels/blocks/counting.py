@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 from discreet.kernels.startup import pays
 
-# What NumPy takes longer than a compiled kernel, per symbol and per byte of bits.
+# What NumPy takes longer than a compiled kernel, per symbol and per byte of bits; and per symbol where there are more
+# counts than fit into the second-level cache, as it waits for each, and keeps other threads from counting meanwhile.
 _SYMBOL_SECONDS, _BYTE_SECONDS = 1e-9, 1e-9
+_FAR_SECONDS, _NEAR = 8e-9, 1 << 17
 # Symbols counted at a time, whose 64-bit copies stay in the cache; and up to how many counts NumPy's `bincount` is
 # faster than adding one by one.
 _SYMBOLS, _FEW = 1 << 16, 1 << 14
@@ -47,7 +49,7 @@ def add_symbols(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) ->
     if symbols.dtype.kind not in "ui":
         raise ValueError(f"symbols must be integers, got {symbols.dtype}.")
     flat = np.ascontiguousarray(symbols).reshape(-1)
-    if pays(_SYMBOL_SECONDS * flat.size):
+    if pays((_SYMBOL_SECONDS if counts.size <= _NEAR else _FAR_SECONDS) * flat.size):
         from discreet.kernels.blocks import symbols as compiled
 
         compiled.add_symbols(flat, counts)
