@@ -20,8 +20,22 @@ FAULTS = [
     Fault(
         "noise of a batch tells the truth with it",
         "core/coins.py",
-        "picked &= np.negative(told.astype(out.dtype))",
-        "picked &= np.negative((told | (noise == 0)).astype(out.dtype))",
+        "away *= told.astype(out.dtype)",
+        "away *= (told | (noise == 0)).astype(out.dtype)",
+        ("tests/property/test_batch_coins.py",),
+    ),
+    Fault(
+        "some reports take the noise of others, who may tell the truth",
+        "core/coins.py",
+        "None if self.noise is None else self.noise.take(rows)",
+        "None if self.noise is None else self.noise[: len(rows)]",
+        ("tests/statistical/test_draws_follow_the_paper.py",),
+    ),
+    Fault(
+        "the least word that decides nothing is overlooked",
+        "core/coins.py",
+        "np.minimum.reduce(beyond, initial=gap) < gap",
+        "0 < np.minimum.reduce(beyond, initial=gap) < gap",
         ("tests/property/test_batch_coins.py",),
     ),
     Fault(

@@ -153,8 +153,8 @@ FAULTS = [
     Fault(
         "the noise bucket follows from the hashed value",
         "mechanisms/hashing.py",
-        "noise = uniform_below(self.buckets, len(ranks), random, lane=np.uint32)\n        self._write",
-        "noise = z % np.uint32(self.buckets)\n        self._write",
+        "self._write(alpha, z, noise, (ranks, coins.truth), out)",
+        "self._write(alpha, z, z % z.dtype.type(self.buckets), (ranks, coins.truth), out)",
         ("tests/statistical/test_draws_follow_the_paper.py",),
     ),
     Fault(

@@ -28,6 +28,7 @@ BATCH = 1 << 12
 _HALF_BITS = WORD_BITS // 2
 # So few symbols have room enough in half a word.
 _FEW = 1 << 16
+_NOBODY: IntArray = np.empty(0, dtype=np.int64)
 
 
 class Coins(NamedTuple):
@@ -41,6 +42,10 @@ class Coins(NamedTuple):
 
     truth: BoolArray
     noise: AnyArray | None = None
+
+    def take(self, rows: IntArray) -> "Coins":
+        """Return the coins of some reports, with their noise."""
+        return Coins(self.truth.take(rows), None if self.noise is None else self.noise.take(rows))
 
 
 def toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
@@ -140,8 +145,10 @@ class WordShares:
         lane = words.dtype.type
         noise = words // lane(max(self.width, 1))
         truth: BoolArray = words > lane(self.top - 1)
-        between = words - lane(self.end) < lane(self.top - self.end)
-        return truth, noise, np.flatnonzero(between)
+        beyond, gap = words - lane(self.end), lane(self.top - self.end)
+        # Next to no batch has such words, and the least number is found faster than they are.
+        within = np.flatnonzero(beyond < gap) if np.minimum.reduce(beyond, initial=gap) < gap else _NOBODY
+        return truth, noise, within
 
     def told(self, words: AnyArray, rest: AnyArray) -> BoolArray:
         """Return the coins of whole words, from their first parts and as many second parts."""
@@ -179,8 +186,9 @@ def chosen(told: BoolArray, values: AnyArray, noise: AnyArray, out: AnyArray) ->
         noise: ``(n,)`` integers.
         out: ``(n,)`` unsigned integers, in whose type the choice is made.
     """
-    noise = noise.astype(out.dtype, copy=False)
-    picked = values.astype(out.dtype)
-    picked ^= noise
-    picked &= np.negative(told.astype(out.dtype))
-    np.bitwise_xor(picked, noise, out=out)
+    np.copyto(out, noise, casting="unsafe")
+    away = values.astype(out.dtype)
+    away -= out
+    # Products take the same time whatever the factors are.
+    away *= told.astype(out.dtype)
+    out += away

@@ -11,7 +11,7 @@ report the truth, so every draw goes through `fresh_words`, and every source fro
 import hashlib
 import os
 import threading
-from typing import Protocol
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -27,6 +27,7 @@ KEY_CALLS, KEY_BYTES = 1 << 16, 1 << 30
 """Calls, and bytes, after which a secure key is replaced."""
 
 _WORD = np.dtype("<u8")
+_PARTS = {width: np.dtype(f"<u{width}") for width in (1, 2, 4, 8)}
 # Of one word chance makes two alike once in 2^64 times.
 _PREFIX = 4
 
@@ -303,8 +304,7 @@ def uniform_below(
     return drawn
 
 
-def fresh_lanes(n: int, random: RandomSource, lane: type[np.uint64] | type[np.uint32]) -> AnyArray:
-    """Return ``(n,)`` fresh words, or halves of words; where n is odd the last half is not used."""
-    if lane is np.uint64:
-        return fresh_words(random, n)
-    return fresh_words(random, -(-n // 2)).view("<u4")[:n]
+def fresh_lanes(n: int, random: RandomSource, lane: Any) -> AnyArray:
+    """Return ``(n,)`` fresh words, or parts of words, of an unsigned type; what is left of the last one is not used."""
+    parts = _PARTS[np.dtype(lane).itemsize]
+    return fresh_words(random, -(-n // (_WORD.itemsize // parts.itemsize))).view(parts)[:n]

@@ -13,15 +13,11 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
-from discreet.core.coins import Coins, decided, or_noise
-from discreet.core.random import WORD_RANGE, RandomSource, fresh_words
-from discreet.core.reports import Blocks
-from discreet.mechanisms.block_law import CommonLaw
+from discreet.core.coins import Coins, half_toss, or_noise
+from discreet.core.random import RandomSource, fresh_lanes, fresh_words
+from discreet.core.reports import Blocks, smallest_unsigned
 from discreet.mechanisms.indexed import IndexedLaw, WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
-
-# Columns are drawn from half a word where there are no more than this.
-_HALF_RANGE = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +76,20 @@ class HadamardColumns(IndexedLaw):
         _contain((members + 1).astype(np.uint64), drawn, out["column"])
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw coins, and columns from the other halves of the same words; see `BlockLaw`."""
-        if self.order > _HALF_RANGE or not 0 < threshold < WORD_RANGE:
-            return CommonLaw.coins(self, n, threshold, random)
-        halves = fresh_words(random, n).view("<u4").reshape(n, 2)
-        return Coins(decided(halves[:, 1], threshold, random), halves[:, 0])
+        """Draw coins, and columns from as many bits as they have in memory; see `BlockLaw`."""
+        truth, lane = half_toss(n, threshold, random), smallest_unsigned(self.order)
+        return Coins(truth, fresh_lanes(n, random, lane) & lane.type(self.order - 1))
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
         """Draw the blocks of a batch; see `BlockLaw`. In the columns' own narrow type."""
         if coins.noise is None:
             self.draw(or_noise(ranks, coins.truth), random, out)
             return
-        column = out["column"]
-        lane = column.dtype.type
+        lane = coins.noise.dtype.type
         row = ranks.astype(lane)
         row += lane(1)
         row &= np.negative(coins.truth.astype(lane))
-        _contain(row, coins.noise.astype(lane) & lane(self.order - 1), column)
+        _contain(row, coins.noise, out["column"])
 
     def support_of(self, counts: IntArray) -> IntArray:
         """Return ``(v,)`` T, by a Walsh-Hadamard transform of the column counts."""

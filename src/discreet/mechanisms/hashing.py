@@ -24,7 +24,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
-from discreet.core.coins import Coins, chosen, or_noise
+from discreet.core.coins import Coins, chosen, joint
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks, Column
 from discreet.leakage.hits import HitDistribution, binomial, single
@@ -49,6 +49,17 @@ class HashedBlocks(EvenLaw):
     __slots__ = ()
 
     buckets: int
+
+    def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
+        """Draw coins, and buckets of noise from the same words; see `BlockLaw`."""
+        return joint(n, threshold, self.buckets, random)
+
+    def _noise(self, coins: Coins, random: RandomSource) -> AnyArray:
+        """Return the buckets of noise of a batch, drawn unless they came with the coins."""
+        if coins.noise is not None:
+            return coins.noise
+        lane = np.uint32 if self.buckets <= _SMALL else np.uint64
+        return uniform_below(self.buckets, len(coins.truth), random, lane=lane)
 
     @property
     def inclusion(self) -> Fraction:
@@ -129,14 +140,14 @@ class HashBuckets(HashedBlocks):
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
         """Draw the blocks of a batch; see `BlockLaw`. A small hash function takes half a word."""
-        pairs = (self.prime - 1) * self.prime
+        n, noise, pairs = len(ranks), self._noise(coins, random), (self.prime - 1) * self.prime
         if pairs > _MOST_PAIRS:
-            self.draw(or_noise(ranks, coins.truth), random, out)
-            return
-        z = uniform_below(pairs, len(ranks), random, lane=np.uint32)
-        alpha = z // np.uint32(self.prime)
-        z -= alpha * np.uint32(self.prime)
-        noise = uniform_below(self.buckets, len(ranks), random, lane=np.uint32)
+            alpha = uniform_below(self.prime - 1, n, random, lane=self._lane)
+            z = uniform_below(self.prime, n, random, lane=self._lane)
+        else:
+            z = uniform_below(pairs, n, random, lane=np.uint32)
+            alpha = z // np.uint32(self.prime)
+            z -= alpha * np.uint32(self.prime)
         self._write(alpha, z, noise, (ranks, coins.truth), out)
 
     def _write(

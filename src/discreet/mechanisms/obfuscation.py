@@ -100,7 +100,7 @@ def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Re
         filled += len(chunk)
         if told is not None and in_clear is not None:
             in_clear[start : start + len(chunk)] = told
-            clear.append(chunk.astype(stored)[told])
+            clear.append(chunk.astype(stored).compress(told))
             filled -= 0 if mechanism.clear_blocks else len(clear[-1])
     # A view would keep the memory of the rows that were not filled.
     blocks = blocks if filled == len(codes) else {name: column[:filled].copy() for name, column in blocks.items()}
@@ -144,13 +144,13 @@ def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, o
         law.fill(slot, Coins(coins.truth & ~told), random, out)
         return told
     rows = np.flatnonzero(~told)
-    if coins.noise is None:
-        law.fill(slot.take(rows), Coins(coins.truth.take(rows)), random, _first(out, len(rows)))
+    if coins.noise is None or len(out) > 1:
+        law.fill(slot.take(rows), coins.take(rows), random, _first(out, len(rows)))
         return told
-    # One choice among finished blocks, not among all that they are made of.
+    # One choice among finished symbols, not among all that they are made of.
     law.fill(slot, coins, random, out)
     for column in out.values():
-        column[: len(rows)] = column.take(rows, axis=0)
+        column[: len(rows)] = column.take(rows)
     return told
 
 

@@ -137,9 +137,8 @@ class PooledHashBlocks(HashedBlocks):
         out["cohort"][:] = cohorts
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Draw the blocks of a batch; see `BlockLaw`. Cohort and noise take half a word each."""
-        cohorts = uniform_below(self.functions, len(ranks), random, lane=np.uint32)
-        noise = uniform_below(self.buckets, len(ranks), random, lane=np.uint32)
+        """Draw the blocks of a batch; see `BlockLaw`. A cohort takes half a word."""
+        noise, cohorts = self._noise(coins, random), uniform_below(self.functions, len(ranks), random, lane=np.uint32)
         buckets = self._hashed(self._coefficients(cohorts), np.maximum(ranks, 0))
         chosen(coins.truth, buckets, noise, out["bucket"])
         out["cohort"][:] = cohorts

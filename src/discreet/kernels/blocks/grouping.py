@@ -41,7 +41,7 @@ def parted(groups: NDArray[np.int32], told: NDArray[np.bool_]) -> tuple[NDArray[
         from discreet.kernels.blocks import grouped as compiled
 
         return compiled.parted(groups, told)
-    return groups[told], groups[~told]
+    return groups.compress(told), groups.compress(~told)
 
 
 def add_symbols(symbols: NDArray[np.integer[Any]], groups: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
