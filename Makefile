@@ -46,7 +46,7 @@ $(VENV)/dev: $(VENV)/python requirements/dev.txt pyproject.toml papers/pyproject
 
 demo: $(VENV)/run
 	@echo "Obfuscating 1.7 million people by several mechanisms; the first time kernels are compiled, which takes half a minute."
-	$(BIN)/discreet simulate examples/census.toml
+	$(BIN)/discreet simulate examples/census.toml --force
 
 demo-system: $(VENV)/dev
 	@echo "A collector takes reports for a minute, seals them, and their estimate is shown beside the truth."

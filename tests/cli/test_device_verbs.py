@@ -132,10 +132,10 @@ def signed_for(double: Double, plan: str = PLAN, *more: str) -> None:
     double.says = [(200, {}, Path("asked.json").read_bytes())]
 
 
-def device(*arguments: str, text: str = "") -> Any:
+def device(*arguments: str, text: str = "", code: int = 0) -> Any:
     command = ["device", *arguments, "--store", "mine", "--json"]
     result = CliRunner().invoke(main, command, input=text)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == code, result.output
     return json.loads(result.stdout)
 
 
@@ -156,7 +156,7 @@ def test_from_joining_to_forgetting(double: Double) -> None:
     assert head(frame)[0].hex() == joined["id"]
     planted.clean_files(Path("mine"))
     assert device("decline", "habits")["declined"]
-    assert device("answer", "habits", "never")["outcome"] == "declined"
+    assert device("answer", "habits", "never", code=2)["outcome"] == "declined"
     assert device("log")["reports"] == []
     assert device("forget")["forgotten"]
     assert device("status")["left"] == 19

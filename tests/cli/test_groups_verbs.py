@@ -75,7 +75,7 @@ def test_groups_are_those_of_python(folder: Path, method: str) -> None:
     tiny = int((REGION == "tiny").sum())
     assert found["left_out"] == {"groups": 1, "reports": tiny}
     printed = run(*placed(folder, line)).stdout
-    assert f"Left out: 1 groups with fewer than 20 reports ({tiny} reports)." in printed
+    assert f"Left out: 1 group with fewer than 20 reports ({tiny} reports)." in printed
     assert "tiny" not in printed
 
 

@@ -143,6 +143,20 @@ def test_columns_that_hold_no_labels(tmp_path: Path, cell: Any) -> None:
     assert "text or integers" in message
 
 
+def test_tables_with_too_few_rows_and_labels_in_other_letters(tmp_path: Path) -> None:
+    few = table(tmp_path, place=["x", "y"])
+    asked = ("--column", "place", "--all-sensitive", "--epsilon", 1)
+    assert "column 'place' holds 2 values, and a label that is found is held by 20 rows" in refusal("init", few, *asked)
+    few.write_text("place\n")
+    assert "column 'place' holds 0 values" in refusal("init", few, *asked)
+    other = ("--column", "status", "--sensitive", "Widowed", "--epsilon", 1)
+    assert "got 'Widowed'; perhaps 'widowed' was meant" in refusal("init", table(tmp_path), *other)
+    message = refusal("init", tmp_path / "people.csv", "--column", "state", "--all-sensitive", "--epsilon", 1)
+    assert message.count("people.csv") == 1
+    message = refusal("init", tmp_path / "nowhere.csv", "--column", "state", "--all-sensitive", "--epsilon", 1)
+    assert message.count("nowhere.csv") == 1
+
+
 def test_labels_of_several_files_and_kinds(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     one = table(tmp_path / "in", "parquet", x=[1, 2] * 20)

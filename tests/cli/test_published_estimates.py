@@ -22,7 +22,7 @@ def test_the_sentence_states_both_epsilons_and_can_be_left_out(files: Files) -> 
     text = " ".join(done("estimate", files.plan, files.reports).split())
     assert sentence in text
     assert "sensitive values and" in sentence
-    assert "one-sided towards values told in clear (with more users at least" in sentence
+    assert "-private, one-sided, towards values told in clear (at least 1.008 with any number of users)" in sentence
     assert "Whoever sees this estimate alone" not in done("estimate", files.plan, files.reports, "--no-central")
     facts = told("estimate", files.plan, files.reports)["central"]
     assert facts["among"] == shuffled(files.mechanism, 600).among.upper

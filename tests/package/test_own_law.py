@@ -21,6 +21,7 @@ from discreet.io.sampler import Sampler
 from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse, spelled_out
 from discreet.mechanisms.registry import GROUP, Registry
 from discreet.mechanisms.singletons import Singletons
+from discreet.planning.compare import compare
 from refusals import refused
 
 ROOT = Path(__file__).parents[2]
@@ -93,6 +94,22 @@ def test_one_from_elsewhere_stands_after_them(monkeypatch: pytest.MonkeyPatch) -
     assert list(joined) == ["rr", "elsewhere"]
     assert joined["elsewhere"](Domain(range(3)), 1.0).epsilon == 1.0
     assert "nowhere" not in joined
+
+
+class Refusing(Elsewhere):
+    @cached_property
+    def law(self) -> Singletons:
+        raise ParameterError("too few values.")
+
+
+def test_one_that_is_not_there_for_a_domain_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    def names() -> list[str]:
+        return [one.name for one in compare(Domain(range(3), sensitive=[0]), 1.0, 1000).candidates]
+
+    monkeypatch.setattr(BLOCK_MECHANISMS, "joined", {"elsewhere": Elsewhere}, raising=False)
+    known = names()
+    monkeypatch.setattr(BLOCK_MECHANISMS, "joined", {"elsewhere": Refusing}, raising=False)
+    assert sorted([*names(), "elsewhere"]) == sorted(known)
 
 
 class OddSymbols(Singletons):

@@ -6,6 +6,7 @@ from functools import cache
 from html.parser import HTMLParser
 from importlib import import_module
 from inspect import getmembers, isfunction
+from io import StringIO
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
@@ -137,6 +138,32 @@ def test_html_is_whole_unless_asked_otherwise(tmp_path: Path) -> None:
     assert loads(chart().to_html(inline=False))
     chart().save(str(tmp_path / "d.html"), inline=False)
     assert loads((tmp_path / "d.html").read_text(encoding="utf-8"))
+
+
+def test_html_has_the_title_of_its_chart_and_the_width_of_the_device(tmp_path: Path) -> None:
+    title = altair.TitleParams(["Shares <of>", "people"])
+    for name, (named, heading) in enumerate(
+        [(chart().properties(title=title), "Shares &lt;of&gt; people"), (chart().properties(title=""), "Chart")]
+    ):
+        path = tmp_path / f"{name}.html"
+        named.save(path)
+        for page in (path.read_text(encoding="utf-8"), named.to_html()):
+            assert f"<title>{heading}</title>" in page
+            assert page.count('<meta name="viewport"') == 1
+    assert "<title>" not in chart().to_html(fullhtml=False, inline=False)
+    written = StringIO()
+    chart().save(written, format="html")
+    assert "<title>Estimated shares" in written.getvalue()
+
+
+def test_shapes_leave_room_for_wider_letters(tmp_path: Path) -> None:
+    chart().save(tmp_path / "a.svg")
+    altair.Chart.from_dict(chart().to_dict()).save(tmp_path / "b.svg")
+    ours, bare = (
+        float(re.search(r'<svg [^>]*?width="([0-9.]+)', (tmp_path / name).read_text(encoding="utf-8"))[1])  # type: ignore[index]
+        for name in ("a.svg", "b.svg")
+    )
+    assert ours >= bare + 50
 
 
 def pages(folder: Path) -> dict[str, Path]:

@@ -22,7 +22,7 @@ class Panel:
     """The content of one chart of frequencies.
 
     Attributes:
-        title: above the chart.
+        title: above the chart, a line each.
         names: one label per value, from the top down.
         columns: ``frequency``, ``sensitive``, ``lower`` and ``upper``; each as long as ``names``.
         truth: true frequencies, as long; None where they are not known.
@@ -42,7 +42,7 @@ class Panel:
         """Legend of the marks."""
         known = "" if self.truth is None else "; black tick: true share"
         kind = "simultaneous " if self.simultaneous else ""
-        return f"dot: estimate; bar: {self.level * 100:g}% {kind}interval{known}"
+        return f"mark: estimate; bar: {self.level * 100:g}% {kind}interval{known}"
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -62,7 +62,9 @@ class Panel:
 
 
 @self_contained
-def frequency_chart(panel: Panel, *, width: int = 520, end: float | None = None, names: bool = True) -> Any:
+def frequency_chart(
+    panel: Panel, *, width: int = 520, end: float | None = None, names: bool = True, limit: int | None = None
+) -> Any:
     """Return a chart with a row per value: estimate, interval, and the truth where it is known.
 
     Args:
@@ -70,6 +72,7 @@ def frequency_chart(panel: Panel, *, width: int = 520, end: float | None = None,
         width: of the plot, in pixels.
         end: where the axis ends; None to fit.
         names: whether to write the labels.
+        limit: pixels that a line of the title may take; None for any number.
 
     Returns:
         an Altair layer chart.
@@ -91,7 +94,9 @@ def frequency_chart(panel: Panel, *, width: int = 520, end: float | None = None,
     if panel.truth is not None:
         tick = base.mark_tick(color="black", thickness=2, height=11)
         layers.append(tick.encode(x=alt.X("truth:Q", axis=ticks, **x), y=y, tooltip=tips))
-    heading = alt.TitleParams(panel.title, subtitle=panel.legend, anchor="start", frame="group", fontSize=12)
+    title: Any = panel.title.split("\n") if "\n" in panel.title else panel.title
+    room = {} if limit is None else {"limit": limit}
+    heading = alt.TitleParams(title, subtitle=panel.legend, anchor="start", frame="group", fontSize=12, **room)
     return alt.layer(*layers).properties(width=width, height=_ROW_HEIGHT * len(panel.names), title=heading)
 
 

@@ -7,12 +7,16 @@ HTML files with everything in them.
 
 from collections.abc import Callable
 from functools import wraps
+from html import escape
 from io import StringIO
 from pathlib import Path
 from typing import Any, ParamSpec
 
 # Nothing is loaded, and the menu does not offer to send the chart to a public editor.
 _WHOLE = {"inline": True, "embed_options": {"actions": {"export": True, "source": True, "editor": False}}}
+
+# In a file of shapes letters may be wider than they were here: those of another font, by whoever looks at it.
+_ROOM = {"left": 24, "right": 40, "top": 5, "bottom": 5}
 
 # By the kind of chart, the same kind that loads nothing.
 _KINDS: dict[Any, Any] = {}
@@ -30,6 +34,23 @@ def self_contained(draw: Callable[_Arguments, Any]) -> Callable[_Arguments, Any]
     return drawn
 
 
+def _with_head(page: str, chart: Any) -> str:
+    """Return a page with the chart's title, and with the width of the device; as it is if it is a part of a page."""
+    title = chart.to_dict().get("title", "")
+    text = title.get("text", "") if isinstance(title, dict) else title
+    words = escape(text if isinstance(text, str) else " ".join(text))
+    viewport = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    return page.replace("<head>", f"<head>\n  <title>{words or 'Chart'}</title>\n  {viewport}", 1)
+
+
+def _write(target: Any, text: str) -> None:
+    """Write a text to a path or an open file."""
+    if hasattr(target, "write"):
+        target.write(text)
+    else:
+        Path(target).write_text(text, encoding="utf-8")
+
+
 def _made_whole(chart: Any) -> Any:
     # Past the chart's own way of taking attributes, which are entries of its specification.
     kind = type(chart)
@@ -39,11 +60,11 @@ def _made_whole(chart: Any) -> Any:
     return chart
 
 
-def _self_contained(kind: Any) -> Any:
-    if getattr(kind, "loads_nothing", False):
-        return kind
+def _self_contained(plain: Any) -> Any:
+    if getattr(plain, "loads_nothing", False):
+        return plain
 
-    class SelfContained(kind):  # type: ignore[misc]
+    class SelfContained(plain):  # type: ignore[misc]
         """A chart of Altair, shown as a static picture; its HTML is whole by default."""
 
         loads_nothing = True
@@ -55,12 +76,18 @@ def _self_contained(kind: Any) -> Any:
 
         def save(self, fp: Any, format: Any = None, **options: Any) -> None:  # noqa: A002
             """Write the chart as Altair does; ``inline=False`` makes small HTML that loads its scripts."""
-            html = (format or Path(str(fp)).suffix) in {"html", ".html"}
-            super().save(fp, format=format, **(_WHOLE if html else {}) | options)
+            kind = format or Path(str(fp)).suffix.removeprefix(".")
+            if kind == "html":
+                page = StringIO()
+                super().save(page, format=kind, **_WHOLE | options)
+                _write(fp, _with_head(page.getvalue(), self))
+                return
+            roomy = self.properties(padding=_ROOM) if kind == "svg" else self
+            plain.save(roomy, fp, format=format, **options)
 
         def to_html(self, *arguments: Any, **options: Any) -> str:
             """Return the chart as HTML, as Altair does; ``inline=False`` makes small HTML that loads its scripts."""
-            return str(super().to_html(*arguments, **_WHOLE | options))
+            return _with_head(str(super().to_html(*arguments, **_WHOLE | options)), self)
 
         def __or__(self, other: Any) -> Any:
             """Put another chart beside this one."""
@@ -70,5 +97,5 @@ def _self_contained(kind: Any) -> Any:
             """Put another chart below this one."""
             return _made_whole(super().__and__(other))
 
-    SelfContained.__name__ = SelfContained.__qualname__ = kind.__name__
+    SelfContained.__name__ = SelfContained.__qualname__ = plain.__name__
     return SelfContained

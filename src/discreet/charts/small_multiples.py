@@ -22,7 +22,8 @@ def small_multiples(panels: Sequence[Panel], title: str) -> Any:
     alt = optional("altair")
     end = max(panel.end for panel in panels) * 1.02
     drawn = [
-        frequency_chart(panel, width=_WIDTH, end=end, names=place % _COLUMNS == 0) for place, panel in enumerate(panels)
+        frequency_chart(panel, width=_WIDTH, end=end, names=place % _COLUMNS == 0, limit=_WIDTH)
+        for place, panel in enumerate(panels)
     ]
     heading = alt.TitleParams(title, anchor="start", fontSize=14)
     whole = alt.concat(*drawn, columns=_COLUMNS, spacing=20)

@@ -110,7 +110,8 @@ def answer(name: str, value: tuple[str, ...], *, store: Path | None, as_json: bo
     """Answer the collection NAME with VALUE, once in its epoch; send it with `discreet device send`.
 
     VALUE is a label, or a label of each attribute as age=30s marital=single, or a latitude and a longitude, or - to
-    read it from standard input, so that it stands in no list of commands.
+    read it from standard input, so that it stands in no list of commands. The exit code is 2 if there is no answer
+    afterwards: nobody agreed, the budget is spent, or the collection is closed.
     """
     from discreet.cli.typed_values import typed_value
 
@@ -125,6 +126,8 @@ def answer(name: str, value: tuple[str, ...], *, store: Path | None, as_json: bo
         "declined": "You have not agreed; nothing was drawn.",
     }
     show({"name": name, "outcome": str(outcome)}, [said[outcome]], as_json=as_json, whole=True)
+    if outcome not in {"recorded", "already"}:
+        raise click.exceptions.Exit(2)
 
 
 @device.command(context_settings={"ignore_unknown_options": True})

@@ -14,7 +14,7 @@ from discreet.cli.engines import refuse_idle, running_engine
 from discreet.cli.group import Verb
 from discreet.cli.groups import IDLE_WITH_GROUPS, Groups, Sources, grouping_options
 from discreet.cli.notes import file_notes, notes_on_errors
-from discreet.cli.output import show
+from discreet.cli.output import show, written
 from discreet.cli.output_files import InputFile, OutputFile
 from discreet.cli.parameters import Count
 from discreet.cli.piping import STANDARD, reports_here, sent
@@ -58,8 +58,8 @@ class _Outputs:
 @click.option("--tolerance", type=float, help="For mle: certified gap, in nats per report.")
 @click.option("--significance", type=float, help="For threshold and em: level of all tests together.")
 @click.option("--remainder", type=click.Choice(["uniform", "zero"]), help="For threshold: what becomes of the rest.")
-@click.option("--level", type=float, help="Confidence of the intervals; threshold and norm-sub have none. [0.95]")
-@click.option("--simultaneous", is_flag=True, help="Let all intervals hold at once; threshold and norm-sub have none.")
+@click.option("--level", type=float, help="Confidence of the intervals. [0.95]")
+@click.option("--simultaneous", is_flag=True, help="Let all intervals hold at once.")
 @click.option(
     "-o",
     "--output",
@@ -157,7 +157,7 @@ def estimate(
         with running_engine(engine, master, memory, temporary, plain_parquet) as running:
             shown = grouping.view(Sources(running, document, reports, read), method, asked, (level, simultaneous))
         grouping.write(shown, output, plot, force=force)
-        show(shown.record(), shown.parts(largest), as_json=as_json)
+        show(shown.record(), [*shown.parts(largest), *written(output, plot)], as_json=as_json)
         return
     with (
         progress_bar("reading") as progress,
@@ -173,7 +173,7 @@ def estimate(
     reading = tuple(notes), trust_plan, not no_central
     view = EstimateView(document, found, tagged, level, simultaneous, dict(left_out), *reading)
     _write(view, _Outputs(output, plot, tally_file, force), partial(_tally_of, mechanism, data))
-    show(view.record(), view.parts(largest), as_json=as_json)
+    show(view.record(), [*view.parts(largest), *written(output, plot, tally_file)], as_json=as_json)
 
 
 def _named(**options: Any) -> dict[str, Any]:

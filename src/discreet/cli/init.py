@@ -14,6 +14,7 @@ from discreet.cli.group import Verb
 from discreet.cli.output import show
 from discreet.cli.output_files import InputFile, OutputFile
 from discreet.cli.parameters import Count
+from discreet.core.checks import meant
 from discreet.errors import ParameterError
 from discreet.io.suffixes import PLANS, spelled
 
@@ -142,7 +143,7 @@ def _known(name: str, texts: Sequence[str], labels: Sequence[Any]) -> list[Any]:
     by_text = {str(label): label for label in labels}
     unknown = [text for text in texts if text not in by_text]
     if unknown or not texts:
-        got = repr(unknown[0]) if unknown else "none"
+        got = f"{unknown[0]!r}{meant(unknown[0], by_text)}" if unknown else "none"
         raise ParameterError(
             f"--sensitive must name labels of column {name!r}, got {got}; where few rows or none hold one, list all "
             "labels with --labels."

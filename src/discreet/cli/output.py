@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -120,6 +121,12 @@ def _built_in(value: Any) -> Any:
 def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:
     """Return a sentence for each reason for which rows were left out."""
     return [f"Left out: {count:,} rows that {reason}." for reason, count in left_out.items()]
+
+
+def written(*files: Path | None) -> list[str]:
+    """Return a sentence that names the files that were written, if any were; standard output is none."""
+    named = [str(file) for file in files if file is not None and str(file) != "-"]
+    return [f"Written: {', '.join(named)}."] if named else []
 
 
 def print_lines(lines: Sequence[str]) -> None:

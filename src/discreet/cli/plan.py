@@ -11,7 +11,7 @@ import click
 
 from discreet.cli import options
 from discreet.cli.group import Verb, given_options
-from discreet.cli.output import built_ins, show
+from discreet.cli.output import built_ins, show, written
 from discreet.cli.output_files import InputFile, OutputFile
 from discreet.cli.parameters import Count
 from discreet.cli.plans import allow_outside, allows_outside, load_plan
@@ -216,8 +216,9 @@ class _Outputs:
                 write_plan(self.plan, source, mechanism, force=self.force, allow_outside=allows_outside())
 
     def sentences(self) -> list[str]:
-        """Return a sentence on the plan that was written, if one was."""
-        return [] if self.plan is None else [f"Plan with the recommended mechanism: {self.plan}"]
+        """Return sentences on the plan and the picture that were written, if they were."""
+        plan = [] if self.plan is None else [f"Plan with the recommended mechanism: {self.plan}"]
+        return plan + written(self.picture)
 
 
 def _plan_for(asked: _Asked, error: float, outputs: _Outputs, *, as_json: bool) -> None:

@@ -7,7 +7,7 @@ import click
 
 from discreet.cli import options
 from discreet.cli.group import Verb, given_options
-from discreet.cli.output import show
+from discreet.cli.output import show, written
 from discreet.cli.output_files import InputFile
 from discreet.cli.parameters import Count
 from discreet.cli.plans import allow_outside, load_plan
@@ -78,7 +78,8 @@ def verify(
 
         central = guarantee(mechanism, shuffled, delta, rounds, not_trusted)
     _write(central, plot, force=force)
-    show(VerifiedPlan.of(found, mechanism, central), verification_parts(found, mechanism, central), as_json=as_json)
+    parts = [*verification_parts(found, mechanism, central), *written(plot)]
+    show(VerifiedPlan.of(found, mechanism, central), parts, as_json=as_json)
     if not found.holds:
         raise click.exceptions.Exit(1)
 

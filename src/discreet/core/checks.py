@@ -203,5 +203,6 @@ def checked_choice(what: str, argument: object, known: Iterable[str]) -> str:
 
 def meant(argument: object, known: Iterable[str]) -> str:
     """Return "; perhaps ... was meant", the end of a refusal without its full stop; empty if no name is similar."""
-    near = get_close_matches(argument, list(known), 1) if isinstance(argument, str) else []
-    return f"; perhaps {near[0]!r} was meant" if near else ""
+    names = {name.casefold(): name for name in known}
+    near = get_close_matches(argument.casefold(), list(names), 1) if isinstance(argument, str) else []
+    return f"; perhaps {names[near[0]]!r} was meant" if near else ""

@@ -155,7 +155,7 @@ class GroupedEstimate(ResultTable):
         labels = sorted(self.estimates, key=lambda label: -self.estimates[label].n)[:groups]
         chosen = [label for label in self.estimates if label in set(labels)]
         panels = [
-            self.estimates[label].panel(f"{spelled(label)}: {self.estimates[label].n:,} reports", codes, level=level)
+            self.estimates[label].panel(f"{spelled(label)}\n{self.estimates[label].n:,} reports", codes, level=level)
             for label in chosen
         ]
         confidence = DEFAULT_LEVEL if level is None else level

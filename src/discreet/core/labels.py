@@ -177,7 +177,11 @@ def _index_in(column: Any, known: Any) -> IntArray:
 def names(space: LabelSpace, codes: IntArray) -> list[str]:
     """Return one readable name per code."""
     spelled = [column.tolist() for column in space.table(codes).values()]
-    return [", ".join(str(part) for part in row) for row in zip(*spelled, strict=True)]
+    # Without the last digits of a centre of a cell, which are rounding.
+    return [
+        ", ".join(f"{part:.9g}" if isinstance(part, float) else str(part) for part in row)
+        for row in zip(*spelled, strict=True)
+    ]
 
 
 def flat(labels: Any, wanted: str = "labels") -> LabelSpace:

@@ -128,7 +128,9 @@ def estimate(
     about_groups = {name: options.pop(name) for name in by_group.OPTIONS if name in options}
     if not grouped and (about_groups or (isinstance(method, str) and method == by_group.SHRUNK)):
         idle = next(iter(about_groups), f"method {method!r}")
-        raise ParameterError(f"{idle} needs groups; pass the column of each report's group as groups.")
+        raise ParameterError(
+            f"{idle} needs groups; pass the column of each report's group as groups (--by on the command line)."
+        )
     known = [*METHODS, by_group.SHRUNK] if grouped else METHODS
     _check_options(checked_choice("method", method, known), options)
     if grouped:

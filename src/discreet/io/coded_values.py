@@ -127,10 +127,10 @@ class CodedValues:
         if ownerless.count:
             return DataError(f"{self.scan.source}: {ownerless.as_missing(done, 'users')}")
         if missing.count:
-            return DataError(missing.as_missing(done, "values"))
+            return DataError(f"{self.scan.source}: {missing.as_missing(done, 'values')}")
         if not outside.count and (lacking := next((name for name in kept if kept[name].count), None)) is not None:
             return DataError(f"{self.scan.source}: {kept[lacking].as_missing(done, f'cells of {lacking!r}')}")
-        return DataError(columns.outside_message(outside.count, done, outside.first))
+        return DataError(f"{self.scan.source}: {columns.outside_message(outside.count, done, outside.first)}")
 
 
 @dataclass(slots=True, eq=False)

@@ -160,6 +160,11 @@ def _listed(name: str, listed: Sequence[str], kind: str) -> tuple[Label, ...]:
 def _refuse_telling(name: str, counts: Counter[Any], labels: Sequence[Label], least: int) -> None:
     """Refuse labels that were found where they would tell who is in the table, or say little of it."""
     rows = counts.total()
+    if rows < least:
+        raise DataError(
+            f"column {name!r} holds {rows:,} values, and a label that is found is held by {least} rows at least, as "
+            "one that few people hold tells of them; list the labels (--labels), from the questionnaire."
+        )
     if 2 * len(counts) > rows:
         raise _different(name, f"{len(counts):,} in {rows:,} rows")
     rare = rows - sum(counts[label] for label in labels)

@@ -21,7 +21,8 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, get_args, get_type_hints
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -129,37 +130,50 @@ def read_document(path: str | Path, kind: type[Document]) -> Document:
         message = str(error)
         if kind is PlanDocument and message.endswith("`$.mechanism.name`") and BLOCK_MECHANISMS.joined:
             return read_document(path, _with_joined())  # type: ignore[no-any-return]
-        known: Sequence[str] = tuple(BLOCK_MECHANISMS) if message.endswith("`$.mechanism.name`") else ()
-        if "unknown field" in message:
+        known: Sequence[str] | None = tuple(BLOCK_MECHANISMS) if message.endswith("`$.mechanism.name`") else None
+        if known is None:
             with suppress(RecursionError):
-                known = _fields_there(message, decode(written), kind)
+                known = _known_there(message, decode(written), kind)
         raise ParameterError(f"{source}: {_sentence(message, known)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ParameterError(f"{source}: {_sentence(str(error))}") from None
 
 
-def _sentence(message: str, known: Sequence[str] = ()) -> str:
-    """Return the sentence of an msgspec error, with the place first and the known names last."""
+def _sentence(message: str, known: Sequence[str] | None = None) -> str:
+    """Return the sentence of an msgspec error, with the place first and the known names, if there are such, last."""
     what, _, where = message.partition(" - at ")
     what = what[:1].lower() + what[1:]
     if known:
         given = re.search(r"[`']([^`']*)[`']$", what)
         what += f"; known are {', '.join(known)}{meant(given[1] if given else None, known)}"
+    elif known is not None:
+        what += "; there are none here"
     return f"at {where.strip('`').removeprefix('$.')}, {what}." if where else f"{what}."
 
 
-def _fields_there(message: str, said: Any, kind: Any) -> Sequence[str]:
-    """Return the fields that a plan may have where it has one that is unknown."""
+def _known_there(message: str, said: Any, kind: Any) -> Sequence[str] | None:
+    """Return the fields that a plan may have where it has an unknown one, or the words where it has no such word."""
     _, _, where = message.partition(" - at ")
     for part in where.strip("`").split(".")[1:]:
-        if not isinstance(kind, type) or not isinstance(said, dict):
+        kind = next((one for one in _alternatives(kind) if isinstance(one, type)), None)
+        if kind is None or not isinstance(said, dict):
             # Inside a list: which of its entries is meant is not told.
-            return ()
+            return None
         kind, said = get_type_hints(kind).get(part), said.get(part)
         if kind is MechanismSpec:
             kind = _SPECS.get(said.get("name"))
-        kind = next((one for one in get_args(kind) if one is not type(None)), kind)
-    return () if kind is None else tuple(one.encode_name for one in msgspec.structs.fields(kind))
+    if "unknown field" not in message:
+        words = [word for one in _alternatives(kind) for word in get_args(one) if isinstance(word, str)]
+        return words or None
+    kind = next((one for one in _alternatives(kind) if isinstance(one, type)), None)
+    return None if kind is None else tuple(one.encode_name for one in msgspec.structs.fields(kind))
+
+
+def _alternatives(kind: Any) -> Sequence[Any]:
+    """Return the types that a type is a choice of, but for None; itself if it is no choice."""
+    if get_origin(kind) not in {Union, UnionType}:
+        return [kind]
+    return [one for one in get_args(kind) if one is not type(None)]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,9 @@ def readable(path: Source) -> Iterator[None]:
     try:
         yield
     except DiscreetError as error:
-        raise type(error)(f"{path}: {error}") from None
+        # Inside another one it names the source already.
+        named = str(error).startswith((f"{path}: ", f"{path} "))
+        raise type(error)(str(error) if named else f"{path}: {error}") from None
     except FileNotFoundError:
         raise DataError(f"{path} does not exist.") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError, *BROKEN) as error:

@@ -127,8 +127,10 @@ def compared_mechanisms(requirements: Requirements) -> Iterator[tuple[str, Block
     domain, epsilon, mass = requirements.domain, requirements.epsilon_each, requirements.tuned_mass
     for name, cls in BLOCK_MECHANISMS.items():
         if not cls.needs_options():
-            made = cls(domain, epsilon, **cls.proposed)
-            yield name, _few_functions(requirements, made) if made.numbers.pool_bias else made
+            # Those of other packages need not be there for every domain.
+            with suppress(ParameterError) if name not in BLOCK_MECHANISMS.built_in else nullcontext():
+                made = cls(domain, epsilon, **cls.proposed)
+                yield name, _few_functions(requirements, made) if made.numbers.pool_bias else made
     v, w = domain.sensitive_count, domain.size
     thetas = {"theta=1/2": 0.5}
     if w > 1:

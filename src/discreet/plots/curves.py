@@ -62,6 +62,10 @@ class Curves:
         return min(drawn) / 1.3, max(drawn) * 1.3
 
 
+# Small numbers with their power of ten, all of them.
+_SHORT = "datum.value != 0 && datum.value < 0.001 ? format(datum.value, '~e') : format(datum.value, '~g')"
+
+
 @self_contained
 def curve_chart(curves: Curves, *, width: int = 250, height: int = 230) -> Any:
     """Return a figure of curves.
@@ -92,7 +96,7 @@ def _panel(alt: Any, curves: Curves, row: str, column: str, width: int, height: 
     first = column == curves.columns[0]
     x = alt.X("x:Q", title=curves.x, scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format="~g", tickCount=6))
     axis = {"title": curves.y} if first else {"title": None, "labels": False, "ticks": False}
-    y_axis = alt.Axis(format="~g", tickCount=8, **axis)
+    y_axis = alt.Axis(labelExpr=_SHORT, tickCount=8, **axis)
     y = alt.Y("y:Q", scale=alt.Scale(**curves.scale), axis=y_axis)
     bounded = curves.bound in curves.lines
     tips = [alt.Tooltip("line:N"), alt.Tooltip("x:Q", format=".4g"), alt.Tooltip("y:Q", format=".4g")]

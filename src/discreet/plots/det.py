@@ -11,7 +11,7 @@ from discreet.arrays import FloatArray
 from discreet.charts.self_contained import self_contained
 from discreet.extras import optional
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c510a", "#5e4fa2", "#7f7f7f")
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c510a", "#5e4fa2", "#999933")
 _TICKS = (1e-6, 1e-5, 1e-4, 1e-3, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
 _LEAST, _MOST = 1e-7, 0.9999
 _STEPS = 1500
@@ -44,10 +44,12 @@ class RankLines:
     Attributes:
         name: in the legend.
         points: list length, probability, lower and upper limit.
+        level: confidence of the limits.
     """
 
     name: str
     points: Sequence[tuple[int, float, float, float]]
+    level: float
 
 
 def deviate(rate: float) -> float:
@@ -172,6 +174,7 @@ def rank_chart(lines: Sequence[RankLines], *, users: int | None = None, title: s
     if users:
         guessing = alt.Chart(alt.Data(values=chance)).mark_line(strokeDash=[4, 4], color="#999", strokeWidth=1)
         layers.insert(0, guessing.encode(x=x, y=y))
-    told = "bars: confidence intervals" + (f"; dashed: {_CHANCE} among {users:,}" if users else "")
+    levels = " or ".join(f"{level * 100:g}%" for level in sorted({line.level for line in lines}))
+    told = f"bars: {levels} confidence intervals" + (f"; dashed: {_CHANCE} among {users:,}" if users else "")
     heading = alt.TitleParams(title, subtitle=told, anchor="start", fontSize=14, subtitleFontSize=11)
     return alt.layer(*layers).properties(width=_SIZE, height=_SIZE * 3 // 4, title=heading)

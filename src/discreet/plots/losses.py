@@ -9,7 +9,7 @@ from discreet.charts.self_contained import self_contained
 from discreet.extras import optional
 
 # Told apart by most colour-blind people [Wong 2011]; dashed in the second round.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c510a", "#5e4fa2", "#7f7f7f")
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c510a", "#5e4fa2", "#999933")
 _SOLID, _DASHED, _DOTTED = [1, 0], [7, 3], [2, 3]
 _BOUND_COLOUR, _BOUND_WIDTH = "#111111", 1.8
 _WIDEST, _THINNEST = 5.0, 1.4

@@ -123,7 +123,9 @@ def _measured(found: Assessment) -> PageTable:
 
 
 def _ranks(found: Assessment) -> PageFigure:
-    ranks = rank_curve(found.scores.greater, found.scores.ties, users=found.users)
+    # As sure as the table beside it, where the attack was chosen among several.
+    level = found.success.level
+    ranks = rank_curve(found.scores.greater, found.scores.ties, users=found.users, level=level)
     return PageFigure.of(
         rank_chart([ranks.line(found.attack)], users=found.users),
         "How often the right user is among the k best, with what guessing finds.",

@@ -27,7 +27,10 @@ def published_sentence(central: ShuffledGuarantee) -> str:
     if domain.clear_count:
         least = rounded_down(central.floor or 0.0)
         most = rounded_up(central.most_towards)
-        parts.append(f"{most} one-sided towards values told in clear (with more users at least {least})")
+        parts.append(
+            f"({most}, {central.delta:g})-private, one-sided, towards values told in clear (at least {least} with any "
+            "number of users)"
+        )
     return (
         f"Whoever sees this estimate alone, or the reports without names and order: {' and '.join(parts)}, if "
         "each person sent one report; --no-central leaves this out."

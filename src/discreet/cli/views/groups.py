@@ -66,7 +66,8 @@ class GroupsView:
         yield f"Everybody: {found.overall.n:,} reports, method {found.overall.method}."
         if found.left_out[0]:
             few, people = found.left_out
-            yield f"Left out: {few:,} groups with fewer than {found.minimum} reports ({people:,} reports)."
+            noun = "group" if few == 1 else "groups"
+            yield f"Left out: {few:,} {noun} with fewer than {found.minimum} reports ({people:,} reports)."
         if found.overall.simulated:
             yield SIMULATED_REPORTS
         yield from (f"Note: {note}" for note in self.notes)

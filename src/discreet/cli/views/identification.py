@@ -107,7 +107,10 @@ def _notes(found: IdentificationPlan) -> list[str]:
     notes += [sentence for sentence in (conditions(bounds), _odds(bounds)) if sentence]
     if not all(one.limited for one in found.options):
         most = LARGEST_EPSILON if found.epsilon is None else found.epsilon
-        notes.append(f"!: the identification error is kept at any epsilon up to {most:g}, which alone is the limit.")
+        notes.append(
+            f"!: the identification error is kept at any epsilon up to {most:g}; only this, and what the integers of a "
+            "sampler can reach, limits it."
+        )
     if found.refused:
         notes.append(f"Cannot keep it at any epsilon: {', '.join(found.refused)}.")
     if found.without_noise is not None:

@@ -123,7 +123,7 @@ class RankCurve:
     def line(self, name: str) -> RankLines:
         """Return the curve's line in a chart of several."""
         points = [(k, one.value, one.low, one.high) for k, one in zip(self.ks, self.rates, strict=True)]
-        return RankLines(name, points)
+        return RankLines(name, points, self.rates[0].level)
 
 
 def rank_curve(
