@@ -77,6 +77,12 @@ def test_the_plan_obfuscates_the_table(tmp_path: Path) -> None:
     assert told("obfuscate", tmp_path / "plan.toml", people, "-o", reports, "--seed", 1)["reports"] == 60
 
 
+def test_a_large_epsilon_is_said_in_odds(tmp_path: Path) -> None:
+    asked = ("init", table(tmp_path), "--column", "age", "--all-sensitive", "--epsilon")
+    assert "In odds: whoever held a protected value at 1% before may hold it for certain after." in done(*asked, 100)
+    assert "In odds" not in done(*asked, 1)
+
+
 def test_several_columns_make_a_product(tmp_path: Path) -> None:
     people = table(tmp_path)
     asked = ("init", people, "--column", "status", "--column", "age", "--epsilon", 1)

@@ -169,6 +169,7 @@ def _facts(plan: "Plan", found: "Mapping[str, ColumnLabels]", output: Path | Non
 
 
 def _parts(plan: "Plan", found: "Mapping[str, ColumnLabels]", least: int, output: Path | None) -> Iterator[str]:
+    from discreet.core.guarantee import in_odds
     from discreet.io.written_plan import plan_text
 
     domain, document = plan.domain, plan.document
@@ -179,6 +180,8 @@ def _parts(plan: "Plan", found: "Mapping[str, ColumnLabels]", least: int, output
         f"{domain.size:,} values, {domain.sensitive_count:,} of them sensitive, under {name} at epsilon "
         f"{document.epsilon:g}; plan {plan.fingerprint[:12]}" + (f" written to {output}." if output else ".")
     )
+    if odds := in_odds(document.epsilon):
+        yield odds
     for column, one in found.items():
         if one.missing:
             yield f"No value of {column}: {one.missing:,} of {one.rows:,} rows; obfuscate has --missing for them."

@@ -165,7 +165,8 @@ def traces(
         swept = _swept(parts, obfuscating, reports)
         files = write_page(found, knowledge, record, output, swept, force=force)
     lines = assessment_parts(found, parts, knowledge, read.left_out, files)
-    show(record | {"files": files}, lines, as_json=as_json)
+    varies = [] if seed is not None else ["Random choices are a part of this, so figures vary a little; see --seed."]
+    show(record | {"files": files}, [*lines, *varies], as_json=as_json)
     if fail_above is not None and found.risk > fail_above:
         known = "" if found.bounds is not None else " (upper limit of what the strongest attack tried achieves)"
         click.echo(f"The identification risk, {found.risk:.4g}{known}, is above {fail_above:g}.", err=True)
