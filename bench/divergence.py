@@ -123,7 +123,7 @@ def _speeds(sizes: Sizes) -> Iterator[Row]:
     rng = np.random.default_rng(1)
     genuine, impostors = rng.normal(2, 1, sizes.n), rng.normal(0, 1, sizes.m)
     works: dict[str, Callable[[], object]] = {
-        f"{method}": lambda method=method: divergence(Scores.of_pairs(genuine, impostors), method=method, halves=0)  # type: ignore[misc]
+        f"{method}": lambda method=method: divergence(Scores.of_pairs(genuine, impostors), method=method, halves=0)
         for method in METHODS
     }
     fixed = (genuine * (1 << 20)).astype(np.int64), (impostors * (1 << 20)).astype(np.int64)

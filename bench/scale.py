@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -27,6 +28,7 @@ from discreet.engines import observe, tally
 from discreet.io.reports import write_reports
 from discreet.kernels.parallel import thread_count
 from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.membership import Membership
 
 COLUMNS = (
     "seconds",
@@ -249,7 +251,7 @@ def _pass_in_memory(mechanism: BlockMechanism, path: Path) -> float:
     from discreet.io.reports import read_reports
 
     reports = read_reports(path, mechanism)
-    membership = mechanism.law.membership(reports.blocks)
+    membership: Any = mechanism.law.membership(reports.blocks)
     spent = _pass_seconds(membership)
     with tempfile.TemporaryFile(dir=path.parent, buffering=0) as file:
         view = memoryview(membership.laid.reshape(-1).view(np.uint8))
@@ -266,7 +268,7 @@ def _pass_in_memory(mechanism: BlockMechanism, path: Path) -> float:
     return spent + float(np.median(times))
 
 
-def _pass_seconds(membership: object) -> float:
+def _pass_seconds(membership: Membership) -> float:
     values, weights = np.full(membership.size, 1 / membership.size, np.float32), np.ones(membership.rows, np.float32)
     times = []
     for _ in range(REPEATS + 1):
