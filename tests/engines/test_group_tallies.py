@@ -101,10 +101,13 @@ def test_threads_share_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for place in range(4):
         write(tmp_path / f"{place}.parquet", mechanism, slice(place * PEOPLE // 4, (place + 1) * PEOPLE // 4))
     row, largest, real = 8 * (1 + sum(mechanism.tally_sizes)), [0], groups.GroupState._grow
+    granted: dict[groups.GroupState, int] = {}
 
     def watched(state: groups.GroupState) -> None:
         real(state)
-        largest[0] = max(largest[0], sum(len(one.places) for one in state.states))
+        # Those that were granted, without those that another thread is about to be refused.
+        granted[state] = len(state.places)
+        largest[0] = max(largest[0], sum(granted.get(one, 0) for one in state.states))
 
     monkeypatch.setattr(groups.GroupState, "_grow", watched)
     monkeypatch.setattr(groups, "memory_limit", lambda: 41 * row)
