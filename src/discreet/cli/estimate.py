@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,7 +158,7 @@ def estimate(
         with running_engine(engine, master, memory, temporary, plain_parquet) as running:
             shown = grouping.view(Sources(running, document, reports, read), method, asked, (level, simultaneous))
         grouping.write(shown, output, plot, force=force)
-        show(shown.record(), [*shown.parts(largest), *written(output, plot)], as_json=as_json)
+        show(shown.record(), chain(shown.parts(largest), written(output, plot)), as_json=as_json)
         return
     with (
         progress_bar("reading") as progress,
@@ -173,7 +174,7 @@ def estimate(
     reading = tuple(notes), trust_plan, not no_central
     view = EstimateView(document, found, tagged, level, simultaneous, dict(left_out), *reading)
     _write(view, _Outputs(output, plot, tally_file, force), partial(_tally_of, mechanism, data))
-    show(view.record(), [*view.parts(largest), *written(output, plot, tally_file)], as_json=as_json)
+    show(view.record(), chain(view.parts(largest), written(output, plot, tally_file)), as_json=as_json)
 
 
 def _named(**options: Any) -> dict[str, Any]:

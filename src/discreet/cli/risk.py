@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from functools import partial
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -166,7 +167,7 @@ def traces(
         files = write_page(found, knowledge, record, output, swept, force=force)
     lines = assessment_parts(found, parts, knowledge, read.left_out, files)
     varies = [] if seed is not None else ["Random choices are a part of this, so figures vary a little; see --seed."]
-    show(record | {"files": files}, [*lines, *varies], as_json=as_json)
+    show(record | {"files": files}, chain(lines, varies), as_json=as_json)
     if fail_above is not None and found.risk > fail_above:
         known = "" if found.bounds is not None else " (upper limit of what the strongest attack tried achieves)"
         click.echo(f"The identification risk, {found.risk:.4g}{known}, is above {fail_above:g}.", err=True)

@@ -1,5 +1,6 @@
 """The verb ``verify``."""
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,7 @@ def verify(
 
         central = guarantee(mechanism, shuffled, delta, rounds, not_trusted)
     _write(central, plot, force=force)
-    parts = [*verification_parts(found, mechanism, central), *written(plot)]
+    parts = chain(verification_parts(found, mechanism, central), written(plot))
     show(VerifiedPlan.of(found, mechanism, central), parts, as_json=as_json)
     if not found.holds:
         raise click.exceptions.Exit(1)
