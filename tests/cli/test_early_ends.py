@@ -100,6 +100,8 @@ def hidden(folder: Path) -> list[str]:
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_no_half_file(tmp_path: Path, number: signal.Signals) -> None:
+    if signal.getsignal(number) is signal.SIG_IGN:
+        pytest.skip("whoever started the tests, such as nohup, had it ignored, and so it is")
     (tmp_path / "plan.toml").write_text('epsilon = 1.0\n[domain]\nrange = [0, 500]\n[mechanism]\nname = "subset"\n')
     (tmp_path / "values.csv").write_text("x\n" + "7\n" * 2_000_000)
     process = started(tmp_path, "obfuscate", "plan.toml", "values.csv", "-o", "r.parquet", stdout=subprocess.DEVNULL)
