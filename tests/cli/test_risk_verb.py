@@ -46,8 +46,8 @@ def test_traces_as_they_are(tmp_path: Path) -> None:
     assert facts["consistent"] is True
     text = done("risk", table, "--time", "when", "--split", "all")
     assert "nothing limits what a better attack finds" in " ".join(text.split())
-    assert "figures vary a little; see --seed." in text
-    assert "vary a little" not in done("risk", table, "--time", "when", "--split", "all", "--seed", 1)
+    assert "figures vary from run to run; --seed repeats them." in text
+    assert "vary from run" not in done("risk", table, "--time", "when", "--split", "all", "--seed", 1)
 
 
 def test_reports_of_a_plan_and_of_an_epsilon(tmp_path: Path) -> None:

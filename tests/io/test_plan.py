@@ -350,11 +350,14 @@ def test_a_broken_file_of_labels_is_the_data_that_is_wrong(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("mechanism", "said"),
     [
-        ({"name": "unary", "digits": "many"}, "at mechanism.digits, invalid enum value 'many'; known are few."),
-        ({"name": "unary", "digits": 3}, "at mechanism.digits, expected `str | null`, got `int`; known are few."),
-        ({"name": "unary", "theta": "best"}, "invalid enum value 'best'; known are optimal."),
+        ({"name": "unary", "digits": "many"}, "at mechanism.digits, invalid enum value 'many'; known is 'few' alone."),
+        (
+            {"name": "unary", "digits": 3},
+            "at mechanism.digits, expected `str | null`, got `int`; known is 'few' alone.",
+        ),
+        ({"name": "unary", "theta": "best"}, "invalid enum value 'best'; known is 'optimal' alone."),
         ({"name": "rr", "digits": 3}, "at mechanism, object contains unknown field `digits`; there are none here."),
-        ({"name": "unary", "theta": []}, "got `array`; known are optimal."),
+        ({"name": "unary", "theta": []}, "got `array`; known is 'optimal' alone."),
     ],
 )
 def test_words_that_an_option_has_not_list_those_it_has(tmp_path: Any, mechanism: Any, said: str) -> None:

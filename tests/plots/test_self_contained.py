@@ -159,11 +159,13 @@ def test_html_has_the_title_of_its_chart_and_the_width_of_the_device(tmp_path: P
 def test_shapes_leave_room_for_wider_letters(tmp_path: Path) -> None:
     chart().save(tmp_path / "a.svg")
     altair.Chart.from_dict(chart().to_dict()).save(tmp_path / "b.svg")
-    ours, bare = (
+    chart().properties(padding=5).save(tmp_path / "c.svg")
+    ours, bare, asked = (
         float(re.search(r'<svg [^>]*?width="([0-9.]+)', (tmp_path / name).read_text(encoding="utf-8"))[1])  # type: ignore[index]
-        for name in ("a.svg", "b.svg")
+        for name in ("a.svg", "b.svg", "c.svg")
     )
     assert ours >= bare + 50
+    assert asked == bare
 
 
 def pages(folder: Path) -> dict[str, Path]:

@@ -82,7 +82,7 @@ def _self_contained(plain: Any) -> Any:
                 super().save(page, format=kind, **_WHOLE | options)
                 _write(fp, _with_head(page.getvalue(), self))
                 return
-            roomy = self.properties(padding=_ROOM) if kind == "svg" else self
+            roomy = self.properties(padding=_ROOM) if kind == "svg" and "padding" not in self.to_dict() else self
             plain.save(roomy, fp, format=format, **options)
 
         def to_html(self, *arguments: Any, **options: Any) -> str:

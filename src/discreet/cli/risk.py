@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _TRACES = "traces"
 _WORSE_THAN_CHANCE = 0.5
+_VARIES = "Random choices are a part of this, so figures vary from run to run; --seed repeats them."
 
 
 class _RiskVerb(Verb):
@@ -166,8 +167,7 @@ def traces(
         swept = _swept(parts, obfuscating, reports)
         files = write_page(found, knowledge, record, output, swept, force=force)
     lines = assessment_parts(found, parts, knowledge, read.left_out, files)
-    varies = [] if seed is not None else ["Random choices are a part of this, so figures vary a little; see --seed."]
-    show(record | {"files": files}, chain(lines, varies), as_json=as_json)
+    show(record | {"files": files}, chain(lines, [] if seed is not None else [_VARIES]), as_json=as_json)
     if fail_above is not None and found.risk > fail_above:
         known = "" if found.bounds is not None else " (upper limit of what the strongest attack tried achieves)"
         click.echo(f"The identification risk, {found.risk:.4g}{known}, is above {fail_above:g}.", err=True)

@@ -74,12 +74,13 @@ def verify(
     found = verified(mechanism)
     if shuffled is None:
         _refuse_given(_OF_BATCHES, "goes with --shuffled; name a number of reports")
-    else:
+    elif found.holds:
+        # A broken plan promises nothing of its batches either.
         from discreet.privacy.shuffling import shuffled as guarantee
 
         central = guarantee(mechanism, shuffled, delta, rounds, not_trusted)
     _write(central, plot, force=force)
-    parts = chain(verification_parts(found, mechanism, central), written(plot))
+    parts = chain(verification_parts(found, mechanism, central), written(None if central is None else plot))
     show(VerifiedPlan.of(found, mechanism, central), parts, as_json=as_json)
     if not found.holds:
         raise click.exceptions.Exit(1)

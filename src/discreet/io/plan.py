@@ -145,7 +145,8 @@ def _sentence(message: str, known: Sequence[str] | None = None) -> str:
     what = what[:1].lower() + what[1:]
     if known:
         given = re.search(r"[`']([^`']*)[`']$", what)
-        what += f"; known are {', '.join(known)}{meant(given[1] if given else None, known)}"
+        listed = f"known are {', '.join(known)}" if len(known) > 1 else f"known is {known[0]!r} alone"
+        what += f"; {listed}{meant(given[1] if given else None, known)}"
     elif known is not None:
         what += "; there are none here"
     return f"at {where.strip('`').removeprefix('$.')}, {what}." if where else f"{what}."

@@ -10,8 +10,8 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.charts.self_contained import self_contained
 from discreet.extras import optional
+from discreet.plots.losses import COLOURS
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c510a", "#5e4fa2", "#999933")
 _TICKS = (1e-6, 1e-5, 1e-4, 1e-3, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
 _LEAST, _MOST = 1e-7, 0.9999
 _STEPS = 1500
@@ -135,7 +135,7 @@ def _diagonal(alt: Any, ends: Sequence[Sequence[float]]) -> Any:
 
 
 def _colour(alt: Any, names: Sequence[str]) -> Any:
-    colours = [_COLOURS[place % len(_COLOURS)] for place in range(len(names))]
+    colours = [COLOURS[place % len(COLOURS)] for place in range(len(names))]
     legend = alt.Legend(title=None, orient="right", labelFontSize=12) if len(names) > 1 else None
     return alt.Color("name:N", scale=alt.Scale(domain=list(names), range=colours), legend=legend)
 

@@ -9,7 +9,7 @@ from discreet.charts.self_contained import self_contained
 from discreet.extras import optional
 
 # Told apart by most colour-blind people [Wong 2011]; dashed in the second round.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c510a", "#5e4fa2", "#999933")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c510a", "#5e4fa2", "#999933")
 _SOLID, _DASHED, _DOTTED = [1, 0], [7, 3], [2, 3]
 _BOUND_COLOUR, _BOUND_WIDTH = "#111111", 1.8
 _WIDEST, _THINNEST = 5.0, 1.4
@@ -91,8 +91,8 @@ def _styles(alt: Any, lines: Sequence[str], bound: str) -> _Styles:
     names = list(dict.fromkeys(name for name in lines if name != bound))
     step = (_WIDEST - _THINNEST) / max(len(names) - 1, 1)
     widths = {name: _WIDEST - step * place for place, name in enumerate(names)}
-    colours = [_COLOURS[place % len(_COLOURS)] for place in range(len(names))]
-    dashes = [_SOLID if place < len(_COLOURS) else _DASHED for place in range(len(names))]
+    colours = [COLOURS[place % len(COLOURS)] for place in range(len(names))]
+    dashes = [_SOLID if place < len(COLOURS) else _DASHED for place in range(len(names))]
     if bound in lines:
         names, colours, dashes = [*names, bound], [*colours, _BOUND_COLOUR], [*dashes, _DOTTED]
         widths[bound] = _BOUND_WIDTH

@@ -88,7 +88,7 @@ def verification_parts(
     if found.groups:
         yield from _level_parts(mechanism.domain, found)
     yield "The promise holds." if found.holds else "THE PROMISE IS BROKEN: do not use this mechanism."
-    if central is not None and found.holds:
+    if central is not None:
         yield f"{central.n:,} reports without names and order (central guarantee):"
         yield from central.sentences()
 
