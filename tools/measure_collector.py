@@ -1,7 +1,8 @@
 """Measures a collector on this machine: throughput beside a bare application, kills, memory, sealing, slow clients.
 
     python tools/measure_collector.py throughput [--seconds 5] [--rounds 5] [--clients 32]
-    python tools/measure_collector.py kills [--kills 1000] [--work load | sealing | migration | backup | checkpoint]
+    python tools/measure_collector.py kills [--kills 1000] [--work load | sealing | purging | migration | backup | ...]
+    python tools/measure_collector.py kills --verbs [--kills 1000]
     python tools/measure_collector.py sealing [--reports 10000000]
     python tools/measure_collector.py slow [--sockets 1000]
     python tools/measure_collector.py hostile [--frames 10000000] [--requests 100000]
@@ -22,7 +23,6 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,6 +30,9 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "collector")]
 
 import collectors  # noqa: E402
 import loads  # noqa: E402
+
+# Of a collector without connections.
+_USUAL_FILES = 40
 
 
 def throughput(options: argparse.Namespace) -> None:
@@ -68,6 +71,9 @@ def throughput(options: argparse.Namespace) -> None:
 
 def kills(options: argparse.Namespace) -> None:
     """Print what is left after kills, under load or of other work; other work that does not hold fails here."""
+    if options.verbs:
+        verbs(options)
+        return
     from killed_work import WORK
     from kills import killed
 
@@ -76,6 +82,18 @@ def kills(options: argparse.Namespace) -> None:
             print(f"{options.kills} kills, every one held: {dict(WORK[options.work](Path(name), options.kills))}")
             return
         print(killed(Path(name), options.kills, clients=options.clients, seconds=options.most_seconds))
+
+
+def verbs(options: argparse.Namespace) -> None:
+    """Print what is left after kills of a collector beside which every verb is run, over many epochs."""
+    from operated import VERBS, Operated
+
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        operated = Operated(Path(name), clients=4)
+        operated.operate(VERBS, kills=options.kills, rounds=1, seconds=options.most_seconds)
+        operated.seal_and_search()
+        print(operated.left)
+        sys.exit(not operated.left.holds)
 
 
 def sealing(options: argparse.Namespace) -> None:
@@ -91,8 +109,7 @@ def sealing(options: argparse.Namespace) -> None:
         ) as ours:
             loads.rate(port, [collectors.frame(entry)], 3.0, options.clients)
             print(f"{loads.rss_bytes(ours.pid, 'VmHWM') / 1e6:,.0f} MB with {options.reports:,} reports in the inbox")
-        job = {"folder": name, "collection": entry.key, "epoch": 1, "actor": "measure"}
-        command = [sys.executable, "-c", _SEAL, json.dumps(job)]
+        command = [sys.executable, "-c", _SEAL, name]
         said = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
         print(
             f"sealed {said['n']:,} in {said['wall']:.1f} s ({said['cpu']:.1f} s of the processor), {said['mb']:,.0f} MB"
@@ -101,10 +118,11 @@ def sealing(options: argparse.Namespace) -> None:
 
 _SEAL = """
 import json, sys, time
-from discreet.collector.working import seal
-given = json.loads(sys.argv[1])
+from pathlib import Path
+from discreet.collector.control import ask
+from discreet.collector.folder import DataFolder
 wall, cpu = time.perf_counter(), time.process_time()
-found = seal(given)
+((found,),) = [ask(DataFolder(Path(sys.argv[1])), "seal", name="habits", epochs=[1], version=None)["sealed"]]
 most = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 found |= {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "mb": int(most.split()[1]) / 1000}
 print(json.dumps(found))
@@ -112,25 +130,39 @@ print(json.dumps(found))
 
 
 def slow(options: argparse.Namespace) -> None:
-    """Print the 99% quantile of good clients without and with slow sockets, and when these were all ended."""
+    """Print the 99% quantile of good clients beside a bare application's, and when slow sockets were all ended.
+
+    They send a part of a head, a part of a body, or a request whose answer they do not read.
+    """
+    starts = [loads.HEAD[:26], loads.HEAD + b"62\r\n\r\nDSC1", b"GET /static/device.js HTTP/1.1\r\nHost: h\r\n\r\n"]
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         entry = collectors.added(folder)
-        sent, port = [collectors.frame(entry)], loads.free_port()
-        with loads.process(loads.collector_command(folder, port), port, env=loads.environment()):
+        sent, port, other = [collectors.frame(entry)], loads.free_port(), loads.free_port()
+        with (
+            loads.process(loads.collector_command(folder, port), port, env=loads.environment()) as ours,
+            loads.process(loads.bare_command(other), other),
+        ):
+            _, bare = loads.rate(other, sent, 4.0, 8)
             _, alone = loads.rate(port, sent, 4.0, 8)
-            began = time.monotonic()
-            held = [socket.create_connection(("127.0.0.1", port)) for _ in range(options.sockets)]
-            for connection in held:
-                connection.sendall(b"POST /v1/reports HTTP/1.1\r\n")
+            began, held = time.monotonic(), []
+            for place in range(options.sockets):
+                held.append(socket.socket())
+                held[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                held[-1].connect(("127.0.0.1", port))
+                held[-1].sendall(starts[place % len(starts)])
             _, beside = loads.rate(port, sent, 4.0, 8)
+            memory = loads.rss_bytes(ours.pid)
+            while len(list(Path(f"/proc/{ours.pid}/fd").iterdir())) > _USUAL_FILES and time.monotonic() < began + 60:
+                time.sleep(0.05)
+            files = len(list(Path(f"/proc/{ours.pid}/fd").iterdir()))
             for connection in held:
-                connection.settimeout(30)
-                with suppress(ConnectionResetError):
-                    assert connection.recv(10) == b""
                 connection.close()
-            print(f"p99 {1000 * alone:.1f} ms alone, {1000 * beside:.1f} ms beside {options.sockets} slow sockets")
-            print(f"all ended {time.monotonic() - began:.1f} s after the first was opened")
+        print(
+            f"p99 {1000 * bare:.1f} ms of a bare application, {1000 * alone:.1f} ms alone, {1000 * beside:.1f} ms "
+            f"beside {options.sockets} slow sockets ({memory / 1e6:.0f} MB)"
+        )
+        print(f"{files} files are open {time.monotonic() - began:.1f} s after the first slow socket was")
 
 
 def hostile(options: argparse.Namespace) -> None:
@@ -189,7 +221,10 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--work", choices=["load", "sealing", "migration", "backup", "checkpoint"], default="load")
+    parser.add_argument(
+        "--work", choices=["load", "sealing", "purging", "migration", "backup", "restore"], default="load"
+    )
+    parser.add_argument("--verbs", action="store_true", help="for kills: every verb beside them")
     parser.add_argument("--reports", type=int, default=10_000_000)
     parser.add_argument("--sockets", type=int, default=1000)
     parser.add_argument("--frames", type=int, default=10_000_000)

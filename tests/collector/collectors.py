@@ -3,8 +3,10 @@
 import http.client
 import json
 import os
+import struct
 import threading
 import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from discreet.collector.adding import add
 from discreet.collector.app import Application
 from discreet.collector.catalogue import Entry
 from discreet.collector.folder import DataFolder
 from discreet.collector.frame_checks import Submission
+from discreet.collector.keeper import Keeper
+from discreet.collector.operations import add
 from discreet.collector.serving import server
 from discreet.collector.settings import ServiceLimits, Settings
-from discreet.collector.sqlite import SqliteStore
-from discreet.collector.store import FrameRow
+from discreet.collector.store import Store
 from discreet.core.random import SeededRandom
 from discreet.errors import DataError
 from discreet.io.collection_fields import Epochs
@@ -46,14 +48,24 @@ def current(**changes: Any) -> Epochs:
     return Epochs(**{"start": start, "seconds": EPOCH, "count": 3, **changes})
 
 
+_SERVED: dict[Path, Keeper] = {}
+
+
 @contextmanager
-def stored(folder: Path) -> Iterator[SqliteStore]:
-    """Open the store of a folder."""
-    store = SqliteStore(DataFolder(folder).database)
-    try:
-        yield store
-    finally:
-        store.close()
+def keeping(folder: Path) -> Iterator[Keeper]:
+    """Hold a folder, or share it with the collector of this process that serves it."""
+    if (served := _SERVED.get(folder)) is not None:
+        yield served
+        return
+    with Keeper(DataFolder(folder)) as keeper:
+        yield keeper
+
+
+@contextmanager
+def stored(folder: Path) -> Iterator[Store]:
+    """Open the database of a folder."""
+    with keeping(folder) as keeper:
+        yield keeper.store
 
 
 def added(folder: Path, plan: str | Mapping[str, Any] = "rr", *, version: int = 1, **terms: Any) -> Entry:
@@ -65,8 +77,8 @@ def added(folder: Path, plan: str | Mapping[str, Any] = "rr", *, version: int = 
 
 def added_envelope(folder: Path, signed: bytes) -> Entry:
     """Add an envelope to a folder."""
-    with stored(folder) as store:
-        return Entry.of(add(store, signed, [PUBLIC], actor="test")[0])
+    with keeping(folder) as keeper:
+        return Entry.of(add(keeper, signed, [PUBLIC], actor="test")[0])
 
 
 def records(entry: Entry, n: int, seed: int = 1) -> np.ndarray:
@@ -85,17 +97,26 @@ def frame(entry: Entry, n: int = 1, *, epoch: int = 1, seed: int = 1) -> bytes:
     return Frame(entry.row.id, epoch, ids(n), records(entry, n, seed)).pack()
 
 
+def put(folder: Path, entry: Entry, frames: Sequence[tuple[np.ndarray, np.ndarray]], epoch: int = 1) -> None:
+    """Put frames of (ids, records) into the inbox, a group each, without the checks of the way in."""
+    with keeping(folder) as keeper:
+        put_by(keeper, entry, frames, epoch)
+
+
+def put_by(keeper: Keeper, entry: Entry, frames: Sequence[tuple[np.ndarray, np.ndarray]], epoch: int = 1) -> None:
+    """Put frames of (ids, records) into the inbox of who holds it, as `put` does."""
+    for names, one in frames:
+        assert not keeper.inboxes.append({(entry.key, epoch): [np.hstack([names, one]).tobytes()]})
+
+
 def filled(folder: Path, entry: Entry, n: int, *, epoch: int = 1) -> None:
-    """Put so many single reports into the inbox, without the checks of the way in."""
-    templates, chance, done = records(entry, 100_000), np.random.default_rng(1), 0
-    with stored(folder) as store:
-        while done < n:
-            most = min(100_000, n - done)
+    """Put so many reports into the inbox, in groups of ten thousand."""
+    templates, chance = records(entry, 100_000), np.random.default_rng(1)
+    with keeping(folder) as keeper:
+        for start in range(0, n, 10_000):
+            most = min(10_000, n - start)
             names = chance.integers(0, 256, (most, 16), dtype=np.uint8)
-            rows = np.hstack([names, templates[chance.integers(0, len(templates), most)]])
-            with store.transaction():
-                store.insert([FrameRow(row[:16].tobytes(), entry.key, epoch, 1, row.tobytes()) for row in rows])
-            done += most
+            put_by(keeper, entry, [(names, templates[chance.integers(0, len(templates), most)])], epoch)
 
 
 def submission(entry: Entry, data: bytes) -> Submission | None:
@@ -156,6 +177,13 @@ class Served:
 
     app: Application
     client: Client
+    server: Any
+
+    @property
+    def connections(self) -> int:
+        """How many connections it has."""
+        count: int = self.server.config.app.connections
+        return count
 
 
 @contextmanager
@@ -166,10 +194,12 @@ def serving(folder: Path, *, demo: bool = False, **settings: Any) -> Iterator[Se
     running = server(app)
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
+    _SERVED[folder] = app.keeper
     try:
         wait_until(lambda: running.started)
-        yield Served(app, Client(running.servers[0].sockets[0].getsockname()[1]))
+        yield Served(app, Client(running.servers[0].sockets[0].getsockname()[1]), running)
     finally:
+        _SERVED.pop(folder)
         running.should_exit = True
         thread.join(20)
         assert not thread.is_alive()
@@ -183,12 +213,29 @@ def wait_until(holds: Any, seconds: float = 20.0) -> None:
         time.sleep(0.005)
 
 
-def kept(folder: Path) -> Sequence[tuple[int, int, int, bytes]]:
-    """Return (collection, epoch, n, reports) of every frame in a folder."""
-    with stored(folder) as store:
-        epochs = store.pending()
-        return [
-            (key, epoch, n, reports)
-            for key, epoch in epochs
-            for n, reports in store._rows(f"SELECT n, reports FROM inbox_{key}_{epoch} ORDER BY seq")
-        ]
+def kept(folder: Path, width: int = 18) -> list[tuple[int, int, bytes]]:
+    """Return (collection, epoch, id and record) of every report that waits, from the files themselves.
+
+    Args:
+        folder: of the data, held by whomever.
+        width: bytes of a report; those of plain randomized response are 18.
+    """
+    found = []
+    for path in sorted((folder / "inbox").glob("*.log")):
+        key, epoch = path.name.partition(".")[0].split("-")
+        for rows in groups(path):
+            found += [(int(key), int(epoch), rows[at : at + width]) for at in range(0, len(rows), width)]
+    return found
+
+
+def groups(path: Path) -> list[bytes]:
+    """Return the groups in a file of reports, up to the first that is not whole."""
+    data, at, found = path.read_bytes(), 0, []
+    while len(data) >= at + 8:
+        size, known = struct.unpack_from("<II", data, at)
+        rows = data[at + 8 : at + 8 + size]
+        if not size or len(rows) < size or zlib.crc32(data[at : at + 4] + rows) != known:
+            break
+        found.append(rows)
+        at += 8 + size
+    return found

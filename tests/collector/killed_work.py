@@ -1,10 +1,9 @@
-"""Work on a collector's data that is killed again and again: sealing, migrating, backing up, moving the log.
+"""Work on a collector's data that is killed again and again: sealing, deleting, backing up, migrating.
 
-Whenever the kill comes, there is the old state or the new one, each whole, and every invariant holds. How many kills
-found which state is returned: kills that all came too late would show nothing.
+Whenever the kill comes, the next start finds the old state or the new one, each whole, and every invariant holds. How
+many kills found which state is returned: kills that all came too late would show nothing.
 """
 
-import os
 import random
 import shutil
 import sqlite3
@@ -15,20 +14,17 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from collectors import added, ids, kept, records, stored
+from collectors import added, ids, keeping, kept, put, records
 from kills import forked
+from older_folders import as_version1
 
-from discreet.collector.backup import backup, check
+from discreet.collector.backup import backup, check, restore
 from discreet.collector.catalogue import Entry
 from discreet.collector.folder import DataFolder
-from discreet.collector.migrations import MIGRATIONS
-from discreet.collector.sqlite import SqliteStore
-from discreet.collector.store import FrameRow
-from discreet.collector.working import seal
+from discreet.collector.sealing import seal_batch
 
-_SINGLE, _LARGE, _IN_LARGE = 3000, 40, 500
-_DIGEST = 16
+_GROUPS, _IN_GROUP = 60, 400
+_N = _GROUPS * _IN_GROUP
 
 
 class _Killer:
@@ -70,115 +66,104 @@ def _begun(told: Any, work: Callable[..., None], *given: Any) -> None:
     work(*given)
 
 
-def _filled(folder: Path) -> Entry:
-    """Return a collection whose inbox has single reports and large frames, some MB of them."""
+def _filled(folder: Path, epoch: int = 1) -> Entry:
+    """Return a collection whose inbox has some hundred kilobytes of reports."""
     entry = added(folder)
-    with stored(folder) as store, store.transaction():
-        rows = np.hstack([ids(_SINGLE), records(entry, _SINGLE)])
-        store.insert([FrameRow(row[:_DIGEST].tobytes(), entry.key, 1, 1, row.tobytes()) for row in rows])
-        large = [np.hstack([ids(_IN_LARGE), records(entry, _IN_LARGE)]).tobytes() for _ in range(_LARGE)]
-        store.insert([FrameRow(os.urandom(_DIGEST), entry.key, 1, _IN_LARGE, one) for one in large])
+    put(folder, entry, [(ids(_IN_GROUP), records(entry, _IN_GROUP, seed)) for seed in range(_GROUPS)], epoch)
     return entry
 
 
-def _seal(folder: str, collection: int) -> None:
-    seal({"folder": folder, "collection": collection, "epoch": 1, "actor": "test"})
+def _holds(folder: Path) -> None:
+    with keeping(folder) as keeper:
+        assert check(keeper) == []
+    assert [path for path in folder.rglob(".*") if path.suffix != ".lock" and path.parent.name != "v1"] == []
+
+
+def _seal(folder: str) -> None:
+    with keeping(Path(folder)) as keeper:
+        seal_batch(keeper, keeper.entry("habits"), (1,), "test")
 
 
 def killed_sealing(folder: Path, kills: int) -> Counter[str]:
-    """Kill a sealing so many times; each that came too late is followed by a new epoch of reports."""
-    entry, n, found = _filled(folder), _SINGLE + _LARGE * _IN_LARGE, Counter[str]()
-    before, data = DataFolder(folder).database.read_bytes(), DataFolder(folder)
-    killer = _Killer(_seal, str(folder), entry.key)
-    killer.whole()
+    """Kill a sealing so many times, and begin with the same reports again where it came to its end."""
+    data, kind, found = folder / "data", folder / "kind", Counter[str]()
+    _filled(kind)
+    killer = _begin(kind, data, _seal)
     for _ in range(kills):
-        with stored(folder) as store:
-            ended = bool(store.seals())
-        if ended:
-            shutil.rmtree(data.sealed)
-            data.database.write_bytes(before)
         killer.kill()
-        with stored(folder) as store:
-            waiting, sealed = store.waiting(), store.seals()
-        # Either the inbox or the seal, and either whole.
-        assert (waiting, [row.n for row in sealed]) in (({(entry.key, 1): n}, []), ({}, [n]))
-        assert check(data) == []
-        found["sealed" if sealed else "inbox"] += 1
+        at_hand = len(kept(data))
+        with keeping(data) as keeper:
+            waiting, sealed = keeper.pending(), [row.n for row in keeper.store.seals()]
+        # Either the reports or the seal, and either whole; what is sealed was unlinked by the start.
+        assert (list(waiting.values()), sealed, at_hand in (0, _N)) in (([_N], [], True), ([], [_N], True))
+        assert len(kept(data)) == (0 if sealed else _N)
+        _holds(data)
+        found[("unlinked" if not at_hand else "sealed") if sealed else "inbox"] += 1
         killer.learn(late=bool(sealed))
+        _again(kind, data)
     killer.whole()
-    assert check(data) == []
-    assert kept(folder) == []
-    with stored(folder) as store:
-        assert [row.n for row in store.seals()] == [n]
-    assert [path for path in folder.rglob(".*") if path.suffix != ".lock"] == []
+    _holds(data)
+    assert [path for path in data.rglob(".*") if path.suffix != ".lock"] == []
     return found
 
 
-def _grow(connection: sqlite3.Connection) -> None:
-    connection.execute("ALTER TABLE tokens ADD COLUMN note TEXT")
-    connection.execute("CREATE TABLE grown AS SELECT seq, reports FROM inbox_1_1")
-    connection.execute("UPDATE grown SET reports = substr(reports, 1)")
-
-
-def _migrate(path: str) -> None:
-    SqliteStore(Path(path), migrations=(*MIGRATIONS, _grow)).close()
-
-
-def killed_migrating(folder: Path, kills: int) -> Counter[str]:
-    """Kill a migration so many times."""
-    _filled(folder)
-    path, frames, found = DataFolder(folder).database, kept(folder), Counter[str]()
-    copy, before = path.with_name(f"{path.name}.version1"), path.read_bytes()
-    killer = _Killer(_migrate, str(path))
+def _begin(kind: Path, data: Path, work: Callable[..., None], *given: Any) -> _Killer:
+    """Return the killer of work on a copy of a folder, which was done once, to learn how long it takes."""
+    _again(kind, data)
+    killer = _Killer(work, str(data), *given)
     killer.whole()
+    _again(kind, data)
+    return killer
+
+
+def _again(kind: Path, data: Path) -> None:
+    shutil.rmtree(data, ignore_errors=True)
+    shutil.copytree(kind, data)
+
+
+def _purge(folder: str) -> None:
+    with keeping(Path(folder)) as keeper:
+        keeper.purge("habits", "test")
+
+
+def killed_purging(folder: Path, kills: int) -> Counter[str]:
+    """Kill a deletion so many times: all is there, or the next start deletes the rest."""
+    data, kind, found = folder / "data", folder / "kind", Counter[str]()
+    _filled(kind)
+    _seal(str(kind))
+    put(kind, _entry(kind), [(ids(500), records(_entry(kind), 500))], 2)
+    killer = _begin(kind, data, _purge)
     for _ in range(kills):
-        copy.unlink(missing_ok=True)
-        for left in folder.glob(f"{path.name}-*"):
-            left.unlink()
-        path.write_bytes(before)
         killer.kill()
-        version = _whole_database(path, frames)
-        if version == 1:
-            assert check(DataFolder(folder)) == []
-        assert version == 1 or copy.exists()
-        if copy.exists():
-            assert _whole_database(copy, frames) == 1
-        found[f"version {version}, {'a' if copy.exists() else 'no'} copy"] += 1
-        killer.learn(late=version == 2)
-    killer.whole()
-    assert _whole_database(path, frames) == 2
-    assert list(folder.glob(".*.part*")) == []
+        left = len(kept(data)), len(list(data.rglob("epoch-*")))
+        with keeping(data) as keeper:
+            gone = not keeper.store.collections()
+        assert (len(kept(data)), len(list(data.rglob("epoch-*")))) == ((0, 0) if gone else (500, 2))
+        assert gone or left == (500, 2)
+        _holds(data)
+        found[("gone" if left == (0, 0) else "begun") if gone else "there"] += 1
+        killer.learn(late=gone)
+        _again(kind, data)
     return found
 
 
-def _whole_database(path: Path, frames: Any) -> int:
-    """Return the version of a database that has all frames and nothing else than its version has."""
-    with closing(sqlite3.connect(path)) as opened:
-        ((version,),) = opened.execute("PRAGMA user_version")
-        assert opened.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        rows = opened.execute("SELECT 1, 1, n, reports FROM inbox_1_1 ORDER BY seq").fetchall()
-        assert rows == frames
-        tables = {name for (name,) in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        columns = {row[1] for row in opened.execute("PRAGMA table_info(tokens)")}
-        assert ("grown" in tables, "note" in columns) == (version == 2, version == 2)
-        if version == 2:
-            grown = opened.execute("SELECT reports FROM grown ORDER BY seq").fetchall()
-            assert [reports for (reports,) in grown] == [row[3] for row in frames]
-    return int(version)
+def _entry(folder: Path) -> Entry:
+    with keeping(folder) as keeper:
+        return keeper.entry("habits")
 
 
 def _back_up(folder: str, target: str) -> None:
-    backup(DataFolder(Path(folder)), Path(target))
+    with keeping(Path(folder)) as keeper:
+        backup(keeper, Path(target))
 
 
 def killed_backing_up(folder: Path, kills: int) -> Counter[str]:
     """Kill a backup so many times."""
     source, target, found = folder / "data", folder / "copy", Counter[str]()
     entry = _filled(source)
-    _seal(str(source), entry.key)
-    with stored(source) as store, store.transaction():
-        store.insert([FrameRow(os.urandom(_DIGEST), entry.key, 2, 1, os.urandom(entry.width)) for _ in range(_SINGLE)])
-    frames = kept(source)
+    _seal(str(source))
+    put(source, entry, [(ids(3000), records(entry, 3000))], 2)
+    reports = kept(source)
     killer = _Killer(_back_up, str(source), str(target))
     killer.whole()
     for _ in range(kills):
@@ -186,11 +171,11 @@ def killed_backing_up(folder: Path, kills: int) -> Counter[str]:
             shutil.rmtree(target)
         killer.kill()
         if target.exists():
-            assert check(DataFolder(target)) == []
-            assert kept(target) == frames
+            assert kept(target) == reports
+            _holds(target)
         found["a backup" if target.exists() else "none"] += 1
         killer.learn(late=target.exists())
-        assert check(DataFolder(source)) == []
+        _holds(source)
     if target.exists():
         shutil.rmtree(target)
     killer.whole()
@@ -198,46 +183,67 @@ def killed_backing_up(folder: Path, kills: int) -> Counter[str]:
     return found
 
 
-def _checkpoint(folder: str, key: int, said: str) -> None:
-    """Write frames and move them from the log into the database for ever; say of each group that it was written."""
-    store, file = SqliteStore(DataFolder(Path(folder)).database), os.open(said, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-    while True:
-        rows = [FrameRow(os.urandom(_DIGEST), key, 1, 1, os.urandom(18)) for _ in range(500)]
-        with store.transaction():
-            store.insert(rows)
-        # What is written outlives a kill, if not a failure of power.
-        os.write(file, b"".join(row.digest for row in rows))
-        store.checkpoint()
+def _restore(folder: str, source: str) -> None:
+    assert restore(DataFolder(Path(source)), DataFolder(Path(folder))) == []
 
 
-def killed_moving_the_log(folder: Path, kills: int) -> Counter[str]:
-    """Kill a collector's store so many times that moves its log into the database after every commit."""
-    entry, data, said, found = added(folder), DataFolder(folder), folder / "said", Counter[str]()
-    killer = _Killer(_checkpoint, str(folder), entry.key, str(said), seconds=0.1)
+def killed_restoring(folder: Path, kills: int) -> Counter[str]:
+    """Kill a restoring so many times: it is begun anew, or it is there."""
+    source, copy, data, found = folder / "source", folder / "copy", folder / "data", Counter[str]()
+    _filled(source)
+    _back_up(str(source), str(copy))
+    killer = _Killer(_restore, str(data), str(copy))
+    killer.whole()
     for _ in range(kills):
-        said.write_bytes(b"")
+        shutil.rmtree(data)
         killer.kill()
-        written = said.read_bytes()
-        acknowledged = {written[at : at + _DIGEST] for at in range(0, len(written), _DIGEST)}
-        log = data.database.with_name(f"{data.database.name}-wal")
-        state = "in the log" if log.exists() and log.stat().st_size else "in the database"
-        assert check(data) == []
-        with stored(folder) as store:
-            rows = store._rows(f"SELECT digest FROM inbox_{entry.key}_1") if store.pending() else []
-            assert acknowledged <= {digest for (digest,) in rows}
-            # A group whose kill came before its word, and no part of one.
-            assert len(rows) - len(acknowledged) in (0, 500)
-            with store.transaction():
-                store.drop_frames(entry.key, 1)
-        found[state if acknowledged else "nothing yet"] += 1
-        killer.learn(late=bool(acknowledged))
+        whole = (data / "collector.db").exists()
+        if whole:
+            assert kept(data) == kept(source)
+            _holds(data)
+        else:
+            # Whatever of it is there, it is in nobody's way.
+            shutil.rmtree(data, ignore_errors=True)
+            _restore(str(data), str(copy))
+        found["restored" if whole else "none"] += 1
+        killer.learn(late=whole)
+    return found
+
+
+def _migrate(folder: str) -> None:
+    with keeping(Path(folder)):
+        pass
+
+
+def killed_migrating(folder: Path, kills: int) -> Counter[str]:
+    """Kill a migration so many times: the old database is there with all reports, or the new one beside their files."""
+    data, kind, found = folder / "data", folder / "kind", Counter[str]()
+    _filled(kind)
+    reports = kept(kind)
+    as_version1(kind)
+    killer = _begin(kind, data, _migrate)
+    for _ in range(kills):
+        killer.kill()
+        with closing(sqlite3.connect(data / "collector.db")) as opened:
+            ((version,),) = opened.execute("PRAGMA user_version")
+            assert opened.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        _migrate(str(data))
+        assert kept(data) == reports
+        left = [path.name for path in data.glob("collector.db*part*")]
+        assert left == [], left
+        assert not any(reports[0][2][:16] in path.read_bytes() for path in data.glob("collector.db*"))
+        _holds(data)
+        found[f"version {version}"] += 1
+        killer.learn(late=version == 2)
+        _again(kind, data)
     return found
 
 
 WORK = {
     "sealing": killed_sealing,
+    "purging": killed_purging,
     "migration": killed_migrating,
     "backup": killed_backing_up,
-    "checkpoint": killed_moving_the_log,
+    "restore": killed_restoring,
 }
 """What can be killed, by name; each is called with a folder and the number of kills."""

@@ -1,20 +1,19 @@
 """A collector that is killed again and again under load, and what is left of what it acknowledged."""
 
 import asyncio
-import hashlib
 import multiprocessing
 import random
 import signal
 import socket
-import sqlite3
 import time
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from collectors import EPOCH, added, current, frame
+from collectors import EPOCH, added, current, frame, keeping, kept
 from loads import Load, free_port, in_a_thread
+
+from discreet.collector.sealing import seal_batch
 
 
 @dataclass(frozen=True)
@@ -24,9 +23,9 @@ class Left:
     Attributes:
         kills: how often.
         acknowledged: different frames that were answered 202.
-        lost: of these, how many are not there.
-        twice: frames that are there more than once.
-        integrity: what SQLite says of the file.
+        answers: 202, those to frames that were sent again among them.
+        lost: ids of acknowledged reports that are not there.
+        twice: reports that are sealed beyond one for each id that is there.
     """
 
     kills: int
@@ -34,7 +33,6 @@ class Left:
     answers: int
     lost: int
     twice: int
-    integrity: str
 
 
 def _serve(folder: str, port: int) -> None:
@@ -100,23 +98,19 @@ def killed(
         clients: connections at once.
         again: share of requests that send an acknowledged frame again.
         seconds: after which no more kills follow.
-        spoil: whether a frame is deleted before the count, which then must find it.
+        spoil: whether frames are deleted before the count, which then must find it.
     """
-    entry = added(folder, epochs=current(seconds=100 * EPOCH, start=int(time.time()) - 100))
+    entry = added(folder, epochs=current(seconds=100 * EPOCH, start=int(time.time()) - 100), least=1)
     port = free_port()
     templates = [frame(entry, n, epoch=0, seed=n) for n in (1, 1, 1, 7, 100)]
     load = Load(port, templates, clients=clients, again=again, keep=True)
     done = in_a_thread(_killed(folder, kills, load, port, seconds))
-    sent = {hashlib.sha256(one).digest()[:16] for one in load.seen.acknowledged}
-    connection = sqlite3.connect(folder / "collector.db")
-    try:
-        if spoil:
-            connection.execute(f"DELETE FROM inbox_{entry.key}_0 WHERE seq % 2")
-        rows = connection.execute(f"SELECT digest, reports FROM inbox_{entry.key}_0").fetchall()
-        ((integrity,),) = connection.execute("PRAGMA integrity_check").fetchall()
-    finally:
-        connection.close()
-    there = Counter(hashlib.sha256(reports).digest() for _, reports in rows)
-    lost = len(sent - {digest for digest, _ in rows})
-    twice = sum(count > 1 for count in there.values())
-    return Left(done, len(sent), load.seen.statuses.get(202, 0), lost, twice, integrity)
+    sent = {one[44 + at : 60 + at] for one in load.seen.acknowledged for at in range(0, len(one) - 44, 18)}
+    if spoil:
+        path = folder / "inbox" / f"{entry.key}-0.log"
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    there = {row[:16] for _, _, row in kept(folder)}
+    with keeping(folder) as keeper:
+        row = seal_batch(keeper, entry, (0,), "test")
+    twice = 0 if row is None else row.n - len(there)
+    return Left(done, len(load.seen.acknowledged), load.seen.statuses.get(202, 0), len(sent - there), twice)

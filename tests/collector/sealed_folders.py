@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from click.testing import CliRunner
-from collectors import added, ids, records
-from test_sealing import put, seal
+from collectors import added, ids, put, records
+from test_sealing import seal
 
 from discreet.cli import main
 from discreet.collector.folder import DataFolder

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from collectors import added, frame, kept, serving, stored, submission
@@ -25,7 +24,7 @@ from programs import program
 
 def test_kills_under_load_lose_nothing_and_keep_nothing_twice(tmp_path: Path) -> None:
     left = killed(tmp_path, 50, clients=32)
-    assert (left.lost, left.twice, left.integrity) == (0, 0, "ok")
+    assert (left.lost, left.twice) == (0, 0)
     assert left.acknowledged > 10
 
 
@@ -62,25 +61,14 @@ def test_a_full_disk_is_answered_with_503_and_nothing_acknowledged_is_lost(tmp_p
             assert set(statuses) == {202, 503}
             assert served.client.get("/health/ready").status == 503
             good = [one for one, status in zip(sent, statuses, strict=True) if status == 202]
-            assert [row[3] for row in kept_of(served.app.folder.path)] == [one[44:] for one in good]
+            assert b"".join(row for _, _, row in kept(disk)) == b"".join(one[44:] for one in good)
             # There is room again: nothing is started anew.
             assert subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=False).returncode == 0
             assert served.client.post(sent[-1]).status == 202
             assert served.client.get("/health/ready").json["store"]
-        assert [row[3] for row in kept(disk)] == [one[44:] for one in [*good, sent[-1]]]
+        assert b"".join(row for _, _, row in kept(disk)) == b"".join(one[44:] for one in [*good, sent[-1]])
     finally:
         subprocess.run(["umount", str(disk)], check=False)
-
-
-def kept_of(folder: Path) -> Any:
-    """What a reader sees while the collector runs."""
-    import sqlite3
-
-    connection = sqlite3.connect(f"file:{folder / 'collector.db'}?mode=ro", uri=True)
-    try:
-        return [(0, 0, 0, reports) for (reports,) in connection.execute("SELECT reports FROM inbox_1_1 ORDER BY seq")]
-    finally:
-        connection.close()
 
 
 _SHIM = """
@@ -125,12 +113,16 @@ def test_a_disk_that_cannot_synchronize_is_answered_with_503(tmp_path: Path) -> 
                 acknowledged += [sent[44:]] if status == 202 else []
         assert client.get("/health/ready").status == 200
         running.kill()
-    assert [row[3] for row in kept(folder)] == acknowledged
+    # What was not flushed may be there too: it was not acknowledged, and comes again.
+    assert {row for one in acknowledged for row in _rows(one)} <= {row for _, _, row in kept(folder)}
+
+
+def _rows(reports: bytes) -> list[bytes]:
+    return [reports[at : at + 18] for at in range(0, len(reports), 18)]
 
 
 def test_a_folder_that_cannot_be_written_to_is_said_to_be_so(tmp_path: Path) -> None:
-    from discreet.collector.sqlite import SqliteStore
-    from discreet.collector.store import FailedStoreError
+    from discreet.collector.store import FailedStoreError, Store
 
     added(tmp_path)
     with stored(tmp_path) as store:
@@ -138,7 +130,7 @@ def test_a_folder_that_cannot_be_written_to_is_said_to_be_so(tmp_path: Path) -> 
         with pytest.raises(FailedStoreError, match="see to the disk and its rights"), store.transaction():
             store.note(1, "a", "b", "c")
     with pytest.raises(FailedStoreError, match="could not be opened"):
-        SqliteStore(tmp_path / "missing" / "collector.db")
+        Store(tmp_path / "missing" / "collector.db")
 
 
 @pytest.mark.parametrize("plan", ["rr", "unary-clear-bits", "subset", "hashing"])

@@ -15,14 +15,14 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner, Result
-from collectors import added, current, frame, ids, kept, records, serving, stored
+from collectors import added, added_envelope, current, frame, ids, kept, put, records, serving, stored
 from loads import collector_command, free_port, wait_for
-from test_sealing import put
 
 from discreet.cli import main
 from discreet.cli.collector import collector
 from discreet.cli.parameters import spelled_key
 from discreet.cli.serve import serve
+from discreet.collector.inboxes import packed
 from discreet.collector.serving import bound
 from discreet.collector.settings import Settings, Tls
 from discreet.errors import ParameterError
@@ -114,17 +114,26 @@ def test_status_and_sealing(tmp_path: Path) -> None:
     entry = added(tmp_path)
     data = ["--data", tmp_path]
     for epoch in (0, 1):
-        put(tmp_path, entry, [(ids(30), records(entry, 30))], epoch)
+        put(tmp_path, entry, [(ids(60), records(entry, 60))], epoch)
+    put(tmp_path, entry, [(ids(3), records(entry, 3))], 2)
     found = told("collector", "status", *data)["epochs"]
-    assert [(one["epoch"], one["waiting"], one["sealed"]) for one in found] == [(0, 30, 0), (1, 30, 0)]
+    assert [(one["epoch"], one["waiting"], one["sealed"]) for one in found] == [
+        (0, 60, 0),
+        (1, 60, 0),
+        (2, 3, 0),
+    ]
     assert "habits" in run("collector", "status", *data).stdout
     assert [one["epoch"] for one in told("collector", "seal", "habits", *data)["sealed"]] == [0]
     assert "Nothing is to be sealed" in run("collector", "seal", "habits", *data).stdout
-    assert told("collector", "seal", "habits", "--epoch", 1, "--version", 1, *data)["sealed"][0]["n"] == 30
+    assert told("collector", "seal", "habits", "--epoch", 1, "--version", 1, *data)["sealed"][0]["n"] == 60
+    few = run("collector", "seal", "habits", "--epoch", 2, *data).stdout
+    assert few.startswith("Not sealed: 2. There are fewer than 50 different reports;")
+    assert "is sealed already" in run("collector", "seal", "habits", "--epoch", 0, *data).stderr
+    assert "no reports" in run("collector", "seal", "habits", "--epoch", 7, *data).stderr
     assert run("collector", "seal", "habits", "--version", 2, *data).exit_code == 2
     assert run("collector", "seal", "nobody", *data).exit_code == 2
     found = told("collector", "status", *data)["epochs"]
-    assert [(one["epoch"], one["waiting"], one["sealed"]) for one in found] == [(0, 0, 30), (1, 0, 30)]
+    assert [(one["epoch"], one["waiting"], one["sealed"]) for one in found] == [(2, 3, 0), (0, 0, 60), (1, 0, 60)]
 
 
 def test_tokens(tmp_path: Path) -> None:
@@ -147,7 +156,8 @@ def test_tokens(tmp_path: Path) -> None:
 def _sealed(folder: Path) -> Any:
     entry = added(folder)
     put(folder, entry, [(ids(60), records(entry, 60))], 0)
-    put(folder, entry, [(ids(5), records(entry, 5))], 1)
+    for _ in range(2):
+        put(folder, entry, [(ids(5), records(entry, 5))], 1)
     assert run("collector", "seal", "habits", "--data", folder).exit_code == 0
     return entry
 
@@ -157,7 +167,7 @@ def test_a_backup_is_taken_while_reports_come_in_and_can_be_restored(tmp_path: P
     entry = _sealed(source)
     with serving(source) as served:
         assert served.client.post(frame(entry)).status == 202
-        assert told("collector", "backup", tmp_path / "copy", "--data", source)["files"] == 5
+        assert told("collector", "backup", tmp_path / "copy", "--data", source)["files"] == 6
         assert served.client.post(frame(entry)).status == 202
     assert run("collector", "backup", tmp_path / "copy", "--data", source).exit_code == 2
     assert told("collector", "restore", tmp_path / "copy", "--data", tmp_path / "back") == {"holds": True, "flaws": []}
@@ -165,11 +175,39 @@ def test_a_backup_is_taken_while_reports_come_in_and_can_be_restored(tmp_path: P
     for wrong in (tmp_path / "none", source / "sealed"):
         assert "collector backup" in run("collector", "restore", wrong, "--data", tmp_path / "new").stderr
     assert not (tmp_path / "new").exists()
-    assert (len(kept(source)), len(kept(tmp_path / "back"))) == (3, 2)
+    assert (len(kept(source)), len(kept(tmp_path / "back"))) == (12, 11)
     with serving(tmp_path / "back", demo=True) as served:
         assert served.client.post(frame(entry)).status == 202
         assert served.client.get("/v1/collections/habits/estimates").json["n"] == 60
         assert run("collector", "restore", tmp_path / "copy", "--data", tmp_path / "back").exit_code == 2
+
+
+def test_a_backup_of_what_is_sealed_holds_nothing_else(tmp_path: Path) -> None:
+    """No id and no report that waits; restored, their epoch is open, and takes them when they are sent again."""
+    source, copy, back = (tmp_path / name for name in ("source", "copy", "back"))
+    entry = _sealed(source)
+    waiting = [row for _, _, row in kept(source)]
+    assert told("collector", "backup", "--sealed-only", copy, "--data", source)["files"] == 5
+    assert not any(row[:16] in path.read_bytes() for path in copy.rglob("*") if path.is_file() for row in waiting)
+    assert told("collector", "restore", copy, "--data", back)["holds"]
+    assert kept(back) == []
+    with serving(back) as served:
+        assert served.client.post(frame(entry)).status == 202
+
+
+def test_a_collection_that_passes_no_more_is_left_alone_and_can_be_purged(tmp_path: Path) -> None:
+    """As after an update that refuses more: others are served, its reports stay, and nothing of it is taken."""
+    entry = _sealed(tmp_path)
+    _sql("UPDATE collections SET envelope = x'7b7d'")(tmp_path)
+    other = added_envelope(tmp_path, envelope(epochs=current(), name="others"))
+    before = len(kept(tmp_path))
+    with serving(tmp_path) as served:
+        assert served.client.post(frame(other)).status == 202
+        assert served.client.post(frame(entry)).json["error"] == "store"
+    assert len(kept(tmp_path)) == before + 1
+    assert run("collector", "purge", "habits", "--yes", "--data", tmp_path).exit_code == 0
+    assert [path.name for path in (tmp_path / "inbox").iterdir()] == [f"{other.key}-1.log"]
+    assert told("collector", "check", "--data", tmp_path)["holds"]
 
 
 def test_a_backup_is_not_a_part_of_what_it_copies(tmp_path: Path) -> None:
@@ -179,9 +217,9 @@ def test_a_backup_is_not_a_part_of_what_it_copies(tmp_path: Path) -> None:
     assert not (tmp_path / "sealed" / "copy").exists()
 
 
-def _bend(path: Path) -> None:
+def _bend(path: Path, at: int | None = None) -> None:
     data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
+    data[len(data) // 2 if at is None else at] ^= 1
     path.write_bytes(data)
 
 
@@ -195,14 +233,26 @@ def _sql(text: str) -> Any:
     return change
 
 
+def _append(name: str, data: bytes) -> Any:
+    def change(folder: Path) -> None:
+        path = folder / "inbox" / name
+        path.write_bytes((path.read_bytes() if path.exists() else b"") + data)
+
+    return change
+
+
 FAULTS: dict[str, tuple[Any, str]] = {
     "file bent": (lambda folder: _bend(next(folder.rglob("epoch-000000.parquet"))), "other bytes"),
     "file gone": (lambda folder: next(folder.rglob("epoch-000000.parquet")).unlink(), "is missing"),
     "tally gone": (lambda folder: next(folder.rglob("*.tally.parquet")).unlink(), "does not exist"),
     "stray": (lambda folder: (folder / "sealed/habits/v1/epoch-000009.parquet").write_text("x"), "belongs to no seal"),
     "not closed": (_sql("DELETE FROM closed"), "not closed"),
-    "orphans": (_sql("INSERT INTO inboxes VALUES (9, 1); CREATE TABLE inbox_9_1 (n, reports)"), "belong to no coll"),
-    "length": (_sql("UPDATE inbox_1_1 SET reports = x'00'"), "another length"),
+    "orphans": (_append("9-1.log", packed(bytes(18))), "9-1.log belongs to no collection"),
+    "reports bent": (lambda folder: _bend(folder / "inbox" / "1-1.log", 20), "1-1.log is damaged at byte 0"),
+    "overlap": (
+        _sql("INSERT INTO seals SELECT 1, 1, 1, file, sha256, n, 0, 0, at FROM seals; UPDATE seals SET last = 1"),
+        "batches overlap",
+    ),
     "seal": (_sql("UPDATE seals SET n = 61"), "its seal says 61"),
     "envelope": (_sql("UPDATE collections SET envelope = x'7b7d'"), "habits version 1"),
     "audit": (_sql("DROP TRIGGER audit_remains; DELETE FROM audit WHERE seq = 1"), "lines of the audit are missing"),
@@ -213,7 +263,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_check_finds_what_does_not_hold(tmp_path: Path, fault: str) -> None:
     _sealed(tmp_path)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and "-shm" not in path.name}
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     good = run("collector", "check", "--data", tmp_path)
     assert (good.exit_code, good.stdout) == (0, "Everything holds.\n")
     assert before == {path: path.read_bytes() for path in before}
@@ -225,8 +275,6 @@ def test_check_finds_what_does_not_hold(tmp_path: Path, fault: str) -> None:
 
 def test_a_damaged_database_is_found(tmp_path: Path) -> None:
     _sealed(tmp_path)
-    with stored(tmp_path) as store:
-        store.checkpoint()
     path = tmp_path / "collector.db"
     path.write_bytes(path.read_bytes()[:4096] + b"\xff" * 4096 + path.read_bytes()[8192:])
     result = run("collector", "check", "--data", tmp_path)
@@ -252,9 +300,9 @@ def test_purging_deletes_everything_and_says_so(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         assert served.client.post(frame(entry)).status == 202
         gone = told("collector", "purge", "habits", "--yes", *data)
-        assert (gone["versions"], gone["reports"], gone["sealed"]) == (1, 6, 60)
+        assert (gone["versions"], gone["reports"], gone["sealed"]) == (1, 11, 60)
         answer = served.client.post(frame(entry))
-        assert answer.status in {404, 409}
+        assert answer.status == 404
     assert run("collector", "purge", "habits", "--yes", *data).exit_code == 2
     assert kept(tmp_path) == []
     assert not list(tmp_path.rglob("*.parquet"))
@@ -266,9 +314,16 @@ def test_purging_deletes_everything_and_says_so(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_purged_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _sealed(tmp_path)
-    monkeypatch.setattr("discreet.collector.adding.shutil.rmtree", lambda *_, **__: None)
-    result = run("collector", "purge", "habits", "--yes", "--data", tmp_path)
-    assert (result.exit_code, str(tmp_path / "sealed" / "habits") in result.stderr) == (2, True)
+
+    def refused(*_: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("discreet.collector.keeper.shutil.rmtree", refused)
+        result = run("collector", "purge", "habits", "--yes", "--data", tmp_path)
+        assert (result.exit_code, "mend their rights, and purge it again" in result.stderr) == (2, True)
+    assert run("collector", "purge", "habits", "--yes", "--data", tmp_path).exit_code == 2
+    assert not (tmp_path / "sealed" / "habits").exists()
 
 
 def test_a_folder_is_served_once(tmp_path: Path) -> None:

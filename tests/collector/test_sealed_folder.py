@@ -11,7 +11,8 @@ from collectors import PLANS
 from sealed_folders import EPOCHS, N, Sealed, sealed_of
 
 from discreet.core.tally import Tally
-from discreet.engines import gather
+from discreet.engines import gather, tally
+from discreet.errors import DataError
 from discreet.estimators import estimate
 from discreet.io.arrow import to_arrow
 from discreet.io.estimates import estimate_facts
@@ -34,10 +35,17 @@ def test_discreet_estimate_reads_it(tmp_path: Path, plan: str) -> None:
 
 
 def test_names_with_an_underscore_are_passed_over(tmp_path: Path) -> None:
-    """The tallies beside the reports would count them twice."""
+    """The tallies beside the reports would count them twice, which is refused."""
     sealed = sealed_of(tmp_path, "rr")
+    assert sealed.estimated()["n"] == EPOCHS * N
     shutil.copytree(sealed.place / "_tallies", sealed.place / "tallies")
-    assert sealed.estimated()["n"] == 2 * EPOCHS * N
+    with pytest.raises(DataError, match="the same 2,000 reports twice: "):
+        tally(sealed.mechanism, sealed.place)
+    # A tally of every epoch, and nothing else: the batches are those of the files.
+    counted = tally(sealed.mechanism, sealed.place / "tallies").tally
+    assert (len(counted.batches), counted.rest) == (EPOCHS, 0)
+    (sealed.place / "tallies").rename(tmp_path / "tallies")
+    assert tally(sealed.mechanism, sealed.place).tally.batches == counted.batches
 
 
 @plans

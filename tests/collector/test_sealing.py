@@ -1,23 +1,21 @@
 """Sealing: each report once, in canonical order, and nothing of ids, order or times in what is left."""
 
 import json
-import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from collectors import PLANS, added, current, frame, ids, kept, records, serving, stored, wait_until
+from collectors import PLANS, added, current, frame, ids, keeping, kept, put, records, serving, stored, wait_until
 
 from discreet.collector.catalogue import Entry
 from discreet.collector.folder import DataFolder
-from discreet.collector.sealing import Sealing, forget_reports, sealed_folder
-from discreet.collector.store import FailedStoreError, FrameRow, SealRow
+from discreet.collector.sealing import due_batches, forget_reports, seal_batch, sealed_folder
+from discreet.collector.store import FailedStoreError, SealRow, Store
 from discreet.engines import gather, tally
 from discreet.errors import DataError, ParameterError
 from discreet.io.plan import Plan
@@ -26,19 +24,9 @@ from discreet.io.sealing import is_canonical
 from discreet.io.tallies import read_tally
 
 
-def put(folder: Path, entry: Entry, frames: Sequence[tuple[np.ndarray, np.ndarray]], epoch: int = 1) -> None:
-    """Put frames of (ids, records) into the inbox."""
-    with stored(folder) as store, store.transaction():
-        rows = [
-            FrameRow(os.urandom(16), entry.key, epoch, len(one), np.hstack([names, one]).tobytes())
-            for names, one in frames
-        ]
-        assert store.insert(rows) == len(rows)
-
-
-def seal(folder: Path, entry: Entry, epoch: int = 1, **given: Any) -> SealRow | None:
-    with stored(folder) as store:
-        return Sealing(store, DataFolder(folder), entry, epoch, **given).run("test")
+def seal(folder: Path, entry: Entry, *batch: int) -> SealRow | None:
+    with keeping(folder) as keeper:
+        return seal_batch(keeper, entry, batch or (1,), "test")
 
 
 @pytest.mark.parametrize("plan", sorted(PLANS))
@@ -64,8 +52,9 @@ def test_what_was_stored_is_sealed(tmp_path: Path, plan: str) -> None:
     assert sorted(map(bytes, entry.codec.encode(found))) == sorted(map(bytes, rows))
     assert kept(tmp_path) == []
     assert (place / "_collection.json").read_bytes() == entry.row.envelope
-    folders = [path for path in tmp_path.rglob("*") if path.is_dir()]
-    assert {path.stat().st_mode & 0o777 for path in folders} == {0o700}
+    assert (tmp_path / "inbox").stat().st_mode & 0o777 == tmp_path.stat().st_mode & 0o777 == 0o700
+    for path in (tmp_path / "sealed", *(tmp_path / "sealed").rglob("*")):
+        assert path.stat().st_mode & 0o777 == (0o750 if path.is_dir() else 0o640)
     assert (tmp_path / "collector.db").stat().st_mode & 0o777 == 0o600
 
 
@@ -90,7 +79,7 @@ def test_the_folder_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 def test_the_first_report_of_an_id_wins(tmp_path: Path) -> None:
-    entry = added(tmp_path)
+    entry = added(tmp_path, least=1)
     names = ids(4)
     one, other = np.array([[1, 0]], np.uint8), np.array([[2, 1]], np.uint8)
     put(
@@ -120,7 +109,6 @@ def test_duplicates_are_found_wherever_they_are(tmp_path: Path, memory: int, mon
 
     monkeypatch.setattr(row_sort, "_LEAST_ROWS", 7)
     monkeypatch.setattr(row_sort, "_LEAST_BLOCK", 3)
-    monkeypatch.setattr(sealing, "_SLICE_BYTES", 11 * 19)
     monkeypatch.setattr(first_reports, "_ROWS", 13)
     entry = added(tmp_path)
     rng = np.random.default_rng(5)
@@ -138,7 +126,8 @@ def test_duplicates_are_found_wherever_they_are(tmp_path: Path, memory: int, mon
             duplicates += 1
         else:
             conflicts += 1
-    row = seal(tmp_path, entry, memory=memory)
+    monkeypatch.setattr(sealing, "MEMORY", memory)
+    row = seal(tmp_path, entry)
     assert row is not None
     assert (row.n, row.duplicates, row.conflicts) == (len(seen), duplicates, conflicts)
     found = read_reports(sealed_folder(DataFolder(tmp_path), entry) / "epoch-000001.parquet", entry.mechanism)
@@ -152,14 +141,14 @@ def test_nothing_of_arrival_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     from discreet.io import row_sort
 
     monkeypatch.setattr(row_sort, "_LEAST_ROWS", 16)
-    monkeypatch.setattr(sealing, "_SLICE_BYTES", 5 * 19)
     found = []
     for seed, cut in ((1, 1), (2, 40)):
         folder = tmp_path / str(seed)
         entry = added(folder, epochs=current(start=1_700_000_000, count=10**6))
         rows = np.random.default_rng(seed).permutation(records(entry, 200))
         put(folder, entry, [(ids(len(rows[at : at + cut])), rows[at : at + cut]) for at in range(0, 200, cut)])
-        seal(folder, entry, memory=1)
+        monkeypatch.setattr(sealing, "MEMORY", 1)
+        seal(folder, entry)
         place = sealed_folder(DataFolder(folder), entry)
         found.append([(place / "epoch-000001.parquet").read_bytes(), *place.glob("_tallies/*")])
         found[-1][1] = found[-1][1].read_bytes()
@@ -186,7 +175,7 @@ def test_the_file_says_nothing_of_ids_order_or_times(tmp_path: Path) -> None:
         "n": 300,
         "simulated": False,
     }
-    assert set(file.metadata.metadata) == {b"discreet", b"ARROW:schema"}
+    assert set(file.metadata.metadata) == {b"discreet", b"ARROW:schema", b"discreet digest"}
     assert all(file.schema_arrow.field(at).metadata is None for at in range(2))
     now = int(time.time())
     written = [str(second).encode() for second in range(now - 30, now + 2)]
@@ -210,7 +199,8 @@ def test_nothing_is_sealed_twice_and_nothing_comes_afterwards(tmp_path: Path) ->
     assert first is not None
     path = DataFolder(tmp_path).sealed / first.file
     before = path.read_bytes()
-    assert seal(tmp_path, entry) is None
+    with pytest.raises(ParameterError, match="is sealed already"):
+        seal(tmp_path, entry)
     assert (path.read_bytes(), kept(tmp_path)) == (before, [])
     with serving(tmp_path) as served:
         answer = served.client.post(frame(entry))
@@ -219,14 +209,13 @@ def test_nothing_is_sealed_twice_and_nothing_comes_afterwards(tmp_path: Path) ->
 
 def test_an_epoch_without_reports_is_not_sealed(tmp_path: Path) -> None:
     entry = added(tmp_path)
-    with pytest.raises(ParameterError, match="has no reports"):
-        seal(tmp_path, entry)
+    with keeping(tmp_path) as keeper:
+        assert due_batches(keeper, entry, [0, 1]) == []
 
 
-def test_a_failure_leaves_the_inbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever step fails, the reports are still there, and the next sealing is whole."""
+def test_a_failure_leaves_the_inbox_and_opens_the_epoch_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever step fails, the reports are still there, others may come, and the next sealing is whole."""
     from discreet.collector import sealing
-    from discreet.collector.sqlite import SqliteStore
 
     entry = added(tmp_path)
     put(tmp_path, entry, [(ids(60), records(entry, 60))])
@@ -234,27 +223,114 @@ def test_a_failure_leaves_the_inbox(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def failing(*_: Any, **__: Any) -> Any:
         raise FailedStoreError("the disk is full")
 
-    steps = [(sealing, "put_sealed"), (sealing, "write_tally")]
-    steps += [(SqliteStore, name) for name in ("record_seal", "drop_frames", "note")]
+    steps = [(sealing, "put_sealed"), (sealing, "write_tally"), (Store, "record_seal"), (Store, "note")]
     for place, name in steps:
         with monkeypatch.context() as patched:
             patched.setattr(place, name, failing)
             with pytest.raises(FailedStoreError):
                 seal(tmp_path, entry)
-        assert sum(row[2] for row in kept(tmp_path)) == 60
+        assert len(kept(tmp_path)) == 60
+        with stored(tmp_path) as store:
+            assert store.closed() == set()
+    with serving(tmp_path) as served:
+        assert served.client.post(frame(entry)).status == 202
     row = seal(tmp_path, entry)
     assert row is not None
-    assert row.n == 60
+    assert row.n == 61
+
+
+def test_reports_that_cannot_be_unlinked_are_unlinked_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The seal holds, and nothing is counted twice."""
+    from discreet.collector.inboxes import Inboxes
+
+    entry = added(tmp_path)
+    put(tmp_path, entry, [(ids(60), records(entry, 60))])
+
+    def failing(*_: Any) -> None:
+        raise OSError("no")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Inboxes, "remove", failing)
+        with pytest.raises(OSError, match="no"):
+            seal(tmp_path, entry)
+    assert len(kept(tmp_path)) == 60
+    with keeping(tmp_path) as keeper:
+        assert [row.n for row in keeper.store.seals()] == [60]
+        assert keeper.pending() == {}
+    assert kept(tmp_path) == []
+
+
+def test_few_reports_are_sealed_with_those_of_the_next_epoch(tmp_path: Path) -> None:
+    """Counted without those that came twice; the facts of the file name both epochs."""
+    entry = added(tmp_path, least=50)
+    names, rows = ids(40), records(entry, 40)
+    put(tmp_path, entry, [(names, rows), (names, rows)], 0)
+    with keeping(tmp_path) as keeper:
+        # 80 came, and 40 of them are others' copies.
+        assert due_batches(keeper, entry) == [(0,)]
+        assert seal_batch(keeper, entry, (0,), "test") is None
+        assert due_batches(keeper, entry) == []
+    put(tmp_path, entry, [(ids(30), records(entry, 30))], 1)
+    with keeping(tmp_path) as keeper:
+        assert due_batches(keeper, entry) == [(0,)]
+        assert due_batches(keeper, entry, [1]) == [(0,), (1,)][:1]
+        assert seal_batch(keeper, entry, (0,), "test") is None
+        assert due_batches(keeper, entry, [1]) == [(0, 1)]
+        row = seal_batch(keeper, entry, (0, 1), "test")
+    assert row is not None
+    assert (row.epoch, row.last, row.n, row.duplicates) == (0, 1, 70, 40)
+    file = DataFolder(tmp_path).sealed / row.file
+    assert file.name == "epoch-000000-000001.parquet"
+    facts = json.loads(pq.read_schema(file).metadata[b"discreet"])
+    assert facts["epochs"] == [0, 1]
+    assert "epoch" not in facts
+    assert kept(tmp_path) == []
+    with serving(tmp_path) as served:
+        assert served.client.post(frame(entry)).json["error"] == "late"
+
+
+def test_few_reports_of_an_open_epoch_are_not_closed(tmp_path: Path) -> None:
+    entry = added(tmp_path, least=50)
+    names, rows = ids(40), records(entry, 40)
+    put(tmp_path, entry, [(names, rows), (names, rows)])
+    assert seal(tmp_path, entry) is None
+    assert not (tmp_path / "sealed").exists()
+    with serving(tmp_path) as served:
+        assert served.client.post(frame(entry)).status == 202
+
+
+def test_an_open_epoch_between_few_reports_and_others_keeps_them_apart(tmp_path: Path) -> None:
+    """It would be closed with them."""
+    entry = added(tmp_path, least=50, epochs=current(count=9))
+    for epoch, n in ((0, 10), (1, 60), (2, 60)):
+        put(tmp_path, entry, [(ids(n), records(entry, n))], epoch)
+    with keeping(tmp_path) as keeper:
+        assert due_batches(keeper, entry, [2]) == [(2,)]
+
+
+def test_the_last_reports_expire_where_they_stay_too_few(tmp_path: Path) -> None:
+    entry = added(tmp_path, least=50, retention=2)
+    put(tmp_path, entry, [(ids(10), records(entry, 10))], 0)
+    with serving(tmp_path, sealing="auto") as served:
+        clock = served.app.keeper.clock
+        end = entry.collection.window(2)[2]
+        for days, there in ((1.9, True), (2.1, False)):
+            clock.now = lambda days=days: end + days * 86_400
+            clock._jumped, clock._last = 0.0, (clock.now(), clock._passed())
+            served.app.housekeeper.look()
+            assert bool(kept(tmp_path)) == there
+        assert served.app.keeper.store.audit()[-1].detail.endswith("10 reports, never published")
+    assert not list(tmp_path.rglob("epoch-*"))
 
 
 def test_damaged_rows_are_not_sealed(tmp_path: Path) -> None:
-    entry = added(tmp_path)
+    entry = added(tmp_path, least=1)
     bad = records(entry, 5)
     bad[3] = [1, 77]
     put(tmp_path, entry, [(ids(5), bad)])
     with pytest.raises(DataError, match="symbol outside"):
         seal(tmp_path, entry)
-    assert len(kept(tmp_path)) == 1
+    assert len(kept(tmp_path)) == 5
 
 
 def test_the_collector_seals_what_is_over(tmp_path: Path) -> None:
@@ -264,7 +340,7 @@ def test_the_collector_seals_what_is_over(tmp_path: Path) -> None:
         put(tmp_path, entry, [(ids(60), records(entry, 60))], epoch)
     with serving(tmp_path, sealing="auto") as served:
         wait_until(lambda: served.app.measures.sealed, 30)
-    assert [row[1] for row in kept(tmp_path)] == [1]
+    assert {row[1] for row in kept(tmp_path)} == {1}
     with stored(tmp_path) as store:
         ((key, epoch),) = [(row.collection, row.epoch) for row in store.seals()]
         assert [(row.actor, row.action) for row in store.audit()][-1] == ("collector", "sealed")
@@ -277,15 +353,16 @@ def test_reports_are_deleted_when_their_time_has_come_and_tallies_stay(tmp_path:
     row = seal(tmp_path, entry)
     assert row is not None
     with serving(tmp_path) as served:
-        keeper = served.app.housekeeper
+        clock = served.app.keeper.clock
         for days, there in ((1.99, True), (2.01, False), (3, False)):
-            keeper._clock = lambda days=days: row.at + days * 86_400
+            clock.now = lambda days=days: row.at + days * 86_400
+            clock._jumped, clock._last = 0.0, (clock.now(), clock._passed())
             wait_until(lambda there=there: (DataFolder(tmp_path).sealed / row.file).exists() == there)
     place = sealed_folder(DataFolder(tmp_path), entry)
     assert read_tally(place / "_tallies/epoch-000001.tally.parquet", entry.mechanism).n == 60
-    with stored(tmp_path) as store:
-        assert [line.action for line in store.audit()].count("expired") == 1
-        assert not forget_reports(store, DataFolder(tmp_path), row, "test")
+    with keeping(tmp_path) as keeper:
+        assert [line.action for line in keeper.store.audit()].count("expired") == 1
+        assert not forget_reports(keeper, row, "test")
 
 
 def test_a_sealing_that_is_ended_with_the_collector_has_not_failed(
@@ -299,4 +376,4 @@ def test_a_sealing_that_is_ended_with_the_collector_has_not_failed(
     with serving(tmp_path, sealing="auto") as served:
         wait_until(lambda: served.app.workers._running)
     assert "sealing_failed" not in capfd.readouterr().err
-    assert len(kept(tmp_path)) == 1
+    assert len(kept(tmp_path)) == 60

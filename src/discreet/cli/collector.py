@@ -1,8 +1,7 @@
 """The verbs ``collector``: what operators do with a collector's data, whether it runs or not."""
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import base64
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +14,8 @@ from discreet.cli.parameters import Count, PublicKey
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.collector.catalogue import Catalogue
     from discreet.collector.folder import DataFolder
-    from discreet.collector.sqlite import SqliteStore
 
-_ACTOR = "command line"
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences.")
 _PLACES = (
     click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of the collector's data."),
@@ -42,23 +38,13 @@ def _folder(data: Path | None, config: Path | None, *, make: bool = False) -> "D
     return DataFolder(load_settings(config, flags=flags).folder, make=make)
 
 
-@contextmanager
-def _opened(folder: "DataFolder", *, read_only: bool = False) -> Iterator["SqliteStore"]:
-    from discreet.collector.sqlite import SqliteStore
+def _asked(
+    data: Path | None, config: Path | None, operation: str, *, make: bool = False, **given: Any
+) -> dict[str, Any]:
+    """Return the answer of an operation, by the collector that runs on the folder, or by this process."""
+    from discreet.collector.control import ask
 
-    store = SqliteStore(folder.database, read_only=read_only)
-    try:
-        yield store
-    finally:
-        store.close()
-
-
-def _catalogue(store: "SqliteStore") -> "Catalogue":
-    from discreet.collector.catalogue import Catalogue
-
-    found = Catalogue()
-    found.load(store)
-    return found
+    return ask(_folder(data, config, make=make), operation, **given)
 
 
 @click.group(cls=VerbGroup)
@@ -77,11 +63,11 @@ def add(collection: Path, *, trust: tuple[bytes, ...], data: Path | None, config
     Everything that a device checks is checked, and the mechanism is rebuilt from the plan. Keys are those of --trust,
     or of the settings.
     """
-    from discreet.collector import adding
+    from discreet.cli.parameters import spelled_key
     from discreet.collector.settings import load_settings
     from discreet.io.envelope import MOST_ENVELOPE_BYTES
 
-    keys = trust or adding.trusted(load_settings(config).trust)
+    keys = [spelled_key(key) for key in trust] or list(load_settings(config).trust)
     try:
         with collection.open("rb") as file:
             envelope = file.read(MOST_ENVELOPE_BYTES + 1)
@@ -89,11 +75,12 @@ def add(collection: Path, *, trust: tuple[bytes, ...], data: Path | None, config
         raise ParameterError(
             f"{collection} must be a signed collection, and cannot be read ({error.strerror})."
         ) from None
-    with _opened(_folder(data, config, make=True)) as store:
-        row, fresh = adding.add(store, envelope, keys, actor=_ACTOR)
-    what = "withdrawn" if row.state == "withdrawn" else "open"
-    facts = {"name": row.name, "version": row.version, "id": row.id.hex(), "state": row.state, "new": fresh}
-    sentence = f"{row.name} version {row.version} is {what}" + ("." if fresh else "; it was here already.")
+    spelled = base64.b64encode(envelope).decode()
+    facts = _asked(data, config, "add", make=True, envelope=spelled, trust=keys)
+    what = "withdrawn" if facts["state"] == "withdrawn" else "open"
+    sentence = f"{facts['name']} version {facts['version']} is {what}" + (
+        "." if facts["new"] else "; it was here already."
+    )
     show(facts, [sentence], as_json=as_json, whole=True)
 
 
@@ -102,15 +89,10 @@ def add(collection: Path, *, trust: tuple[bytes, ...], data: Path | None, config
 @_JSON
 def list_collections(*, data: Path | None, config: Path | None, as_json: bool) -> None:
     """List the collections, all versions."""
-    with _opened(_folder(data, config), read_only=True) as store:
-        rows = store.collections()
-    facts = [
-        {"name": row.name, "version": row.version, "state": row.state, "id": row.id.hex(), "added": row.added}
-        for row in rows
-    ]
-    cells = [[row.name, str(row.version), row.state, row.id.hex()[:16]] for row in rows]
+    facts = _asked(data, config, "list")
+    cells = [[row["name"], str(row["version"]), row["state"], row["id"][:16]] for row in facts["collections"]]
     table = Table("Collections", ["name", "version", "state", "id"], cells, left=4)
-    show({"collections": facts}, [table], as_json=as_json)
+    show(facts, [table], as_json=as_json)
 
 
 @collector.command()
@@ -118,29 +100,16 @@ def list_collections(*, data: Path | None, config: Path | None, as_json: bool) -
 @_JSON
 def status(*, data: Path | None, config: Path | None, as_json: bool) -> None:
     """Show how many reports of each epoch wait or are sealed, and how many were refused, by reason."""
-    with _opened(_folder(data, config), read_only=True) as store:
-        names = {row.key: (row.name, row.version) for row in store.collections()}
-        waiting, seals, refused = store.waiting(), store.seals(), store.refusals()
-    epochs = [_epoch(names, key, epoch, waiting=n) for (key, epoch), n in sorted(waiting.items())]
-    epochs += [
-        _epoch(names, one.collection, one.epoch, sealed=one.n, duplicates=one.duplicates, conflicts=one.conflicts)
-        for one in seals
-    ]
-    refusals: dict[str, int] = {}
-    for (_, _, reason), count in refused.items():
-        refusals[reason] = refusals.get(reason, 0) + count
+    facts = _asked(data, config, "status")
     headings = ["name", "version", "epoch", "waiting", "sealed", "duplicates", "conflicts"]
-    tables = [
-        Table("Epochs", headings, [[str(row[name]) for name in headings] for row in epochs], left=2),
-        Table("Refused", ["reason", "count"], [[reason, str(count)] for reason, count in sorted(refusals.items())]),
-    ]
-    show({"epochs": epochs, "refusals": refusals}, tables, as_json=as_json)
+    cells = [[str({**row, "epoch": _spelled(row)}[name]) for name in headings] for row in facts["epochs"]]
+    counts = [[reason, str(count)] for reason, count in sorted(facts["refusals"].items())]
+    tables = [Table("Epochs", headings, cells, left=2), Table("Refused", ["reason", "count"], counts)]
+    show(facts, tables, as_json=as_json)
 
 
-def _epoch(names: dict[int, tuple[str, int]], key: int, epoch: int, **counts: int) -> dict[str, Any]:
-    name, version = names.get(key, ("?", 0))
-    none = {"waiting": 0, "sealed": 0, "duplicates": 0, "conflicts": 0}
-    return {"name": name, "version": version, "epoch": epoch, **none, **counts}
+def _spelled(batch: dict[str, Any]) -> str:
+    return f"{batch['epoch']}" if batch["epoch"] == batch["last"] else f"{batch['epoch']}-{batch['last']}"
 
 
 @collector.command()
@@ -152,31 +121,23 @@ def _epoch(names: dict[int, tuple[str, int]], key: int, epoch: int, **counts: in
 def seal(
     name: str, *, epochs: tuple[int, ...], version: int | None, data: Path | None, config: Path | None, as_json: bool
 ) -> None:
-    """Seal the epochs of the collection NAME that are over, or those that are named."""
-    from discreet.collector.catalogue import LATE
-    from discreet.collector.sealing import Sealing
+    """Seal the epochs of the collection NAME that are over, or those that are named.
 
-    folder = _folder(data, config)
-    with _opened(folder) as store:
-        found = [one for one in _catalogue(store).by_id.values() if one.row.name == name]
-        entries = [one for one in found if version in {None, one.row.version}]
-        if not entries:
-            raise ParameterError(f"no collection is called {name!r}" + (f" in version {version}." if version else "."))
-        entry = max(entries, key=lambda one: one.row.version)
-        pending = [epoch for key, epoch in store.pending() if key == entry.key]
-        over = [epoch for epoch in pending if entry.when(epoch, time.time()) == LATE]
-        rows = [Sealing(store, folder, entry, epoch).run(_ACTOR) for epoch in epochs or over]
-    facts = [
-        {"epoch": row.epoch, "file": row.file, "n": row.n, "duplicates": row.duplicates, "conflicts": row.conflicts}
-        for row in rows
-        if row is not None
-    ]
+    An epoch with fewer reports than the collection's least number waits, and is sealed together with the next one.
+    """
+    facts = _asked(data, config, "seal", name=name, epochs=list(epochs), version=version)
     sentences = [
-        f"Epoch {one['epoch']}: {one['n']:,} reports sealed in {one['file']} ({one['duplicates']:,} duplicates and "
-        f"{one['conflicts']:,} conflicts left out)."
-        for one in facts
+        f"{'Epoch' if one['epoch'] == one['last'] else 'Epochs'} {_spelled(one)}: {one['n']:,} reports sealed in "
+        f"{one['file']} ({one['duplicates']:,} duplicates and {one['conflicts']:,} conflicts left out)."
+        for one in facts["sealed"]
     ]
-    show({"sealed": facts}, sentences or ["Nothing is to be sealed."], as_json=as_json, whole=True)
+    if facts["few"]:
+        few = ", ".join(str(epoch) for epoch in facts["few"])
+        sentences.append(
+            f"Not sealed: {few}. There are fewer than {facts['least']:,} different reports; they are sealed together "
+            "with the next epoch."
+        )
+    show(facts, sentences or ["Nothing is to be sealed."], as_json=as_json, whole=True)
 
 
 @collector.group()
@@ -192,11 +153,8 @@ def token() -> None:
 @_JSON
 def add_token(name: str, *, role: str, days: int | None, data: Path | None, config: Path | None, as_json: bool) -> None:
     """Make a token for NAME; it is printed once and kept nowhere."""
-    from discreet.collector.tokens import new_token
-
-    with _opened(_folder(data, config, make=True)) as store:
-        made = new_token(store, name, role, days=days, actor=_ACTOR)
-    show({"name": name, "role": role, "token": made}, [made], as_json=as_json, whole=True)
+    facts = _asked(data, config, "token add", make=True, name=name, role=role, days=days)
+    show(facts, [facts["token"]], as_json=as_json, whole=True)
 
 
 @token.command("list")
@@ -204,15 +162,9 @@ def add_token(name: str, *, role: str, days: int | None, data: Path | None, conf
 @_JSON
 def list_tokens(*, data: Path | None, config: Path | None, as_json: bool) -> None:
     """List the tokens by name."""
-    with _opened(_folder(data, config), read_only=True) as store:
-        rows = store.tokens()
-    now = time.time()
-    tokens = [
-        {"name": row.name, "role": row.role, "made": row.made, "ends": row.ends, "good": row.is_good(now)}
-        for row in rows
-    ]
-    cells = [[row.name, row.role, "yes" if row.is_good(now) else "no"] for row in rows]
-    show({"tokens": tokens}, [Table("Tokens", ["name", "role", "good"], cells, left=3)], as_json=as_json)
+    facts = _asked(data, config, "token list")
+    cells = [[row["name"], row["role"], "yes" if row["good"] else "no"] for row in facts["tokens"]]
+    show(facts, [Table("Tokens", ["name", "role", "good"], cells, left=3)], as_json=as_json)
 
 
 @token.command("end")
@@ -221,23 +173,19 @@ def list_tokens(*, data: Path | None, config: Path | None, as_json: bool) -> Non
 @_JSON
 def end_token(name: str, *, data: Path | None, config: Path | None, as_json: bool) -> None:
     """End the token of NAME."""
-    from discreet.collector import tokens
-
-    with _opened(_folder(data, config)) as store:
-        tokens.end_token(store, name, actor=_ACTOR)
-    show({"name": name, "ended": True}, [f"The token of {name} is ended."], as_json=as_json, whole=True)
+    facts = _asked(data, config, "token end", name=name)
+    show(facts, [f"The token of {name} is ended."], as_json=as_json, whole=True)
 
 
 @collector.command()
 @click.argument("target", type=click.Path(path_type=Path))
+@click.option("--sealed-only", is_flag=True, help="Leave out reports that are not sealed, with their ids and order.")
 @_places
 @_JSON
-def backup(target: Path, *, data: Path | None, config: Path | None, as_json: bool) -> None:
-    """Copy the database and the sealed files into the new folder TARGET, while the collector runs."""
-    from discreet.collector import backup as backups
-
-    files = backups.backup(_folder(data, config), target)
-    show({"target": str(target), "files": files}, [f"{files} files are in {target}."], as_json=as_json, whole=True)
+def backup(target: Path, *, sealed_only: bool, data: Path | None, config: Path | None, as_json: bool) -> None:
+    """Copy all data into the new folder TARGET, while the collector runs, which writes it."""
+    facts = _asked(data, config, "backup", target=str(target.absolute()), sealed_only=sealed_only)
+    show(facts, [f"{facts['files']} files are in {target}."], as_json=as_json, whole=True)
 
 
 @collector.command()
@@ -245,7 +193,10 @@ def backup(target: Path, *, data: Path | None, config: Path | None, as_json: boo
 @_places
 @_JSON
 def restore(source: Path, *, data: Path | None, config: Path | None, as_json: bool) -> None:
-    """Copy the backup SOURCE into a folder without data, and check it; exit with 1 if a check fails."""
+    """Copy the backup SOURCE into a folder without data, and check it; exit with 1 if a check fails.
+
+    Epochs that were sealed after the backup are open again there, with the reports that they had.
+    """
     from discreet.collector import backup as backups
 
     # Before a folder is made for it.
@@ -258,9 +209,7 @@ def restore(source: Path, *, data: Path | None, config: Path | None, as_json: bo
 @_JSON
 def check(*, data: Path | None, config: Path | None, as_json: bool) -> None:
     """Check every invariant of the data, changing nothing; exit with 1 if one does not hold."""
-    from discreet.collector import backup as backups
-
-    _judged(backups.check(_folder(data, config)), as_json=as_json)
+    _judged(_asked(data, config, "check")["flaws"], as_json=as_json)
 
 
 def _judged(flaws: Sequence[str], *, as_json: bool) -> None:
@@ -276,12 +225,11 @@ def _judged(flaws: Sequence[str], *, as_json: bool) -> None:
 @_JSON
 def purge(name: str, *, yes: bool, data: Path | None, config: Path | None, as_json: bool) -> None:
     """Delete the collection NAME, all versions, with all reports, sealed files and tallies."""
-    from discreet.collector import adding
-
     folder = _folder(data, config)
     if not yes:
         click.confirm(f"Delete {name} with all of its reports, for good?", abort=True)
-    with _opened(folder) as store:
-        gone = adding.purge(store, folder, name, actor=_ACTOR)
-    counts = ", ".join(f"{count:,} {what}" for what, count in gone.items())
-    show({"name": name, **gone}, [f"{name} is deleted: {counts}."], as_json=as_json, whole=True)
+    from discreet.collector.control import ask
+
+    facts = ask(folder, "purge", name=name)
+    counts = ", ".join(f"{facts[what]:,} {what}" for what in ("versions", "reports", "sealed"))
+    show(facts, [f"{name} is deleted: {counts}."], as_json=as_json, whole=True)

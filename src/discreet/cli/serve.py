@@ -95,8 +95,7 @@ def _demonstrate(settings: "Settings", sockets: "Sequence[socket]", devices: int
     host, port = settings.address
     origin = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     folder = DataFolder(settings.folder)
-    with folder.serving():
-        demo = prepare(folder, origin)
+    demo = prepare(folder, origin)
     click.echo(f"{demo.collection.title} Take part: {origin}/take/{NAME}")
     click.echo(f"Or: discreet device join {origin}/v1/collections/{NAME} --trust {spelled_key(demo.key)} --simulated")
     click.echo(f"Estimates, when enough have answered: {origin}/v1/collections/{NAME}/estimates")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from discreet.collector.adding import add
 from discreet.collector.folder import DataFolder
-from discreet.collector.sqlite import SqliteStore
+from discreet.collector.keeper import Keeper
+from discreet.collector.operations import add
 from discreet.io.collection import Collection, open_envelope
 from discreet.io.collection_fields import OPEN, SHORTEST_EPOCH, Epochs
 from discreet.io.envelope import public_key
@@ -47,23 +47,21 @@ def prepare(folder: DataFolder, origin: str) -> Demo:
     """Return the collection of a demonstration at an origin; the one of before, if it still runs there."""
     place = folder.path / "demo-key.pem"
     key = public_key(read_key(place)) if place.exists() else new_key(place)
-    store = SqliteStore(folder.database)
-    try:
-        rows = [row for row in store.collections() if row.name == NAME]
+    with Keeper(folder) as keeper:
+        rows = [row for row in keeper.store.collections() if row.name == NAME]
         newest = max(rows, key=lambda row: row.version, default=None)
         if newest is not None:
             known = open_envelope(newest.envelope, newest.trust)
             if (
                 known.state == OPEN
+                and known.listed
                 and known.collectors == (origin,)
                 and known.epochs.end > time.time() + SHORTEST_EPOCH
             ):
                 return Demo(known, key)
         envelope = _signed(place, origin, 1 if newest is None else newest.version + 1)
-        add(store, envelope, [key], actor="demo")
+        add(keeper, envelope, [key], actor="demo")
         return Demo(open_envelope(envelope, [key]), key)
-    finally:
-        store.close()
 
 
 def _signed(key: Path, origin: str, version: int) -> bytes:
@@ -79,5 +77,6 @@ def _signed(key: Path, origin: str, version: int) -> bytes:
         late=_LATE,
         least=_LEAST,
         simulated=True,
+        listed=True,
     )
     return sign(Plan(msgspec.convert(_PLAN, PlanDocument)), terms, [read_key(key)], version=version)

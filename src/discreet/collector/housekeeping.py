@@ -1,56 +1,38 @@
-"""The housekeeping of a collector: news from other processes, epochs to be sealed, files that have expired."""
+"""The housekeeping of a collector: its clock, counts to be written, epochs to be sealed, files that have expired."""
 
 import threading
 import time
-from collections.abc import Callable
+from typing import Any
 
-from discreet.collector.catalogue import LATE, Catalogue
-from discreet.collector.folder import DataFolder
+from discreet.collector.catalogue import Entry
+from discreet.collector.keeper import Keeper
 from discreet.collector.logs import log, place_of
 from discreet.collector.measures import Measures
-from discreet.collector.sealing import forget_reports
-from discreet.collector.store import Store
-from discreet.collector.tokens import Tokens
-from discreet.collector.working import Workers
+from discreet.collector.sealing import due_batches, forget_few, forget_reports, seal_batch
 from discreet.errors import DiscreetError
 
 _SECONDS = 1.0
 _DAY = 86_400
 _AGAIN_SECONDS = 60.0
+_SEEN_SECONDS = 60.0
 
 
 class Housekeeper(threading.Thread):
     """A thread that looks after a collector once a second.
 
     Args:
-        store: what this thread alone uses, and closes.
-        folder: of all data.
-        catalogue: of the collections.
-        tokens: in use.
+        keeper: of the data.
         measures: what is counted.
-        workers: for sealing.
         sealing: whether epochs are sealed when they are over.
-        clock: of Unix seconds.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        folder: DataFolder,
-        catalogue: Catalogue,
-        *,
-        tokens: Tokens,
-        measures: Measures,
-        workers: Workers,
-        sealing: bool = True,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, keeper: Keeper, measures: Measures, *, sealing: bool = True) -> None:
         super().__init__(name="housekeeping", daemon=True)
-        self._store, self._folder, self._catalogue, self._tokens = store, folder, catalogue, tokens
-        self._measures, self._workers, self._sealing, self._clock = measures, workers, sealing, clock
+        self._keeper, self._measures, self._sealing = keeper, measures, sealing
         self._ended = threading.Event()
-        self._failed: dict[tuple[int, int], float] = {}
-        self.free_bytes = folder.free_bytes
+        self._failed: dict[tuple[int, tuple[int, ...]], float] = {}
+        self._seen = 0.0
+        self.free_bytes = keeper.folder.free_bytes
         self.oldest_unsealed = 0.0
 
     def end(self) -> None:
@@ -64,60 +46,80 @@ class Housekeeper(threading.Thread):
 
     def run(self) -> None:
         """Look after the collector until told to stop; what fails is logged, and tried again."""
-        try:
-            while not self._ended.wait(_SECONDS):
-                try:
-                    self.look()
-                except DiscreetError as error:
-                    log("housekeeping_failed", level="error", reason=str(error))
-                except Exception as error:
-                    log("defect", level="error", place=place_of(error))
-        finally:
-            self._store.close()
+        if self._keeper.clock.doubted:
+            log("clock_jumped", level="warning")
+        while not self._ended.wait(_SECONDS):
+            try:
+                self.look()
+            except DiscreetError as error:
+                log("housekeeping_failed", level="error", reason=str(error))
+            except Exception as error:
+                log("defect", level="error", place=place_of(error))
 
     def look(self) -> None:
         """Do once what is due."""
-        self.free_bytes = self._folder.free_bytes
-        if self._store.changed():
-            self._catalogue.load(self._store)
-            self._tokens.load(self._store.tokens())
+        keeper = self._keeper
+        if step := keeper.clock.look():
+            log("clock_jumped", level="warning", seconds=round(step))
+        self.free_bytes = keeper.folder.free_bytes
+        keeper.tidy()
+        if keeper.refusals_wait or time.monotonic() > self._seen + _SEEN_SECONDS:
+            if not keeper.clock.doubted:
+                keeper.write_counts(keeper.clock.now())
+            self._seen = time.monotonic()
+        entries = list(keeper.catalogue.by_id.values())
+        due = [
+            (entry.collection.window(batch[-1])[2], entry, batch)
+            for entry in entries
+            for batch in due_batches(keeper, entry)
+        ]
+        due.sort(key=lambda one: one[0])
+        self.oldest_unsealed = max(0.0, keeper.clock.now() - due[0][0]) if due else 0.0
+        if keeper.clock.doubted:
+            return
         if self._sealing:
-            for key, epoch in self._due():
-                self._seal(key, epoch)
+            for _, entry, batch in due:
+                self._seal(entry, batch)
         self._forget()
 
-    def _due(self) -> list[tuple[int, int]]:
-        """Return the epochs with frames that take no more of them, the oldest first."""
-        now = self._clock()
-        due: list[tuple[float, tuple[int, int]]] = []
-        for key, epoch in self._store.pending():
-            entry = self._catalogue.by_key(key)
-            if entry is not None and entry.when(epoch, now) == LATE:
-                due.append((entry.collection.window(epoch)[2], (key, epoch)))
-        due.sort()
-        self.oldest_unsealed = max(0.0, now - due[0][0]) if due else 0.0
-        return [at for _, at in due]
-
-    def _seal(self, key: int, epoch: int) -> None:
-        if self._ended.is_set() or self._failed.get((key, epoch), 0.0) > time.monotonic() - _AGAIN_SECONDS:
+    def _seal(self, entry: Entry, batch: tuple[int, ...]) -> None:
+        at = entry.key, batch
+        if self._ended.is_set() or self._failed.get(at, -_AGAIN_SECONDS) > time.monotonic() - _AGAIN_SECONDS:
             return
         began = time.monotonic()
+        facts: Any = {"collection": entry.key, "epoch": batch[-1]}
         try:
-            given = {"folder": str(self._folder.path), "collection": key, "epoch": epoch, "actor": "collector"}
-            found = self._workers.run("seal", given)
-        except DiscreetError as error:
-            self._failed[key, epoch] = time.monotonic()
+            row = seal_batch(self._keeper, entry, batch, "collector")
+        except (DiscreetError, OSError) as error:
+            self._failed[at] = time.monotonic()
             if not self._ended.is_set():
-                log("sealing_failed", level="error", collection=key, epoch=epoch, reason=str(error))
+                reason = str(error) if isinstance(error, DiscreetError) else error.strerror or type(error).__name__
+                log("sealing_failed", level="error", **facts, reason=reason)
             return
-        self._failed.pop((key, epoch), None)
+        self._failed.pop(at, None)
+        if row is None:
+            log("too_few_to_seal", **facts)
+            return
         self._measures.sealed += 1
-        log("sealed", collection=key, epoch=epoch, seconds=round(time.monotonic() - began, 3), **found)
+        counts: Any = {"n": row.n, "duplicates": row.duplicates, "conflicts": row.conflicts}
+        log("sealed", **facts, seconds=round(time.monotonic() - began, 3), **counts)
 
     def _forget(self) -> None:
-        now = self._clock()
-        for seal in self._store.seals():
-            entry = self._catalogue.by_key(seal.collection)
+        keeper, now = self._keeper, self._keeper.clock.now()
+        entries = {entry.key: entry for entry in keeper.catalogue.by_id.values()}
+        for seal in keeper.store.seals():
+            entry = entries.get(seal.collection)
             over = entry is not None and now >= seal.at + entry.collection.retention * _DAY
-            if over and forget_reports(self._store, self._folder, seal, "collector"):
+            if over and forget_reports(keeper, seal, "collector"):
                 log("expired", collection=seal.collection, epoch=seal.epoch, n=seal.n)
+        for key, epoch in keeper.pending():
+            entry = entries.get(key)
+            # Of collections that are over: nothing comes any more that they could be sealed with.
+            if entry is not None and now >= _end(entry) + entry.collection.retention * _DAY:
+                forget_few(keeper, entry, epoch, "collector")
+                log("expired", collection=key, epoch=epoch)
+
+
+def _end(entry: Entry) -> float:
+    """Return when the last epoch of a collection takes no more reports."""
+    return float(entry.collection.window(entry.collection.epochs.count - 1)[2])

@@ -15,14 +15,13 @@ class Measures:
         store_ok: whether the last writing succeeded.
         reports: acknowledged reports.
         frames: acknowledged frames.
-        repeated: frames that were there already.
         requests: by status.
         sealed: sealed epochs.
     """
 
     def __init__(self) -> None:
         self.store_ok = True
-        self.reports = self.frames = self.repeated = self.sealed = 0
+        self.reports = self.frames = self.sealed = 0
         self.requests: Counter[int] = Counter()
         self.connections_refused = self.connections_ended = 0
         self._seconds: Counter[float] = Counter()
@@ -33,11 +32,10 @@ class Measures:
         """Note whether writing succeeded."""
         self.store_ok = store_ok
 
-    def group(self, frames: int, fresh: int, reports: int, seconds: float) -> None:
+    def group(self, frames: int, reports: int, seconds: float) -> None:
         """Count a group that was written."""
         with self._lock:
             self.frames += frames
-            self.repeated += frames - fresh
             self.reports += reports
             self._groups += 1
             self._sum += seconds
@@ -72,7 +70,6 @@ class Exposed:
         counted = {
             "discreet_reports": ("Reports acknowledged.", found.reports),
             "discreet_frames": ("Frames acknowledged.", found.frames),
-            "discreet_repeated_frames": ("Frames that were stored already.", found.repeated),
             "discreet_sealed_epochs": ("Epochs sealed.", found.sealed),
             "discreet_connections_refused": ("Connections beyond the limit.", found.connections_refused),
             "discreet_connections_ended": ("Connections ended by a deadline.", found.connections_ended),

@@ -1,116 +1,210 @@
-"""Sealing: the reports of an epoch that is over, each once, in canonical order, into a file that says nothing else."""
+"""Sealing: the reports of epochs that are over, each once, in canonical order, into a file that says nothing else.
+
+Nothing is published of fewer reports than the collection's ``least``: an epoch that has fewer waits, and is sealed
+together with the next one as one batch.
+"""
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from discreet.arrays import AnyArray
-from discreet.collector.catalogue import Entry
+from discreet.collector.catalogue import LATE, Entry
 from discreet.collector.first_reports import FirstReports
 from discreet.collector.folder import DataFolder, synchronize
-from discreet.collector.store import SealRow, Store
+from discreet.collector.inboxes import rows_of
+from discreet.collector.keeper import Keeper, covers
+from discreet.collector.store import CollectionRow, SealRow
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
-from discreet.errors import ParameterError
+from discreet.errors import DataError, ParameterError
 from discreet.io.atomic import replacing
 from discreet.io.sealed_files import put_sealed
 from discreet.io.sealing import MEMORY, CanonicalOrder
 from discreet.io.tallies import write_tally
 
-_SLICE_BYTES = 1 << 22
+_FILE, _FOLDER = 0o640, 0o750
 
 
-class Sealing:
-    """The sealing of one epoch.
+def due_batches(keeper: Keeper, entry: Entry, named: Sequence[int] = ()) -> list[tuple[int, ...]]:
+    """Return the batches of a collection that can be sealed: epochs that are over or closed, and those named.
+
+    An epoch of too few reports is joined with the next, unless one that is still open lies between them.
+    """
+    now, least = keeper.clock.now(), entry.collection.least
+    waiting = {epoch: n for (key, epoch), n in sorted(keeper.pending().items()) if key == entry.key}
+    batches: list[tuple[int, ...]] = []
+    batch: tuple[int, ...] = ()
+    for epoch in waiting:
+        if not (epoch in named or keeper.catalogue.is_closed(entry, epoch) or entry.when(epoch, now) == LATE):
+            batch = ()
+            continue
+        batch = (*batch, epoch)
+        n = sum(waiting[one] for one in batch)
+        if n >= least and keeper.few.get((entry.key, batch)) != n:
+            batches.append(batch)
+            batch = ()
+    return batches
+
+
+def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -> SealRow | None:
+    """Close epochs, write their file and tally, record the seal and unlink the reports.
+
+    A crash leaves either the reports or the seal: a file without a seal is written anew. If it fails, epochs that were
+    not over take reports again.
 
     Args:
-        store: of the reports.
-        folder: of all data.
+        keeper: of the data.
         entry: the collection.
-        epoch: which.
-        memory: how many bytes each sorting may hold at once, roughly.
+        batch: the epochs, ascending.
+        actor: who, for the audit.
+
+    Returns:
+        The seal; None if the batch has too few different reports, and waits for the next epoch.
+
+    Raises:
+        DiscreetError: if the disk refuses, or what is stored is damaged.
+        OSError: if the reports cannot be unlinked; the seal holds, and they are unlinked later.
+    """
+    key, epochs = entry.key, range(batch[0], batch[-1] + 1)
+    with keeper.upkeep:
+        if any(covers(seal, (key, epoch)) for seal in keeper.store.seals() for epoch in batch):
+            raise ParameterError(f"{_said(entry, batch)} is sealed already.")
+        now = keeper.clock.now()
+        opened = [one for one in epochs if not (keeper.catalogue.is_closed(entry, one) or entry.when(one, now) == LATE)]
+        with keeper.inboxes.turn:
+            with keeper.store.transaction():
+                for epoch in epochs:
+                    # Whoever writes looks at this first, in a turn of its own: no report comes behind it.
+                    keeper.store.close_epoch(key, epoch)
+            keeper.load()
+            parts = [(str(part.path), part.end) for epoch in batch for part in keeper.inboxes.parts((key, epoch))]
+        row = None
+        try:
+            row = _sealed(keeper, entry, batch, parts)
+            if row is not None:
+                with keeper.store.transaction():
+                    keeper.store.record_seal(row)
+                    keeper.store.note(row.at, actor, "sealed", f"{_said(entry, batch)}: {row.n} reports")
+        finally:
+            if row is None or not any(covers(seal, (key, batch[0])) for seal in keeper.store.seals()):
+                _reopen(keeper, key, opened)
+        if row is not None:
+            keeper.tidy()
+    return row
+
+
+def _sealed(keeper: Keeper, entry: Entry, batch: Sequence[int], parts: Sequence[tuple[str, int]]) -> SealRow | None:
+    if any(part.flaw for epoch in batch for part in keeper.inboxes.parts((entry.key, epoch))):
+        raise DataError(f"{_said(entry, batch)} has damaged reports; restore the last backup.")
+    given = {
+        "folder": str(keeper.folder.path),
+        "row": msgspec.to_builtins(entry.row),
+        "batch": list(batch),
+        "parts": list(parts),
+    }
+    found = keeper.work("seal", given)
+    if found["few"]:
+        # Of those that wait: with more of them, or with the next epoch, it is tried again.
+        keeper.few[entry.key, tuple(batch)] = sum(keeper.pending().get((entry.key, epoch), 0) for epoch in batch)
+        return None
+    counts = (found["n"], found["duplicates"], found["conflicts"])
+    return SealRow(entry.key, batch[0], batch[-1], found["file"], found["sha256"], *counts, int(time.time()))
+
+
+def _reopen(keeper: Keeper, key: int, epochs: Sequence[int]) -> None:
+    if not epochs:
+        return
+    with keeper.store.transaction():
+        for epoch in epochs:
+            keeper.store.reopen_epoch(key, epoch)
+    keeper.load()
+
+
+def _said(entry: Entry, batch: Sequence[int]) -> str:
+    """Return a batch in words, for people and the audit."""
+    which = f"epoch {batch[0]}" if batch[0] == batch[-1] else f"epochs {batch[0]} to {batch[-1]}"
+    return f"{entry.row.name} version {entry.row.version} {which}"
+
+
+class BatchFile:
+    """The reports of a batch, as a process of its own writes them into a sealed file.
+
+    Args:
+        folder: of all data.
+        row: the collection.
+        epochs: ascending.
+        parts: files of their reports, and how many bytes of each.
     """
 
-    def __init__(self, store: Store, folder: DataFolder, entry: Entry, epoch: int, *, memory: int = MEMORY) -> None:
-        self._store, self._folder, self._entry, self._epoch = store, folder, entry, epoch
-        self._memory = memory
+    def __init__(
+        self,
+        folder: DataFolder,
+        row: CollectionRow,
+        epochs: Sequence[int],
+        parts: Sequence[tuple[str, int]],
+    ) -> None:
+        self._folder, self._entry, self._epochs, self._parts = folder, Entry.of(row), epochs, parts
+        self._memory = MEMORY
         self._duplicates = self._conflicts = 0
 
-    def run(self, actor: str) -> SealRow | None:
-        """Close the epoch, write its file and its tally, record the seal and delete the rows; None if it was sealed.
-
-        A crash leaves either the inbox or the seal: a file without a seal is written anew.
+    def write(self) -> dict[str, Any]:
+        """Write the file and its tally, and return what they hold; nothing of a batch that is too small.
 
         Raises:
-            ParameterError: if no reports wait.
             DataError: if what is stored is damaged.
         """
-        key, epoch = self._entry.key, self._epoch
         with self._folder.sealing():
-            if any((seal.collection, seal.epoch) == (key, epoch) for seal in self._store.seals()):
-                return None
-            if (key, epoch) not in self._store.pending():
-                raise ParameterError(
-                    f"epoch {epoch} of {self._entry.row.name} has no reports; there is nothing to seal."
-                )
-            with self._store.transaction():
-                # Whoever writes looks at this first, in a transaction of its own: no report comes behind it.
-                self._store.close_epoch(key, epoch)
-            row = self._written()
-            detail = f"{self._entry.row.name} version {self._entry.row.version} epoch {epoch}: {row.n} reports"
-            with self._store.transaction():
-                self._store.record_seal(row)
-                self._store.drop_frames(key, epoch)
-                self._store.note(row.at, actor, "sealed", detail)
-        return row
+            return self._written()
 
-    def _written(self) -> SealRow:
-        place = sealed_folder(self._folder, self._entry)
-        describe(place, self._entry)
-        for left in (*place.glob(".*"), *place.glob("_tallies/.*")):
-            # Of a sealing that was ended half-way; nobody else writes here now.
-            left.unlink()
-        file = place / f"epoch-{self._epoch:06d}.parquet"
-        entry = self._entry
-        tallies: list[Tally] = []
-        with self._temporary() as order:
+    def _written(self) -> dict[str, Any]:
+        entry, epochs = self._entry, self._epochs
+        with self._order() as order:
             self._fill(order)
-            facts = {"collection": entry.row.id.hex(), "epoch": self._epoch}
+            if order.n < entry.collection.least:
+                return {"few": True, "n": order.n}
+            place = sealed_folder(self._folder, entry)
+            describe(place, entry)
+            for left in (*place.glob(".*"), *place.glob("_tallies/.*")):
+                # Of a sealing that was ended half-way; nobody else writes here now.
+                left.unlink()
+            which: Mapping[str, Any] = {"epoch": epochs[0]} if len(epochs) == 1 else {"epochs": [epochs[0], epochs[-1]]}
+            facts = {"collection": entry.row.id.hex(), **which}
+            file = place / f"{batch_name(epochs[0], epochs[-1])}.parquet"
+            tallies: list[Tally] = []
             batches = _tallied(entry, order.batches(), tallies)
             n = put_sealed(file, entry.mechanism, batches, order.n, force=True, facts=facts)
-        tally = place / "_tallies" / f"epoch-{self._epoch:06d}.tally.parquet"
+        tally = tally_of(file)
         write_tally(tally, sum(tallies, start=entry.mechanism.empty_tally()), force=True, facts=facts)
-        name = str(file.relative_to(self._folder.sealed))
-        return SealRow(
-            entry.key, self._epoch, name, sha256_of(file), n, self._duplicates, self._conflicts, int(time.time())
-        )
+        for path in (file, tally):
+            path.chmod(_FILE)
+        counts = {"n": n, "duplicates": self._duplicates, "conflicts": self._conflicts}
+        return {"few": False, "file": str(file.relative_to(self._folder.sealed)), "sha256": sha256_of(file), **counts}
 
-    def _temporary(self) -> CanonicalOrder:
+    def _order(self) -> CanonicalOrder:
         simulated = self._entry.collection.simulated
         return CanonicalOrder(self._entry.mechanism, simulated=simulated, memory=self._memory, folder=self._folder.path)
 
     def _fill(self, order: CanonicalOrder) -> None:
         """Take the first report of each id, and count the others."""
         with FirstReports(order.width, memory=self._memory, folder=self._folder.path) as firsts:
-            for rows in self._slices():
+            for rows in self._rows():
                 firsts.add(rows)
             for records in firsts.batches():
                 order.add_records(records)
             self._duplicates, self._conflicts = firsts.duplicates, firsts.conflicts
 
-    def _slices(self) -> Iterator[AnyArray]:
+    def _rows(self) -> Iterator[AnyArray]:
         """Yield the stored reports, ids and records, ``(n, width)`` at a time, in order of their arrival."""
-        entry, after = self._entry, -1
-        most = max(_SLICE_BYTES // entry.width, 1)
-        while True:
-            after, data = self._store.frames(entry.key, self._epoch, after=after, most=most)
-            if not data:
-                return
-            yield np.frombuffer(data, dtype=np.uint8).reshape(-1, entry.width)
+        width = self._entry.width
+        for path, end in self._parts:
+            for rows in rows_of(Path(path), end, width):
+                yield np.frombuffer(rows, dtype=np.uint8).reshape(-1, width)
 
 
 def _tallied(entry: Entry, batches: Iterable[Reports], tallies: list[Tally]) -> Iterator[Reports]:
@@ -118,6 +212,16 @@ def _tallied(entry: Entry, batches: Iterable[Reports], tallies: list[Tally]) -> 
     for batch in batches:
         tallies[:] = [sum(tallies, start=entry.mechanism.tally(batch))]
         yield batch
+
+
+def batch_name(first: int, last: int) -> str:
+    """Return the name of a batch's file, without its ending."""
+    return f"epoch-{first:06d}" if first == last else f"epoch-{first:06d}-{last:06d}"
+
+
+def tally_of(file: Path) -> Path:
+    """Return the path of the tally of a sealed file."""
+    return file.parent / "_tallies" / f"{file.stem}.tally.parquet"
 
 
 def sealed_folder(folder: DataFolder, entry: Entry) -> Path:
@@ -130,7 +234,8 @@ def describe(place: Path, entry: Entry) -> None:
     tallies = place / "_tallies"
     # Parents take no mode of their own: from the top, one by one.
     for made in (place.parents[1], place.parent, place, tallies):
-        made.mkdir(mode=0o700, exist_ok=True)
+        made.mkdir(exist_ok=True)
+        made.chmod(_FOLDER)
     for name, data in (
         ("_collection.json", entry.row.envelope),
         ("_plan.json", msgspec.json.format(msgspec.json.encode(entry.collection.plan), indent=2)),
@@ -139,6 +244,7 @@ def describe(place: Path, entry: Entry) -> None:
         if not path.exists() or path.read_bytes() != data:
             with replacing(path, force=True) as beside:
                 beside.write_bytes(data)
+            path.chmod(_FILE)
 
 
 def sha256_of(path: Path) -> str:
@@ -147,22 +253,33 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def forget_reports(store: Store, folder: DataFolder, seal: SealRow, actor: str) -> bool:
-    """Delete the sealed reports of an epoch, whose time has come; the tally stays.
+def forget_reports(keeper: Keeper, seal: SealRow, actor: str) -> bool:
+    """Delete the sealed reports of a batch, whose time has come; the tally stays.
 
     Returns:
         Whether they were there.
     """
-    path = folder.sealed / seal.file
+    path = keeper.folder.sealed / seal.file
     if not path.exists():
-        # Once a second for each epoch that ever was.
+        # Once a second for each batch that ever was.
         return False
-    with folder.sealing():
-        if not path.exists():
-            return False
+    with keeper.upkeep:
         # Said first: a crash leaves a file that is deleted the next time, never one that is gone without a word.
-        with store.transaction():
-            store.note(int(time.time()), actor, "expired", f"{seal.file}: {seal.n} reports")
-        path.unlink()
+        with keeper.store.transaction():
+            keeper.store.note(int(time.time()), actor, "expired", f"{seal.file}: {seal.n} reports")
+        path.unlink(missing_ok=True)
         synchronize(path.parent)
     return True
+
+
+def forget_few(keeper: Keeper, entry: Entry, epoch: int, actor: str) -> None:
+    """Delete reports that were too few to be sealed with any others, and whose time has come."""
+    with keeper.upkeep, keeper.inboxes.turn:
+        n = keeper.pending().get((entry.key, epoch), 0)
+        with keeper.store.transaction():
+            keeper.store.close_epoch(entry.key, epoch)
+            keeper.store.note(
+                int(time.time()), actor, "expired", f"{_said(entry, [epoch])}: {n} reports, never published"
+            )
+        keeper.load()
+        keeper.inboxes.remove((entry.key, epoch))

@@ -1,15 +1,95 @@
-"""The store of a collector: what it keeps, as rows, and what every store can do."""
+"""The database of a collector: collections, seals, tokens, refusals and the audit; no report.
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+One process opens it, once, and nothing else ever opens the file: closing any descriptor of it would drop SQLite's
+locks, and another process would then take itself for the last one and delete the log that is written ahead.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from threading import RLock
+from typing import Any
 
-from discreet.errors import DataError, DiscreetError
+from discreet.errors import DataError, DiscreetError, ParameterError
+
+VERSION = 2
+"""Of the tables; kept in the database."""
 
 NO_EPOCH = -1
 """In place of an epoch that the collection does not have: whoever sends one could name any number."""
+
+_KEY_BYTES = 32
+_SETTINGS = (
+    "PRAGMA locking_mode = EXCLUSIVE",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA secure_delete = ON",
+    "PRAGMA foreign_keys = ON",
+)
+_TABLES = """
+CREATE TABLE collections (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    id BLOB NOT NULL UNIQUE CHECK (length(id) = 32),
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL CHECK (version >= 1),
+    state TEXT NOT NULL CHECK (state IN ('open', 'withdrawn')),
+    envelope BLOB NOT NULL,
+    trust BLOB NOT NULL CHECK (length(trust) % 32 = 0),
+    added INTEGER NOT NULL,
+    UNIQUE (name, version)
+) STRICT;
+CREATE TABLE closed (
+    collection INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    PRIMARY KEY (collection, epoch)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE seals (
+    collection INTEGER NOT NULL REFERENCES collections (key),
+    epoch INTEGER NOT NULL,
+    last INTEGER NOT NULL CHECK (last >= epoch),
+    file TEXT NOT NULL,
+    sha256 TEXT NOT NULL CHECK (length(sha256) = 64),
+    n INTEGER NOT NULL,
+    duplicates INTEGER NOT NULL,
+    conflicts INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (collection, epoch)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE purges (
+    key INTEGER PRIMARY KEY,
+    name TEXT NOT NULL
+) STRICT;
+CREATE TABLE refusals (
+    collection INTEGER,
+    epoch INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    count INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX refusals_of ON refusals (ifnull(collection, -1), epoch, reason);
+CREATE TABLE tokens (
+    name TEXT PRIMARY KEY,
+    role TEXT NOT NULL CHECK (role IN ('analyst', 'operator')),
+    digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
+    made INTEGER NOT NULL,
+    ends INTEGER
+) STRICT;
+CREATE TABLE clock (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    seen INTEGER NOT NULL
+) STRICT;
+CREATE TABLE audit (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    action TEXT NOT NULL,
+    detail TEXT NOT NULL
+) STRICT;
+CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT raise(ABORT, 'the audit is append-only'); END;
+CREATE TRIGGER audit_remains BEFORE DELETE ON audit BEGIN SELECT raise(ABORT, 'the audit is append-only'); END;
+"""
 
 
 class FailedStoreError(DiscreetError, RuntimeError):
@@ -46,31 +126,13 @@ class CollectionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FrameRow:
-    """A frame to be kept: neither when it came nor from where.
-
-    Attributes:
-        digest: the first 16 bytes of its SHA-256.
-        collection: key of the collection.
-        epoch: of the reports.
-        n: how many reports.
-        reports: ids and records, without the frame's head.
-    """
-
-    digest: bytes
-    collection: int
-    epoch: int
-    n: int
-    reports: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class SealRow:
-    """A sealed epoch.
+    """A sealed batch: the reports of an epoch, or of several of which the earlier ones had too few.
 
     Attributes:
         collection: key of the collection.
-        epoch: which.
+        epoch: the first one.
+        last: the last one; the same as the first, as a rule.
         file: beneath the folder of sealed files.
         sha256: of the file, hexadecimal.
         n: reports in it.
@@ -81,6 +143,7 @@ class SealRow:
 
     collection: int
     epoch: int
+    last: int
     file: str
     sha256: str
     n: int
@@ -123,116 +186,240 @@ class AuditRow:
     detail: str
 
 
-class Store(Protocol):
-    """A store, used by one thread at a time; other stores may hold the same data."""
+class Store:
+    """The database, which one process opens; its threads use it in turns.
+
+    Args:
+        path: the file; made if it is not there.
+
+    Raises:
+        FailedStoreError: if it cannot be opened.
+        DamagedStoreError: if it is no database.
+        ParameterError: if it is of another version of discreet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._lock = RLock()
+        self._connection = opened(path)
+        try:
+            for setting in _SETTINGS:
+                self._rows(setting)
+            version = version_of(self._connection)
+            if version == 0:
+                with self.transaction():
+                    make_tables(self._connection)
+            elif version != VERSION:
+                raise ParameterError(f"the database has version {version}, and this is {VERSION}; update discreet.")
+        except BaseException:
+            # It would be locked for everybody else, as long as somebody remembers this error.
+            self._connection.close()
+            raise
 
     def close(self) -> None:
-        """Give back what is open."""
-        ...
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """Return a transaction for writing: all or nothing; on disk when it ends."""
-        ...
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Write within the body: all of it, synchronized to disk at the end, or nothing."""
+        with self._lock:
+            with told("written to"):
+                self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                with told("written to"):
+                    self._connection.execute("COMMIT")
+            except BaseException:
+                # A full disk may have ended the transaction already.
+                if self._connection.in_transaction:
+                    with suppress(sqlite3.Error):
+                        self._connection.execute("ROLLBACK")
+                raise
 
-    def changed(self) -> bool:
-        """Return true if somebody else has written since this was last asked."""
-        ...
+    def _rows(self, text: str, *given: Any) -> list[Any]:
+        with self._lock, told("read"):
+            return self._connection.execute(text, given).fetchall()
 
-    def insert(self, frames: Iterable[FrameRow]) -> int:
-        """Keep frames, within a transaction; those whose digest is there already are passed over.
-
-        Returns:
-            How many are new.
-        """
-        ...
+    def _write(self, text: str, *given: Any) -> int:
+        with told("written to"):
+            return self._connection.execute(text, given).rowcount
 
     def count_refusals(self, refusals: Mapping[tuple[int | None, int, str], int]) -> None:
         """Add to the counts of refusals by collection, epoch and reason, within a transaction."""
-        ...
+        rows = [(*key, count) for key, count in refusals.items()]
+        with told("written to"):
+            self._connection.executemany(
+                "INSERT INTO refusals VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (ifnull(collection, -1), epoch, reason) DO UPDATE SET count = count + excluded.count",
+                rows,
+            )
 
     def refusals(self) -> dict[tuple[int | None, int, str], int]:
-        """Return the counts of refusals."""
-        ...
+        """Return the counts of refusals by collection, epoch and reason."""
+        return {tuple(row[:3]): row[3] for row in self._rows("SELECT * FROM refusals")}
 
     def collections(self) -> list[CollectionRow]:
         """Return all collections, in the order in which they were added."""
-        ...
+        rows = self._rows("SELECT key, id, name, version, state, envelope, trust, added FROM collections ORDER BY key")
+        return [CollectionRow(row[0], row[1], row[2], row[3], row[4], row[5], _keys(row[6]), row[7]) for row in rows]
 
     def add_collection(self, row: CollectionRow) -> None:
-        """Keep a collection, within a transaction; its key is chosen here."""
-        ...
+        """Keep a collection, within a transaction; its key is chosen here, and never used again."""
+        self._write(
+            "INSERT INTO collections (id, name, version, state, envelope, trust, added) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            *(row.id, row.name, row.version, row.state, row.envelope, b"".join(row.trust), row.added),
+        )
 
     def close_epoch(self, collection: int, epoch: int) -> None:
         """Take no more reports of an epoch, within a transaction."""
-        ...
+        self._write("INSERT OR IGNORE INTO closed VALUES (?, ?)", collection, epoch)
+
+    def reopen_epoch(self, collection: int, epoch: int) -> None:
+        """Take reports of a closed epoch again, within a transaction."""
+        self._write("DELETE FROM closed WHERE collection = ? AND epoch = ?", collection, epoch)
 
     def closed(self) -> set[tuple[int, int]]:
         """Return the closed epochs, by key of the collection and number."""
-        ...
-
-    def pending(self) -> list[tuple[int, int]]:
-        """Return the epochs of which frames are here, by key of the collection and number."""
-        ...
-
-    def waiting(self) -> dict[tuple[int, int], int]:
-        """Return the number of reports that wait to be sealed, by key of the collection and epoch."""
-        ...
-
-    def frames(self, collection: int, epoch: int, *, after: int, most: int) -> tuple[int, bytes]:
-        """Return reports behind a place, frame by frame, joined in order, and the place of the last frame.
-
-        Args:
-            collection: its key.
-            epoch: which.
-            after: a place; -1 for the beginning.
-            most: reports at most; a single frame may have more.
-        """
-        ...
-
-    def drop_frames(self, collection: int, epoch: int) -> None:
-        """Delete the frames of an epoch, within a transaction."""
-        ...
+        return {(key, epoch) for key, epoch in self._rows("SELECT collection, epoch FROM closed")}
 
     def record_seal(self, row: SealRow) -> None:
-        """Keep the seal of an epoch, within a transaction."""
-        ...
+        """Keep the seal of a batch, within a transaction."""
+        given = (
+            row.collection,
+            row.epoch,
+            row.last,
+            row.file,
+            row.sha256,
+            row.n,
+            row.duplicates,
+            row.conflicts,
+            row.at,
+        )
+        self._write("INSERT INTO seals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *given)
 
     def seals(self) -> list[SealRow]:
         """Return all seals, by collection and epoch."""
-        ...
+        return [SealRow(*row) for row in self._rows("SELECT * FROM seals ORDER BY collection, epoch")]
 
-    def remove_collection(self, key: int) -> None:
-        """Delete a collection with all of its rows, within a transaction."""
-        ...
+    def remove_collection(self, key: int, name: str) -> None:
+        """Delete a collection with all of its rows, within a transaction; its files are then to be deleted."""
+        for table in ("closed", "seals", "refusals"):
+            self._write(f"DELETE FROM {table} WHERE collection = ?", key)
+        self._write("DELETE FROM collections WHERE key = ?", key)
+        self._write("INSERT INTO purges VALUES (?, ?)", key, name)
+
+    def purges(self) -> dict[int, str]:
+        """Return the names of collections that are deleted, and whose files may still be there, by key."""
+        return dict(self._rows("SELECT key, name FROM purges"))
+
+    def end_purge(self, name: str) -> None:
+        """Note that the files of a deleted collection are gone, within a transaction."""
+        self._write("DELETE FROM purges WHERE name = ?", name)
 
     def tokens(self) -> list[TokenRow]:
         """Return all tokens, ended ones among them."""
-        ...
+        return [TokenRow(*row) for row in self._rows("SELECT name, role, digest, made, ends FROM tokens ORDER BY name")]
 
     def add_token(self, row: TokenRow) -> None:
-        """Keep a token, within a transaction."""
-        ...
+        """Keep a token, within a transaction; an ended one of the same name gives way."""
+        self._write("DELETE FROM tokens WHERE name = ? AND ends <= ?", row.name, row.made)
+        self._write("INSERT INTO tokens VALUES (?, ?, ?, ?, ?)", row.name, row.role, row.digest, row.made, row.ends)
 
     def end_token(self, name: str, at: int) -> bool:
         """End a token, within a transaction, and return whether there was one."""
-        ...
+        return self._write("UPDATE tokens SET ends = ? WHERE name = ? AND (ends IS NULL OR ends > ?)", at, name, at) > 0
+
+    def see_clock(self, now: int) -> None:
+        """Remember the time, within a transaction."""
+        self._write("INSERT INTO clock VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET seen = excluded.seen", now)
+
+    def clock_seen(self) -> int | None:
+        """Return the time that was remembered last, in Unix seconds; None if there is none."""
+        found = self._rows("SELECT seen FROM clock")
+        return int(found[0][0]) if found else None
 
     def note(self, at: int, actor: str, action: str, detail: str) -> None:
         """Write a line of the audit, within a transaction."""
-        ...
+        self._write("INSERT INTO audit (at, actor, action, detail) VALUES (?, ?, ?, ?)", at, actor, action, detail)
 
-    def audit(self, *, most: int = 1000) -> Sequence[AuditRow]:
+    def audit(self, *, most: int = 1000) -> list[AuditRow]:
         """Return the last lines of the audit, in order."""
-        ...
+        rows = self._rows("SELECT seq, at, actor, action, detail FROM audit ORDER BY seq DESC LIMIT ?", most)
+        return [AuditRow(*row) for row in reversed(rows)]
 
-    def checkpoint(self) -> None:
-        """Move what was written last to where it belongs."""
-        ...
-
-    def backup(self, target: Path) -> None:
-        """Copy everything into a new file, whatever is written meanwhile."""
-        ...
+    def copy(self, target: Path) -> None:
+        """Copy everything into a new file, as it is now."""
+        with self._lock, told("copied"):
+            self._connection.execute("VACUUM INTO ?", (os.fspath(target),))
+        target.chmod(0o600)
 
     def flaws(self) -> list[str]:
         """Return a sentence for each invariant that does not hold."""
-        ...
+        # As a table, pragma_integrity_check(20), newer SQLite takes the number for a table's name.
+        sound = [row[0] for row in self._rows("PRAGMA integrity_check(20)")] == ["ok"]
+        asked = {
+            "seals belong to no collection": "seals WHERE collection NOT IN (SELECT key FROM collections)",
+            "sealed epochs are not closed": "seals WHERE (collection, epoch) NOT IN (SELECT * FROM closed)",
+            "batches overlap": "seals a JOIN seals b ON a.collection = b.collection AND a.epoch < b.epoch "
+            "AND a.last >= b.epoch",
+            "deleted collections still have files": "purges",
+        }
+        counts = {what: self._rows(f"SELECT count(*) FROM {rows}")[0][0] for what, rows in asked.items()}
+        ((triggers, gaps),) = self._rows(
+            "SELECT (SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'), "
+            "(SELECT ifnull(max(seq), 0) - count(*) FROM audit)"
+        )
+        counts |= {"triggers that keep the audit are missing": 2 - triggers, "lines of the audit are missing": gaps}
+        broken = [] if sound else ["the database is damaged (integrity_check)"]
+        return broken + [f"{count} {what}" for what, count in counts.items() if count]
+
+
+@contextmanager
+def told(done: str) -> Iterator[None]:
+    """Turn SQLite's errors into one sentence, without what was to be written."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        name = getattr(error, "sqlite_errorname", type(error).__name__)
+        if name in ("SQLITE_CORRUPT", "SQLITE_NOTADB"):
+            raise DamagedStoreError("the database is damaged; restore the last backup.") from None
+        raise FailedStoreError(f"the database could not be {done} ({name}); see to the disk and its rights.") from None
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """Return a connection to a database, which is made for its owner alone if it is not there."""
+    with told("opened"):
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        try:
+            # By name: a descriptor that is closed would drop SQLite's locks. The log takes the same rights.
+            path.chmod(0o600)
+        except OSError as error:
+            connection.close()
+            raise FailedStoreError(
+                f"the database could not be opened ({error.strerror}); see to the disk and its rights."
+            ) from None
+        return connection
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Return the version of a database's tables; 0 if there are none."""
+    with told("read"):
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def make_tables(connection: sqlite3.Connection) -> None:
+    """Make the tables of this version, within a transaction."""
+    # Not executescript, which ends the transaction that it runs in.
+    statement = ""
+    for line in _TABLES.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            with told("made"):
+                connection.execute(statement)
+            statement = ""
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _keys(joined: bytes) -> tuple[bytes, ...]:
+    return tuple(joined[start : start + _KEY_BYTES] for start in range(0, len(joined), _KEY_BYTES))

@@ -1,26 +1,24 @@
 """The one thread that writes: it gathers frames, checks them together, and answers once they are on disk."""
 
-import hashlib
 import math
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 
-from discreet.collector.catalogue import Catalogue
 from discreet.collector.frame_checks import Submission, judged
+from discreet.collector.inboxes import At
+from discreet.collector.keeper import Keeper
 from discreet.collector.logs import log, place_of
 from discreet.collector.measures import Measures
 from discreet.collector.refusals import DEFECT, STORE, UNKNOWN, Refusal, out_of_time
-from discreet.collector.store import NO_EPOCH, FailedStoreError, FrameRow, Store
+from discreet.collector.store import NO_EPOCH
 
 Outcome = Refusal | None
 Answer = Callable[[Sequence[tuple[Submission, Outcome]]], None]
 
-_DIGEST = 16
 _GROUP_FRAMES, _GROUP_BYTES = 512, 1 << 23
-_MOST_REASONS = 10_000
-# Without frames: how often counts are written, and whether the disk is there again.
+# Without frames: how often it is tried whether the disk is there again.
 _IDLE_SECONDS = 5.0
 
 
@@ -28,8 +26,7 @@ class Writer(threading.Thread):
     """A queue of frames and the thread that empties it.
 
     Args:
-        store: what this thread alone uses from now on, and closes.
-        catalogue: of the collections; brought up to date before anything is written.
+        keeper: of the data.
         measures: what is counted and shown.
         answer: told each frame's outcome, in this thread; nothing is acknowledged before it is on disk.
         gather: seconds that lie between the beginnings of two groups at least: meanwhile frames join the next one.
@@ -39,8 +36,7 @@ class Writer(threading.Thread):
 
     def __init__(
         self,
-        store: Store,
-        catalogue: Catalogue,
+        keeper: Keeper,
         measures: Measures,
         *,
         answer: Answer,
@@ -49,14 +45,13 @@ class Writer(threading.Thread):
         size: int = 1 << 26,
     ) -> None:
         super().__init__(name="writer", daemon=True)
-        self._store, self._catalogue, self._measures, self._answer = store, catalogue, measures, answer
+        self._keeper, self._measures, self._answer = keeper, measures, answer
         self._gather, self._most, self._most_bytes = gather, frames, size
         self._queue: deque[Submission] = deque()
         self._bytes = 0
         self._began = -math.inf
         self._wake = threading.Condition()
         self._stopping = False
-        self._refused: Counter[tuple[int | None, int, str]] = Counter()
 
     @property
     def waiting(self) -> int:
@@ -76,10 +71,8 @@ class Writer(threading.Thread):
         return True
 
     def refuse(self, key: int | None, epoch: int, reason: str) -> None:
-        """Count a refusal; it is written with the next group."""
-        with self._wake:
-            if len(self._refused) < _MOST_REASONS:
-                self._refused[key, epoch, reason] += 1
+        """Count a refusal."""
+        self._keeper.refuse(key, epoch, reason)
 
     def stop(self) -> None:
         """Take nothing more, write what waits, and end."""
@@ -90,19 +83,15 @@ class Writer(threading.Thread):
 
     def run(self) -> None:
         """Write until told to stop."""
-        try:
-            while True:
-                stopping = self._wait()
-                group = self._take()
-                if group or self._refused or not self._measures.store_ok:
-                    self._settle(self._store, group)
-                if stopping and not group:
-                    break
-            self._store.checkpoint()
-        except FailedStoreError:
-            log("checkpoint_failed", level="error")
-        finally:
-            self._store.close()
+        while True:
+            stopping = self._wait()
+            group = self._take()
+            if group:
+                self._settle(group)
+            elif not self._measures.store_ok:
+                self._measures.stored(store_ok=self._keeper.inboxes.probe())
+            if stopping and not group:
+                break
 
     def _wait(self) -> bool:
         """Wait for frames, longer if a group has begun just before; return whether the end has come."""
@@ -124,30 +113,18 @@ class Writer(threading.Thread):
             self._bytes -= size
         return group
 
-    def _settle(self, store: Store, group: list[Submission]) -> None:
+    def _settle(self, group: list[Submission]) -> None:
         """Check a group, write it, and tell the outcome."""
         began = time.perf_counter()
         outcomes = self._checked(group)
-        with self._wake:
-            refused, self._refused = self._refused, Counter()
         try:
-            fresh = self._written(store, group, outcomes, refused)
-            self._measures.stored(store_ok=True)
-        except FailedStoreError as error:
-            self._keep(refused)
-            outcomes, fresh = [STORE] * len(group), 0
-            self._measures.stored(store_ok=False)
-            log("store_failed", level="error", frames=len(group), reason=str(error))
+            self._write(group, outcomes)
         except Exception as error:
-            outcomes, fresh = [DEFECT] * len(group), 0
+            outcomes = [DEFECT] * len(group)
             log("defect", level="error", frames=len(group), place=place_of(error))
         kept = [frame for frame, outcome in zip(group, outcomes, strict=True) if outcome is None]
-        self._measures.group(len(kept), fresh, sum(frame.n for frame in kept), time.perf_counter() - began)
+        self._measures.group(len(kept), sum(frame.n for frame in kept), time.perf_counter() - began)
         self._answer(list(zip(group, outcomes, strict=True)))
-
-    def _keep(self, refused: Counter[tuple[int | None, int, str]]) -> None:
-        with self._wake:
-            self._refused += refused
 
     def _checked(self, group: Sequence[Submission]) -> list[Outcome]:
         by_entry: dict[int, list[int]] = {}
@@ -165,35 +142,30 @@ class Writer(threading.Thread):
                 outcomes[place] = outcome
         return outcomes
 
-    def _written(
-        self,
-        store: Store,
-        group: Sequence[Submission],
-        outcomes: list[Outcome],
-        refused: Counter[tuple[int | None, int, str]],
-    ) -> int:
-        """Write what is to be kept, in one transaction, and return how many frames are new."""
-        with store.transaction():
-            if store.changed():
-                self._catalogue.load(store)
+    def _write(self, group: Sequence[Submission], outcomes: list[Outcome]) -> None:
+        """Write what is to be kept, a record for each epoch, and note the outcome of what cannot be."""
+        with self._keeper.inboxes.turn:
             now = time.time()
+            by_epoch: dict[At, list[bytes]] = {}
             for place, frame in enumerate(group):
-                outcomes[place] = outcomes[place] or self._obstacle(frame, now)
-                refusal = outcomes[place]
-                if refusal is not None:
-                    refused[_reason(frame, refusal)] += 1
-            kept = [frame for frame, outcome in zip(group, outcomes, strict=True) if outcome is None]
-            fresh = store.insert([_row(frame) for frame in kept]) if kept else 0
-            if refused:
-                store.count_refusals(refused)
-        return fresh
+                refusal = outcomes[place] = outcomes[place] or self._obstacle(frame, now)
+                if refusal is None:
+                    by_epoch.setdefault((frame.entry.key, frame.epoch), []).append(frame.reports)
+                else:
+                    self._keeper.refuse(*_reason(frame, refusal))
+            failed = self._keeper.inboxes.append(by_epoch) if by_epoch else set()
+        for place, frame in enumerate(group):
+            if outcomes[place] is None and (frame.entry.key, frame.epoch) in failed:
+                outcomes[place] = STORE
+        if by_epoch:
+            self._measures.stored(store_ok=not failed)
 
     def _obstacle(self, frame: Submission, now: float) -> Outcome:
         """Return why a frame cannot be kept any more: an epoch may have been closed while it waited."""
-        entry = self._catalogue.by_id.get(frame.entry.row.id)
+        entry = self._keeper.catalogue.by_id.get(frame.entry.row.id)
         if entry is None or entry.key != frame.entry.key:
             return UNKNOWN
-        why = self._catalogue.obstacle(entry, frame.epoch, now)
+        why = self._keeper.catalogue.obstacle(entry, frame.epoch, now)
         return None if why is None else out_of_time(why, now)
 
 
@@ -201,8 +173,3 @@ def _reason(frame: Submission, refusal: Refusal) -> tuple[int | None, int, str]:
     if refusal is UNKNOWN:
         return None, NO_EPOCH, refusal.code
     return frame.entry.key, frame.epoch, str(refusal.facts.get("reason", refusal.code))
-
-
-def _row(frame: Submission) -> FrameRow:
-    digest = hashlib.sha256(frame.data).digest()[:_DIGEST]
-    return FrameRow(digest, frame.entry.key, frame.epoch, frame.n, frame.reports)

@@ -1,0 +1,218 @@
+"""Verbs beside a running collector, and what is said where it cannot be asked."""
+
+import json
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from collectors import added, frame, ids, keeping, kept, put, put_by, records, serving
+
+from discreet.collector import control
+from discreet.collector.control import ask
+from discreet.collector.folder import DataFolder
+from discreet.collector.keeper import Keeper
+from discreet.collector.operations import OPERATIONS
+from discreet.errors import DataError, OutputExistsError, ParameterError
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "_WAIT_SECONDS", 0.3)
+
+
+def test_the_collector_answers_as_the_verb_itself_would(tmp_path: Path) -> None:
+    """Each operation that needs nothing else, with and without a collector; what it changes holds at once."""
+    folder = DataFolder(tmp_path)
+    entry = added(tmp_path)
+    put(tmp_path, entry, [(ids(60), records(entry, 60))])
+    alone = {name: ask(folder, name) for name in ("list", "status", "token list", "check")}
+    with serving(tmp_path) as served:
+        assert {name: ask(folder, name) for name in alone} == alone
+        token = ask(folder, "token add", name="ana", role="analyst", days=None)["token"]
+        path = "/v1/collections/habits/facts"
+        assert served.client.get(path, Authorization=f"Bearer {token}").status == 200
+        assert ask(folder, "token end", name="ana") == {"name": "ana", "ended": True}
+        assert served.client.get(path, Authorization=f"Bearer {token}").status == 401
+        assert ask(folder, "seal", name="habits", epochs=[1], version=None)["sealed"][0]["n"] == 60
+        assert served.client.post(frame(entry)).json["error"] == "late"
+        assert ask(folder, "seals", id=entry.row.id.hex())["seals"][0]["last"] == 1
+        assert (tmp_path / "collector.sock").stat().st_mode & 0o777 == 0o600
+    assert not (tmp_path / "collector.sock").exists()
+
+
+def test_what_is_refused_is_refused_in_the_same_words(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "data")
+    (tmp_path / "there").mkdir()
+    added(folder.path)
+    asked: list[tuple[str, dict[str, Any], type[Exception]]] = [
+        ("purge", {"name": "nobody"}, ParameterError),
+        ("seal", {"name": "habits", "epochs": [2], "version": None}, ParameterError),
+        ("backup", {"target": str(tmp_path / "there"), "sealed_only": False}, OutputExistsError),
+        ("add", {"envelope": "e30=", "trust": ["A" * 43 + "="]}, DataError),
+    ]
+
+    def said() -> list[str]:
+        found = []
+        for name, given, kind in asked:
+            with pytest.raises(kind) as caught:
+                ask(folder, name, **given)
+            found.append(str(caught.value))
+        return found
+
+    alone = said()
+    with serving(folder.path):
+        assert said() == alone
+
+
+def test_a_defect_is_told_without_what_was_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    added(tmp_path)
+
+    def broken(_: Keeper) -> dict[str, Any]:
+        raise RuntimeError("secret of somebody")
+
+    with serving(tmp_path):
+        monkeypatch.setattr(control, "OPERATIONS", {**OPERATIONS, "list": broken})
+        with pytest.raises(DataError, match="this is a defect of the collector") as caught:
+            ask(DataFolder(tmp_path), "list")
+        assert "secret" not in str(caught.value)
+        for line in (b"", b"{", b"[]\n", b'{"operation": 3}\n', b'{"operation": "none", "given": {}}\n'):
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(str(tmp_path / "collector.sock"))
+                connection.sendall(line)
+                connection.shutdown(socket.SHUT_WR)
+                assert json.loads(connection.makefile("rb").read())["kind"] == "DataError"
+
+
+def test_many_verbs_at_once_are_all_answered(tmp_path: Path) -> None:
+    """Beside frames that come in, and a sealing that holds the upkeep."""
+    entry, folder = added(tmp_path), DataFolder(tmp_path)
+    with serving(tmp_path) as served, ThreadPoolExecutor(12) as pool:
+        made = [pool.submit(ask, folder, "token add", name=f"t{n}", role="analyst", days=1) for n in range(12)]
+        sent = [pool.submit(served.client.post, frame(entry)) for _ in range(12)]
+        assert [one.result().status for one in sent] == [202] * 12
+        assert len({one.result()["token"] for one in made}) == 12
+    assert len(kept(tmp_path)) == 12
+    assert len(ask(folder, "token list")["tokens"]) == 12
+
+
+def test_a_verb_waits_for_another_verb(tmp_path: Path) -> None:
+    added(tmp_path)
+    held, go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with keeping(tmp_path):
+            held.set()
+            go.wait(20)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(20)
+    threading.Timer(0.3, go.set).start()
+    assert len(ask(DataFolder(tmp_path), "list")["collections"]) == 1
+    thread.join()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_socket_that_a_killed_collector_left_is_in_nobodys_way(tmp_path: Path) -> None:
+    """A verb does the work itself; a collector takes the name; where somebody holds the folder, that is said."""
+    added(tmp_path)
+    stale = socket.socket(socket.AF_UNIX)
+    stale.bind(str(tmp_path / "collector.sock"))
+    stale.close()
+    assert len(ask(DataFolder(tmp_path), "list")["collections"]) == 1
+    with keeping(tmp_path), pytest.raises(ParameterError, match="stop the server first, or wait"):
+        ask(DataFolder(tmp_path), "list")
+    with serving(tmp_path):
+        assert len(ask(DataFolder(tmp_path), "list")["collections"]) == 1
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("case", ["long path", "no sockets", "not made"])
+def test_without_a_socket_it_serves_and_verbs_say_why_they_cannot_ask(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ("x" * 100 if case == "long path" else "data")
+    entry = added(folder)
+    why = {"long path": "more than 103 bytes", "no sockets": "has no Unix sockets", "not made": "does not answer"}[case]
+    with monkeypatch.context() as patched:
+        if case == "no sockets":
+            patched.setattr(control, "socket", SimpleNamespace(socket=None))
+        if case == "not made":
+
+            def refused(_: str) -> None:
+                raise OSError(95, "Operation not supported")
+
+            patched.setattr(control, "_listening", refused)
+        with serving(folder) as served:
+            assert served.client.post(frame(entry)).status == 202
+            with pytest.raises(ParameterError, match=why) as caught:
+                ask(DataFolder(folder), "list")
+            assert "stop the server first" in str(caught.value)
+    assert len(kept(folder)) == 1
+
+
+def test_a_file_system_or_system_without_locks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fcntl
+    import sys
+
+    def refused(*_: int) -> None:
+        raise OSError(37, "No locks available")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fcntl, "flock", refused)
+        with pytest.raises(ParameterError, match="a file system with locks"):
+            ask(DataFolder(tmp_path), "list")
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "fcntl", None)
+        with pytest.raises(ParameterError, match="a system with flock"):
+            ask(DataFolder(tmp_path), "list")
+
+
+def test_a_collector_that_ends_before_it_answers_is_not_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it did is not known: nothing is done twice."""
+    added(tmp_path)
+    with keeping(tmp_path):
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(tmp_path / "collector.sock"))
+        listener.listen()
+
+        def end() -> None:
+            listener.accept()[0].close()
+
+        thread = threading.Thread(target=end)
+        thread.start()
+        with pytest.raises(ParameterError, match="look what was done"):
+            ask(DataFolder(tmp_path), "token add", name="a", role="analyst", days=None)
+        thread.join()
+        listener.close()
+
+
+def test_a_backup_holds_what_was_acknowledged_before(tmp_path: Path) -> None:
+    """While frames come in all the time."""
+    source = tmp_path / "source"
+    entry, ended, sent = added(source), threading.Event(), list[bytes]()
+
+    def send(served: Any) -> None:
+        while not ended.is_set():
+            one = frame(entry, 3)
+            assert served.client.post(one).status == 202
+            sent.append(one[44:60])
+
+    with serving(source) as served:
+        put_by(served.app.keeper, entry, [(ids(2000), records(entry, 2000))])
+        thread = threading.Thread(target=send, args=(served,))
+        thread.start()
+        for number in range(3):
+            time.sleep(0.05)
+            before = list(sent)
+            ask(DataFolder(source), "backup", target=str(tmp_path / f"{number}"), sealed_only=False)
+            assert set(before) <= {row[:16] for _, _, row in kept(tmp_path / f"{number}")}
+        ended.set()
+        thread.join()
