@@ -1,13 +1,15 @@
 """The application: the path of reports as plain ASGI, all else through Starlette, and the threads behind them."""
 
 import time
+from contextlib import suppress
 from typing import Any
 
 from discreet.collector import refusals
-from discreet.collector.catalogue import Catalogue
+from discreet.collector.control import Control
 from discreet.collector.folder import DataFolder
 from discreet.collector.housekeeping import Housekeeper
 from discreet.collector.intake import REPORTS, Intake, Receive, Scope, Send, refuse
+from discreet.collector.keeper import Keeper
 from discreet.collector.logs import log, place_of
 from discreet.collector.measures import Measures
 from discreet.collector.pages import endpoints
@@ -15,10 +17,9 @@ from discreet.collector.pages.access import Access
 from discreet.collector.rates import Rates
 from discreet.collector.releases import Releases
 from discreet.collector.settings import Settings
-from discreet.collector.sqlite import SqliteStore
-from discreet.collector.tokens import Tokens
 from discreet.collector.working import Workers
 from discreet.collector.writer import Writer
+from discreet.errors import DiscreetError
 
 
 class Application:
@@ -36,44 +37,31 @@ class Application:
 
     def __init__(self, settings: Settings, *, demo: bool = False) -> None:
         self.settings, self.measures, self.demo = settings, Measures(), demo
-        self.folder = DataFolder(settings.folder)
         self._closed = False
-        self._lock = self.folder.serving()
-        self._lock.__enter__()
+        self.workers = Workers()
+        self.keeper = Keeper(DataFolder(settings.folder), workers=self.workers)
         try:
             self._make()
         except BaseException:
-            self._lock.__exit__(None, None, None)
+            self.keeper.close()
             raise
 
     def _make(self) -> None:
-        settings = self.settings
-        stores = [SqliteStore(self.folder.database) for _ in range(3)]
-        self.catalogue, self.tokens, self.workers = Catalogue(), Tokens(), Workers()
-        self.catalogue.load(stores[0])
-        self.tokens.load(stores[0].tokens())
+        settings, keeper = self.settings, self.keeper
+        self.folder, self.catalogue, self.tokens = keeper.folder, keeper.catalogue, keeper.tokens
         limits = settings.limits
         rates = None if settings.behind_proxy or not limits.rate else Rates(limits.rate, limits.burst)
 
         def writer(**given: Any) -> Writer:
             given |= {"gather": settings.gather_ms / 1000, "frames": limits.frames, "size": limits.bytes}
-            return Writer(stores[0], self.catalogue, self.measures, **given)
+            return Writer(keeper, self.measures, **given)
 
-        self.intake = Intake(self.catalogue, writer, rates, self.measures)
-        self.housekeeper = Housekeeper(
-            stores[1],
-            self.folder,
-            self.catalogue,
-            tokens=self.tokens,
-            measures=self.measures,
-            workers=self.workers,
-            sealing=settings.sealing == "auto",
-        )
-        self.releases = Releases(
-            stores[2], self.folder, self.catalogue, workers=self.workers, seconds=limits.estimate_seconds
-        )
+        self.intake = Intake(self.catalogue, writer, rates)
+        self.housekeeper = Housekeeper(keeper, self.measures, sealing=settings.sealing == "auto")
+        self.releases = Releases(keeper, workers=self.workers, seconds=limits.estimate_seconds)
         self.access = Access(self.tokens, everybody=self.demo)
         self.pages = endpoints.application(self)
+        self.control = Control(keeper)
 
     @staticmethod
     def clock() -> float:
@@ -84,7 +72,8 @@ class Application:
     def ready(self) -> dict[str, bool]:
         """The conditions for taking reports, by name."""
         return {
-            "store": self.measures.store_ok,
+            "store": self.measures.store_ok and not self.keeper.inboxes.flaws,
+            "clock": not self.keeper.clock.doubted,
             "disk": self.housekeeper.free_bytes >= self.settings.least_free_disk,
             "queue": self.intake.writer.waiting < self.settings.limits.frames // 2,
         }
@@ -109,6 +98,9 @@ class Application:
         """Begin to take reports, within the loop that requests come in."""
         self.intake.start()
         self.housekeeper.start()
+        self.control.start()
+        for why in self.catalogue.refused.values():
+            log("collection_refused", level="error", reason=why)
         log("started", listen=self.settings.listen, collections=len(self.catalogue.by_id))
 
     def close(self) -> None:
@@ -116,13 +108,16 @@ class Application:
         if self._closed:
             return
         self._closed = True
+        self.control.stop()
         self.housekeeper.end()
         self.workers.stop()
         for thread in (self.intake.writer, self.housekeeper):
             if thread.is_alive():
                 thread.stop()
-        self.releases.close()
-        self._lock.__exit__(None, None, None)
+        with suppress(DiscreetError):
+            # Refusals of the last second; what the disk does not take is lost with them.
+            self.keeper.write_counts(self.keeper.clock.now())
+        self.keeper.close()
         log("stopped")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -139,20 +134,19 @@ class Application:
     async def _page(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = False
 
-        async def counted(message: Any) -> None:
+        async def noted(message: Any) -> None:
             nonlocal began
             if message["type"] == "http.response.start":
                 began = True
-                self.measures.requests[message["status"]] += 1
             await send(message)
 
         try:
-            await self.pages(scope, receive, counted)
+            await self.pages(scope, receive, noted)
         except Exception as error:
             # Its message may hold what somebody sent: only where it happened is written down.
             log("defect", level="error", place=place_of(error))
             if not began:
-                await refuse(counted, refusals.DEFECT)
+                await refuse(noted, refusals.DEFECT)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:

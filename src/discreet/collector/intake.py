@@ -1,15 +1,14 @@
-"""The path of reports: a frame is read, its head looked at, and answered once it is on disk; also as plain ASGI."""
+"""The path of reports, plain ASGI: a frame is read, its head looked at, and answered once it is on disk."""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from discreet.collector import refusals
 from discreet.collector.catalogue import Catalogue, Entry
 from discreet.collector.frame_checks import Submission
 from discreet.collector.logs import log, place_of
-from discreet.collector.measures import Measures
 from discreet.collector.rates import Rates
 from discreet.collector.refusals import Refusal
 from discreet.collector.store import NO_EPOCH
@@ -30,6 +29,7 @@ Message: TypeAlias = dict[str, Any]
 Scope: TypeAlias = dict[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Asgi: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 Answer: TypeAlias = Callable[[Refusal | None], None]
 
 REPORTS = "/v1/reports"
@@ -39,8 +39,7 @@ ANY_ORIGIN = (b"access-control-allow-origin", b"*")
 # Scripts of other origins read nothing else of an answer.
 _READABLE = (b"access-control-expose-headers", b"retry-after, date")
 _BINARY, _JSON = MEDIA_TYPE.encode(), JSON_MEDIA_TYPE.encode()
-STORED_HEADERS = [ANY_ORIGIN, (b"content-length", b"0")]
-_STORED = {"type": "http.response.start", "status": 202, "headers": STORED_HEADERS}
+_STORED = {"type": "http.response.start", "status": 202, "headers": [ANY_ORIGIN, (b"content-length", b"0")]}
 _NOTHING = {"type": "http.response.body", "body": b""}
 _PREFLIGHT = {
     "type": "http.response.start",
@@ -57,37 +56,16 @@ _ONCE = {b"content-type", b"content-length", b"content-encoding", b"transfer-enc
 
 
 class Refused(Exception):  # noqa: N818
-    """A request that is not accepted; it carries the answer, and whether the request was read to its end."""
+    """A request that is not accepted; it carries the answer."""
 
-    def __init__(self, refusal: Refusal, *, whole: bool = True) -> None:
+    def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.code)
-        self.refusal, self.whole = refusal, whole
+        self.refusal = refusal
 
 
-class Answering:
-    """An application that answers every request as stored, or with one refusal.
-
-    Args:
-        refusal: None for stored.
-        rest: of a request that was not read to its end: "read", so that its sender reads the answer, or "dropped".
-    """
-
-    def __init__(self, refusal: Refusal | None, rest: Literal["none", "read", "dropped"] = "none") -> None:
-        self._refusal, self._rest = refusal, rest
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer."""
-        if self._refusal is not None:
-            close = self._rest == "dropped" or (self._rest == "read" and not await _drained(receive))
-            await refuse(send, self._refusal, close=close)
-        else:
-            await send(_STORED)
-            await send(_NOTHING)
-
-
-async def refuse(send: Send, refusal: Refusal, *, close: bool = False) -> None:
-    """Answer a request with a refusal; ``close``: and end the connection, because the rest of it is not read."""
-    headers = [*refusal.headers, ANY_ORIGIN, _READABLE, *([(b"connection", b"close")] if close else [])]
+async def refuse(send: Send, refusal: Refusal) -> None:
+    """Answer a request with a refusal."""
+    headers = [*refusal.headers, ANY_ORIGIN, _READABLE]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": refusal.body})
 
@@ -99,13 +77,10 @@ class Intake:
         catalogue: the collections.
         writer: makes the thread that writes, given what is told the outcomes.
         rates: how often an address may send; None for any number of times.
-        measures: what is counted.
     """
 
-    def __init__(
-        self, catalogue: Catalogue, writer: Callable[..., Writer], rates: Rates | None, measures: Measures
-    ) -> None:
-        self._catalogue, self._rates, self.measures = catalogue, rates, measures
+    def __init__(self, catalogue: Catalogue, writer: Callable[..., Writer], rates: Rates | None) -> None:
+        self._catalogue, self._rates = catalogue, rates
         self._loop: asyncio.AbstractEventLoop | None = None
         self.writer = writer(answer=self._answer)
 
@@ -117,56 +92,40 @@ class Intake:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["method"] == "OPTIONS":
-            self.measures.requests[204] += 1
             await send(_PREFLIGHT)
             await send(_NOTHING)
             return
-        whole = True
         try:
             refusal = await self._frame(scope, receive)
         except Refused as error:
-            refusal, whole = error.refusal, error.whole
-        self.measures.requests[202 if refusal is None else refusal.status] += 1
-        await Answering(refusal, "none" if whole else "read")(scope, receive, send)
+            refusal = error.refusal
+        if refusal is not None:
+            await refuse(send, refusal)
+            return
+        await send(_STORED)
+        await send(_NOTHING)
 
     async def _frame(self, scope: Scope, receive: Receive) -> Refusal | None:
         if scope["method"] != "POST":
-            raise Refused(Refusal(405, "method", "reports are sent by POST.", {"allow": "POST, OPTIONS"}), whole=False)
-        as_json, length = checked_headers(scope["headers"])
-        if not self.allows(scope["client"][0] if scope.get("client") else ""):
-            raise Refused(refusals.RATE, whole=False)
+            raise Refused(Refusal(405, "method", "reports are sent by POST.", {"allow": "POST, OPTIONS"}))
+        as_json, length = _checked(scope["headers"])
+        if self._rates is not None and not self._rates.allows(scope["client"][0] if scope.get("client") else ""):
+            raise Refused(refusals.RATE)
         body = await _body(receive, length)
-        outcome: asyncio.Future[Refusal | None] = asyncio.get_running_loop().create_future()
+        frame = await asyncio.to_thread(_read, self._of_json, body) if as_json else _read(self._of_bytes, body)
+        if self._loop is None:
+            raise Refused(refusals.STOPPING)
+        outcome: asyncio.Future[Refusal | None] = self._loop.create_future()
 
         def answer(refusal: Refusal | None) -> None:
             # At its end the server may have given up the request.
             if not outcome.done():
                 outcome.set_result(refusal)
 
-        if as_json:
-            self._submit(await asyncio.to_thread(_read, self._of_json, body), answer)
-        else:
-            self.take(body, answer)
-        return await outcome
-
-    def allows(self, address: str) -> bool:
-        """Count a request of an address, and return true if it may be made."""
-        return self._rates is None or self._rates.allows(address)
-
-    def take(self, data: bytes, answer: Answer) -> None:
-        """Take a frame; the answer is called in the loop, once it is on disk or refused.
-
-        Raises:
-            Refused: if it is refused at once; then the answer is not called.
-        """
-        self._submit(_read(self._of_bytes, data), answer)
-
-    def _submit(self, frame: Submission, answer: Answer) -> None:
-        if self._loop is None:
-            raise Refused(refusals.STOPPING)
         frame.answer = answer
         if not self.writer.submit(frame):
             raise Refused(refusals.BUSY)
+        return await outcome
 
     def _of_bytes(self, data: bytes) -> Submission:
         try:
@@ -196,6 +155,9 @@ class Intake:
     def _entry(self, collection: bytes, epoch: int) -> Entry:
         """Return the collection of an id, if it takes reports of an epoch now."""
         entry = self._catalogue.by_id.get(collection)
+        if entry is None and collection in self._catalogue.refused:
+            # Until somebody sees to it: a device would drop what is refused for good.
+            raise Refused(refusals.STORE)
         if entry is None:
             self.writer.refuse(None, NO_EPOCH, refusals.UNKNOWN.code)
             raise Refused(refusals.UNKNOWN)
@@ -233,7 +195,7 @@ def _settle(outcomes: Sequence[tuple[Submission, Refusal | None]]) -> None:
             log("defect", level="error", place=place_of(error))
 
 
-def checked_headers(headers: Sequence[tuple[bytes, bytes]]) -> tuple[bool, int]:
+def _checked(headers: Sequence[tuple[bytes, bytes]]) -> tuple[bool, int]:
     """Return the form of a frame (true for JSON) and its length.
 
     Raises:
@@ -243,33 +205,20 @@ def checked_headers(headers: Sequence[tuple[bytes, bytes]]) -> tuple[bool, int]:
     for name, value in headers:
         if name in _ONCE:
             if name in found:
-                raise Refused(Refusal(400, "headers", f"the header {name.decode()} must come once."), whole=False)
+                raise Refused(Refusal(400, "headers", f"the header {name.decode()} must come once."))
             found[name] = value
     if b"content-encoding" in found:
-        raise Refused(Refusal(415, "encoding", "a frame must be sent as it is, without Content-Encoding."), whole=False)
+        raise Refused(Refusal(415, "encoding", "a frame must be sent as it is, without Content-Encoding."))
     if b"transfer-encoding" in found or b"content-length" not in found:
-        raise Refused(
-            Refusal(411, "length", "a frame must be sent with its Content-Length, in one piece."), whole=False
-        )
+        raise Refused(Refusal(411, "length", "a frame must be sent with its Content-Length, in one piece."))
     kind = found.get(b"content-type", b"").strip().lower()
     if kind not in {_BINARY, _JSON}:
         message = f"frames are of the media type {MEDIA_TYPE} or {JSON_MEDIA_TYPE}."
-        raise Refused(Refusal(415, "media-type", message), whole=False)
+        raise Refused(Refusal(415, "media-type", message))
     length = found[b"content-length"]
     if not length.isdigit() or len(length) > 12 or int(length) > LARGEST_FRAME:
-        raise Refused(refusals.too_long(LARGEST_FRAME), whole=False)
+        raise Refused(refusals.too_long(LARGEST_FRAME))
     return kind == _JSON, int(length)
-
-
-async def _drained(receive: Receive) -> bool:
-    """Read the rest of a request that is refused, so that its sender reads the answer; false if there is too much."""
-    size = 0
-    while size <= 2 * LARGEST_FRAME:
-        message = await receive()
-        if not message.get("more_body", False):
-            return True
-        size += len(message["body"])
-    return False
 
 
 async def _body(receive: Receive, length: int) -> bytes:
@@ -283,7 +232,7 @@ async def _body(receive: Receive, length: int) -> bytes:
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > LARGEST_FRAME:
-            raise Refused(refusals.too_long(LARGEST_FRAME), whole=False)
+            raise Refused(refusals.too_long(LARGEST_FRAME))
     if message["type"] != "http.request" or size != length:
-        raise Refused(refusals.no_frame("it ended before its length."), whole=False)
+        raise Refused(refusals.no_frame("it ended before its length."))
     return b"".join(parts)

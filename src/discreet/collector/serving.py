@@ -12,7 +12,7 @@ import uvicorn
 
 from discreet.collector.app import Application, application
 from discreet.collector.logs import write_logs
-from discreet.collector.protocol import protocol
+from discreet.collector.protocol import Guarded
 from discreet.collector.settings import Settings
 from discreet.errors import ParameterError
 
@@ -107,12 +107,12 @@ def server(app: Application, **options: Any) -> uvicorn.Server:
     settings = app.settings
     host, port = settings.address
     limits = settings.limits
-    limited = protocol(app.measures, app.intake, seconds=limits.seconds, most=limits.connections, busy=limits.requests)
+    guarded = Guarded(app, app.measures, seconds=limits.seconds, most=limits.connections, busy=limits.requests)
     tls = {} if settings.tls is None else {"ssl_certfile": settings.tls.certificate, "ssl_keyfile": settings.tls.key}
     given: dict[str, Any] = {
         "host": host,
         "port": port,
-        "http": limited,
+        "http": guarded.protocol,
         "ws": "none",
         "lifespan": "on",
         "access_log": False,
@@ -123,7 +123,7 @@ def server(app: Application, **options: Any) -> uvicorn.Server:
         "timeout_keep_alive": _IDLE_SECONDS,
         "timeout_graceful_shutdown": _GRACE_SECONDS,
     }
-    return uvicorn.Server(uvicorn.Config(app, **{**given, **tls, **options}))
+    return uvicorn.Server(uvicorn.Config(guarded, **{**given, **tls, **options}))
 
 
 @contextmanager

@@ -1,9 +1,12 @@
 """Work in a process of its own: sealing and long estimates, so that intake neither waits nor grows, with a time limit.
 
-A job is a function of this module; what it is given and what it answers are JSON.
+A job is a function of this module. What it is given is JSON; what it answers is an object of Python, pickled: it comes
+through a pipe of which the other end is in no other hands than those of the process that was started here.
 """
 
 import json
+import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -51,7 +54,7 @@ class Workers:
                 self._running.discard(process)
         if process.returncode:
             raise JobError(_sentence(answer))
-        return json.loads(answer)
+        return pickle.loads(answer)
 
     def stop(self) -> None:
         """End all jobs; what they were at is begun anew the next time."""
@@ -69,44 +72,48 @@ def _sentence(answer: bytes) -> str:
 
 
 def seal(given: dict[str, Any]) -> dict[str, Any]:
-    """Seal an epoch; see `discreet.collector.sealing.Sealing`."""
-    from discreet.collector.catalogue import Entry
+    """Write the sealed file of a batch; see `discreet.collector.sealing.BatchFile`."""
+    import msgspec
+
     from discreet.collector.folder import DataFolder
-    from discreet.collector.sealing import Sealing
-    from discreet.collector.sqlite import SqliteStore
+    from discreet.collector.sealing import BatchFile
+    from discreet.collector.store import CollectionRow
 
-    folder = DataFolder(Path(given["folder"]), make=False)
-    store = SqliteStore(folder.database)
-    try:
-        (row,) = [row for row in store.collections() if row.key == given["collection"]]
-        sealed = Sealing(store, folder, Entry.of(row), given["epoch"]).run(given["actor"])
-    finally:
-        store.close()
-    if sealed is None:
-        return {}
-    return {"n": sealed.n, "duplicates": sealed.duplicates, "conflicts": sealed.conflicts}
+    row = msgspec.convert(given["row"], CollectionRow)
+    return BatchFile(DataFolder(Path(given["folder"]), make=False), row, given["batch"], given["parts"]).write()
 
 
-def estimate(given: dict[str, Any]) -> dict[str, Any]:
+def check(given: dict[str, Any]) -> dict[str, Any]:
+    """Check sealed files; see `discreet.collector.backup.flaws_of_files`."""
+    from discreet.collector.backup import flaws_of_files
+
+    return {"flaws": flaws_of_files(**given)}
+
+
+def estimate(given: dict[str, Any]) -> Any:
     """Estimate from sealed reports; see `discreet.collector.releases`."""
     from discreet.collector.releases import estimate_files
 
     return estimate_files(**given)
 
 
-_JOBS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"seal": seal, "estimate": estimate}
+JOBS: dict[str, Callable[[dict[str, Any]], Any]] = {"seal": seal, "check": check, "estimate": estimate}
 
 
 def _main() -> None:
+    # What a library prints goes nowhere, and not into the answer.
+    answers = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    failed = ""
     try:
-        answer = _JOBS[sys.argv[1]](json.load(sys.stdin))
+        answer = pickle.dumps(JOBS[sys.argv[1]](json.load(sys.stdin)))
     except DiscreetError as error:
-        print(json.dumps({"error": str(error)}))
-        sys.exit(1)
+        failed = str(error)
     except OSError as error:
-        print(json.dumps({"error": f"the system refused to read or write: {error.strerror or type(error).__name__}."}))
-        sys.exit(1)
-    print(json.dumps(answer))
+        failed = f"the system refused to read or write: {error.strerror or type(error).__name__}."
+    with os.fdopen(answers, "wb") as file:
+        file.write(json.dumps({"error": failed}).encode() if failed else answer)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ reports of x.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -177,37 +177,6 @@ class WorthIntervals(CountIntervals):
 
 
 @dataclass(frozen=True, eq=False)
-class KnownWorths(WorthIntervals):
-    """Intervals from worths that were worked out elsewhere; see `worth_facts`.
-
-    Attributes:
-        tally: the intervals of the tally.
-        codes: ``(v,)`` the values that blocks cover.
-        facts: the numbers of the worths; None where there are none.
-    """
-
-    tally: TallyIntervals
-    codes: IntArray
-    facts: Mapping[str, Any] | None
-
-    @cached_property
-    def worths(self) -> MeanWorths | None:
-        """The mean worths; see `WorthIntervals`."""
-        if self.facts is None:
-            return None
-        second, third = (WorthMoment(*map(np.array, self.facts[name])) for name in ("second", "third"))
-        return MeanWorths(np.array(self.facts["estimates"]), self.facts["n"], second, third)
-
-
-def worth_facts(worths: MeanWorths | None) -> dict[str, Any] | None:
-    """Return mean worths as numbers ready for JSON."""
-    if worths is None:
-        return None
-    second, third = ([np.asarray(part).tolist() for part in each[:2]] for each in (worths.second, worths.third))
-    return {"estimates": worths.estimates.tolist(), "n": worths.n, "second": second, "third": third}
-
-
-@dataclass(frozen=True, eq=False)
 class OneStepIntervals(WorthIntervals):
     """Intervals of the one-step estimate at a likelihood estimate; worked out when they are asked for.
 
@@ -245,3 +214,7 @@ class OneStepIntervals(WorthIntervals):
             return closed
         found = self.step.errors(self.codes, self.tally.tally)
         return np.where(found < 0.5 / self.n, np.maximum(found, closed), found)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state that limits follow from, worked out: neither reports nor what only errors need."""
+        return {"tally": self.tally, "codes": self.codes, "n": self.n, "worths": self.worths}

@@ -17,7 +17,7 @@ from discreet.collector.estimate_query import EstimateQuery
 from discreet.collector.facts import facts_of
 from discreet.collector.intake import ANY_ORIGIN
 from discreet.collector.measures import Exposed, exposition
-from discreet.collector.pages import assets
+from discreet.collector.pages import assets, front
 from discreet.collector.pages.access import DeniedError
 from discreet.collector.refusals import Refusal
 from discreet.collector.releases import EarlyError, TakesLongError
@@ -39,6 +39,7 @@ def application(of: "Application") -> Starlette:
     """Return the application of all paths but that of reports."""
     endpoints = _Endpoints(of)
     routes = [
+        Route("/", endpoints.front),
         Route("/v1/collections", endpoints.collections),
         Route("/v1/collections/{name}", endpoints.envelope),
         Route("/v1/collections/{name}/estimates", endpoints.estimates),
@@ -52,14 +53,22 @@ def application(of: "Application") -> Starlette:
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
-def _denied(_: Request, error: Any) -> Response:
-    return _refusal(error.refusal)
+def _denied(request: Request, error: Any) -> Response:
+    return _nothing(request, error.refusal) if error.refusal.status == 404 else _refusal(error.refusal)
 
 
-def _missing(_: Request, error: Any) -> Response:
+def _missing(request: Request, error: Any) -> Response:
     if error.status_code == 405:
         return _refusal(Refusal(405, "method", "this path is read by GET."))
-    return _refusal(refusals.NOT_HERE)
+    return _nothing(request, refusals.NOT_HERE)
+
+
+def _nothing(request: Request, refusal: Refusal) -> Response:
+    """Return the answer where there is nothing: a page for people, but on paths that only programs know."""
+    path = request.scope["path"]
+    if path.startswith("/v1/") or not front.for_people(request.headers.get("accept", "")):
+        return _refusal(refusal)
+    return Response(front.missing(path), refusal.status, front.headers())
 
 
 def _broken(*_: Any) -> Response:
@@ -76,14 +85,28 @@ def _json(said: Any, status: int = 200, headers: dict[str, str] | None = None) -
 
 
 class _Endpoints:
-    """The endpoints of a collector; what reads from disk runs in threads."""
+    """The endpoints of a collector; what reads from disk runs in threads, health does not wait for one."""
 
     def __init__(self, of: "Application") -> None:
         self._of = of
 
+    def front(self, request: Request) -> Response:
+        """Return the front page, what this is and what it lists: HTML for people, JSON for programs."""
+        if front.for_people(request.headers.get("accept", "")):
+            return Response(front.page([entry.collection for entry in self._listed()]), headers=front.headers())
+        said = {"about": front.ABOUT, "collections": self._facts()}
+        return _json(said, headers={**_OPEN, **_CACHED, **front.VARY})
+
     def collections(self, _: Request) -> Response:
-        """List the open collections."""
-        listed = [
+        """List the open collections that their authors mark as public."""
+        return _json({"collections": self._facts()}, headers={**_OPEN, **_CACHED})
+
+    def _listed(self) -> list[Entry]:
+        newest = sorted(self._of.catalogue.newest.values(), key=lambda entry: entry.row.name)
+        return [entry for entry in newest if entry.row.state == "open" and entry.collection.listed]
+
+    def _facts(self) -> list[dict[str, Any]]:
+        return [
             {
                 "name": entry.row.name,
                 "version": entry.row.version,
@@ -91,10 +114,8 @@ class _Endpoints:
                 "title": entry.collection.title,
                 "epoch": entry.collection.epoch_at(self._of.clock()),
             }
-            for entry in sorted(self._of.catalogue.newest.values(), key=lambda entry: entry.row.name)
-            if entry.row.state == "open"
+            for entry in self._listed()
         ]
-        return _json({"collections": listed}, headers={**_OPEN, **_CACHED})
 
     def envelope(self, request: Request) -> Response:
         """Return a collection's envelope: its newest version, or the notice that it is withdrawn."""
@@ -116,21 +137,27 @@ class _Endpoints:
             raise DeniedError(Refusal(404, "collection", "no such collection is here."))
         return entry
 
-    def estimates(self, request: Request) -> Response:
-        """Return the estimate of some epochs."""
+    async def estimates(self, request: Request) -> Response:
+        """Return the estimate of some epochs, made beside the pool of all other pages."""
         who = self._of.access.holder(request, ANALYST)
         entry = self._entry(request)
+        accept = request.headers.get("accept", "")
         try:
             query = EstimateQuery.of(request.query_params.multi_items())
-            release = self._of.releases.release(entry, query, who)
-            body, kind = spelled(release, entry, query.level, request.headers.get("accept", ""))
+            body, kind = await self._of.releases.aside(lambda: self._estimate(entry, query, who, accept))
         except EarlyError as error:
-            raise DeniedError(Refusal(409, "least", str(error), error.facts)) from None
+            raise DeniedError(Refusal(409, error.code, str(error), error.facts)) from None
         except TakesLongError as error:
             raise DeniedError(Refusal(503, "time", str(error), retry=60)) from None
         except DiscreetError as error:
             raise DeniedError(Refusal(400, "request", str(error))) from None
         return Response(body, headers={**_PRIVATE, **_SAFE}, media_type=kind)
+
+    def _estimate(self, entry: Entry, query: EstimateQuery, who: str, accept: str) -> tuple[bytes, str]:
+        release = self._of.releases.release(entry, query, who)
+        counts = self._of.releases.counts(entry)
+        with self._of.releases.turns:
+            return spelled(release, entry, counts, level=query.level, accept=accept)
 
     def facts(self, request: Request) -> Response:
         """Return the protection of people and the precision of estimates."""
@@ -138,11 +165,11 @@ class _Endpoints:
         entry = self._entry(request)
         return _json(facts_of(entry, self._of.releases.counts(entry)))
 
-    def live(self, _: Request) -> Response:
+    async def live(self, _: Request) -> Response:
         """Say that the process answers."""
         return _json({"live": True})
 
-    def ready(self, _: Request) -> Response:
+    async def ready(self, _: Request) -> Response:
         """Answer with 200 if reports can be taken, with 503 if not."""
         found = self._of.ready
         return _json(found, 200 if all(found.values()) else 503)

@@ -1,0 +1,91 @@
+"""Pages for people who came without a program: what a collector is, and that there is nothing where they looked."""
+
+import html
+from pathlib import Path
+from typing import Any
+
+import pytest
+from collectors import added, added_envelope, current, serving
+
+from discreet.io.signing import withdraw
+from signed import TRUST, envelope, key
+
+PEOPLE = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+LONG = "How do you get to where you work, and Donaudampfschifffahrtsgesellschaftskapitänswitwenrentenauszahlungsstelle?"
+
+
+def signed(name: str, title: str, *, listed: bool = True) -> bytes:
+    return envelope(name=name, title=title, listed=listed, epochs=current())
+
+
+def test_the_front_page_says_what_this_is_and_lists_what_is_listed(tmp_path: Path) -> None:
+    added_envelope(tmp_path, signed("habits", "Habits & <b>holidays</b>"))
+    added_envelope(tmp_path, signed("hidden", "Of some people", listed=False))
+    added_envelope(tmp_path, over := signed("over", "Of last year"))
+    added_envelope(tmp_path, withdraw(over, [key()], trust=TRUST))
+    with serving(tmp_path) as served:
+        page = served.client.get("/", Accept=PEOPLE)
+        said = served.client.get("/")
+        assert served.client.request("POST", "/", b"x").status == 405
+    text = page.body.decode()
+    assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert f'<a href="/take/habits">{html.escape("Habits & <b>holidays</b>")}</a>' in text
+    assert "obfuscated on your device" in text
+    assert "Of some people" not in text
+    assert "Of last year" not in text
+    assert [one["name"] for one in said.json["collections"]] == ["habits"]
+    assert said.json["about"].startswith("This server collects reports")
+    assert page.headers["vary"] == said.headers["vary"] == "accept"
+    assert page.headers["content-security-policy"].startswith("default-src 'none'; style-src 'self'; ")
+    assert "script" not in text + page.headers["content-security-policy"]
+    assert (page.headers["x-content-type-options"], page.headers["referrer-policy"]) == ("nosniff", "no-referrer")
+
+
+def test_where_nothing_is_listed_the_front_page_says_so(tmp_path: Path) -> None:
+    added(tmp_path, listed=False)
+    with serving(tmp_path) as served:
+        text = served.client.get("/", Accept=PEOPLE).body.decode()
+        assert served.client.get("/").json["collections"] == []
+    assert "None is listed here." in text
+    assert "habits" not in text
+
+
+@pytest.mark.parametrize(
+    ("path", "heading"),
+    [("/take/nothing", "There is no such survey here"), ("/nothing", "There is no such page here")],
+)
+def test_who_looks_for_what_is_not_there_is_told_so(tmp_path: Path, path: str, heading: str) -> None:
+    """People on a page, programs as JSON; neither is told what they asked for."""
+    with serving(tmp_path) as served:
+        page = served.client.get(f"{path}%3Cb%3E", Accept=PEOPLE)
+        refused = served.client.get(path)
+        assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert f"<h1>{heading}</h1>" in page.body.decode()
+        assert "nothing" not in page.body.decode()
+        assert (refused.status, refused.headers["content-type"]) == (404, "application/json")
+        assert served.client.get(path, Accept="application/json, text/html;q=0").json == refused.json
+        # What only programs know is said to browsers in the same way.
+        assert served.client.get("/v1/collections/nothing", Accept=PEOPLE).json["error"] == "collection"
+
+
+def test_both_pages_are_read_at_360_pixels_and_by_keyboard(tmp_path: Path, browser: Any) -> None:
+    added_envelope(tmp_path, signed("habits", LONG))
+    with serving(tmp_path) as served:
+        page, said = browser.new_page(viewport={"width": 360, "height": 700}), []
+        try:
+            page.on("console", lambda message: said.append(message.text))
+            for path in ("/", "/take/nothing"):
+                page.goto(f"http://127.0.0.1:{served.client.port}{path}")
+                assert page.evaluate("document.documentElement.scrollWidth") == 360
+                assert page.evaluate("getComputedStyle(document.body).marginTop") == "0px"
+                page.keyboard.press("Tab")
+                focused = page.evaluate("document.activeElement.getAttribute('href')")
+                assert focused == ("/take/habits" if path == "/" else "/")
+            page.keyboard.press("Enter")
+            page.wait_for_url("**/")
+            assert page.locator("h1").count() == 1
+            page.get_by_text(LONG).click()
+            page.wait_for_url("**/take/habits")
+        finally:
+            page.close()
+    assert [one for one in said if "404" not in one] == []
