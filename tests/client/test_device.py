@@ -122,7 +122,7 @@ def test_files_are_for_their_owner(fixture: Fixture) -> None:
     fixture.device.answer(fixture.join(envelope()), "daily")
     assert stat.S_IMODE(fixture.folder.stat().st_mode) == 0o700
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in fixture.folder.iterdir()}
-    assert set(modes) == {"device.db", "device.db-wal", "device.db-shm"}
+    assert set(modes) == {"device.db", "device.db-journal", ".lock"}
     assert set(modes.values()) == {0o600}
 
 
@@ -145,7 +145,7 @@ def test_a_damaged_memory_is_refused(tmp_path: Path, damage: bytes) -> None:
 def test_a_newer_memory_is_refused(fixture: Fixture) -> None:
     fixture.device.close()
     with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
-        database.execute("PRAGMA user_version=2")
+        database.execute("PRAGMA user_version=3")
     assert "update discreet" in refused(StoreError, lambda: Memory(fixture.folder))
 
 

@@ -21,6 +21,19 @@ def _run(folder: Path, *arguments: str) -> dict[str, int | str]:
     return dict(json.loads(done.stdout))
 
 
+def test_devices_as_they_are_operated(tmp_path: Path) -> None:
+    """Two in a process that copies their database, another one beside them, each killed again and again."""
+    program = Path(__file__).with_name("operated_devices.py")
+    command = [sys.executable, str(program), str(tmp_path), str(2 * KILLS), "20"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60 + KILLS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    print(found)
+    assert found["killed"] >= 10
+    assert min(found["charged"], found["recorded"], found["sent"]) >= 10
+    assert found["charged"] >= found["recorded"]
+
+
 def test_killed_devices(tmp_path: Path) -> None:
     found = _run(tmp_path, str(KILLS))
     assert found["killed"] == KILLS

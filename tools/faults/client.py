@@ -133,13 +133,6 @@ FAULTS = [
         ("tests/client/test_clocks.py",),
     ),
     Fault(
-        "a report leaves while its charge is in the log alone",
-        "client/outbox.py",
-        "            memory.overwrite()\n",
-        "            pass\n",
-        ("tests/client/test_what_is_kept.py",),
-    ),
-    Fault(
         "a redirect is taken for a refusal",
         "client/sending.py",
         "return 400 <= self.status < 500",

@@ -4,25 +4,61 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
-        "erased keys stay in the log that is written ahead",
+        "the database is opened beside SQLite",
         "client/memory.py",
-        'self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()',
-        "pass",
-        ("tests/client/test_device.py",),
+        "        database = sqlite3.connect(path, timeout",
+        "        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))\n"
+        "        database = sqlite3.connect(path, timeout",
+        ("tests/client/test_memory_files.py",),
+    ),
+    Fault(
+        "the database is opened beside SQLite in the place of a lock that this does not end",
+        "client/memory.py",
+        "            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
+        "            os.close(os.open(folder / _FILE, os.O_CREAT | os.O_RDWR, 0o600))\n",
+        ("tests/client/test_kills.py",),
+    ),
+    Fault(
+        "a memory is opened while another device uses it",
+        "client/memory.py",
+        "        with self._lock, _locked(self._folder):\n            _ = self._connection\n",
+        "        with self._lock:\n            _ = self._connection\n",
+        ("tests/client/test_memory_files.py",),
+    ),
+    Fault(
+        "what is erased stays in the journal",
+        "client/memory.py",
+        'database.execute("PRAGMA journal_mode=TRUNCATE").fetchall()',
+        'database.execute("PRAGMA journal_mode=PERSIST").fetchall()',
+        ("tests/client/test_memory_files.py",),
+    ),
+    Fault(
+        "a report leaves while its charge is in a log alone",
+        "client/memory.py",
+        'database.execute("PRAGMA journal_mode=TRUNCATE").fetchall()',
+        'database.execute("PRAGMA journal_mode=WAL").fetchall()',
+        ("tests/client/test_what_is_kept.py",),
+    ),
+    Fault(
+        "a program of before may use a memory of today",
+        "client/memory.py",
+        "        if version != VERSION:\n",
+        "        if version == 0:\n",
+        ("tests/client/test_memory_files.py",),
     ),
     Fault(
         "what is erased is not overwritten",
         "client/memory.py",
         '"secure_delete=ON", ',
         '"secure_delete=OFF", ',
-        ("tests/client/test_device.py",),
+        ("tests/client/test_memory_files.py",),
     ),
     Fault(
         "others may read the memory",
         "client/memory.py",
-        "os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))",
-        "os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o644))",
-        ("tests/client/test_device.py",),
+        "                path.chmod(0o600)\n",
+        "                pass\n",
+        ("tests/client/test_memory_files.py",),
     ),
     Fault(
         "secret places that were erased go in clear",
@@ -34,15 +70,15 @@ FAULTS = [
     Fault(
         "what was begun is kept when it fails",
         "client/memory.py",
-        '                    database.execute("ROLLBACK")\n                raise\n\n    def overwrite',
-        '                    database.execute("COMMIT")\n                raise\n\n    def overwrite',
+        '                    database.execute("ROLLBACK")\n                raise\n\n\n# SQLite forbids',
+        '                    database.execute("COMMIT")\n                raise\n\n\n# SQLite forbids',
         ("tests/client/test_device.py",),
     ),
     Fault(
         "keys outlive the last epoch",
         "client/memory.py",
-        '        erase_key(database, row["name"])\n    return bool(ended)',
-        "        pass\n    return bool(ended)",
+        '    for row in ended:\n        erase_key(database, row["name"])\n',
+        "",
         ("tests/client/test_device.py",),
     ),
     Fault(
@@ -69,7 +105,7 @@ FAULTS = [
     Fault(
         "commits do not wait for the disk",
         "client/memory.py",
-        '"synchronous=FULL"',
+        '"synchronous=EXTRA"',
         '"synchronous=NORMAL"',
         ("tests/client/test_what_is_kept.py",),
     ),

@@ -130,8 +130,6 @@ class Device:
             refuse_old(database, collection.name, collection.version, id_)
             keep(database, collection)
             note_time(database, self._clock())
-        if collection.state != OPEN:
-            self._memory.overwrite()
         self._collections[id_] = collection
         return collection
 
@@ -182,7 +180,6 @@ class Device:
             known = database.execute("UPDATE names SET declined = 1 WHERE name = ?", (name,)).rowcount
             database.execute("UPDATE versions SET agreed = 0 WHERE name = ?", (name,))
             erase_name(database, name)
-        self._memory.overwrite()
         if not known:
             raise ParameterError("no collection of this name was accepted; there is nothing to decline.")
 
@@ -233,11 +230,8 @@ class Device:
         with self._memory.transaction() as database:
             now = self._clock()
             latest = note_time(database, now)
-            ended = erase_ended(database, now)
-            outcome = answer(database, found, value, Moment(now, latest), self._person)
-        if ended:
-            self._memory.overwrite()
-        return outcome
+            erase_ended(database, now)
+            return answer(database, found, value, Moment(now, latest), self._person)
 
     def _known(self, collection: Collection) -> Collection:
         """Return the collection that was checked here under this id, whatever the caller's object says."""
@@ -260,11 +254,8 @@ class Device:
             StoreError: if the memory refuses.
         """
         with self._memory.transaction() as database:
-            ended = erase_ended(database, self._clock())
-        found = deliver(self._memory, self._clock, self._post, self._keys)
-        if ended or found.sent or found.dropped:
-            self._memory.overwrite()
-        return found
+            erase_ended(database, self._clock())
+        return deliver(self._memory, self._clock, self._post, self._keys)
 
     # What the person may see and erase
 
@@ -315,7 +306,6 @@ class Device:
             database.execute("UPDATE versions SET agreed = 0, origins = '[]'")
             database.execute("UPDATE clock SET latest = 0")
         self._collections.clear()
-        self._memory.overwrite()
 
 
 def _checked(collection: object) -> Collection:

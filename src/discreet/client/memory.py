@@ -2,13 +2,20 @@
 
 Kept: the highest version of each name, consent, the ledger of what was spent, prints of permanent answers, reports to
 send and those sent, and a person's secret places. Never kept: values, coins, seeds. What is erased is overwritten.
+
+SQLite's locks belong to a process, which loses them when anything in it closes the file, such as an application that
+copies it. So nothing relies on them: whoever opens or uses the memory holds the lock of a file of its own, which no
+other close gives back, and between two transactions there is neither a lock nor a log that another could take away.
 """
 
+import errno
 import json
 import os
 import sqlite3
 import stat
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,11 +25,18 @@ from weakref import WeakSet
 from discreet.client.integrity import is_sound, renew
 from discreet.errors import DiscreetError, ParameterError
 
-VERSION = 1
-"""Of the tables; kept in the database."""
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+VERSION = 2
+"""Of the database, kept in it; version 1 had the same tables, and a log that is written ahead."""
 
 _FILE = "device.db"
+_LOCK = ".lock"
 _WAIT = 30.0
+_PAUSE = 0.001
 _PAGE = 1024
 _DAMAGED = "the device's memory must be what was written last, and it is not; it is damaged, and nothing was charged."
 _TABLES = """
@@ -74,8 +88,8 @@ class Memory:
         self._database: sqlite3.Connection | None = None
         self._folder = Path(folder)
         _OPEN.add(self)
-        with self._lock:
-            _make_folder(self._folder)
+        _make_folder(self._folder)
+        with self._lock, _locked(self._folder):
             _ = self._connection
 
     def close(self) -> None:
@@ -102,7 +116,7 @@ class Memory:
         Raises:
             StoreError: if the database refuses.
         """
-        with self._lock, _refusing():
+        with self._lock, _refusing(), _locked(self._folder):
             database = self._connection
             database.execute("BEGIN IMMEDIATE")
             try:
@@ -118,18 +132,9 @@ class Memory:
                     database.execute("ROLLBACK")
                 raise
 
-    def overwrite(self) -> None:
-        """Let nothing remain of what was erased: not in the log that is written ahead either.
 
-        Raises:
-            StoreError: if the database refuses.
-        """
-        with self._lock, _refusing():
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-# SQLite's locks belong to a process: a connection that lives through a fork loses them, in the child and for every
-# other connection there. So none does: all are closed before, and opened again when they are used.
+# SQLite forbids that a connection lives through a fork. So none does: transactions are waited for, all connections are
+# closed before, and opened again when they are used.
 _OPEN: WeakSet[Memory] = WeakSet()
 _HELD: list[Memory] = []
 
@@ -172,19 +177,61 @@ def _make_folder(folder: Path) -> None:
         raise ParameterError(f"{folder} must be for its owner alone, and others may look into it; chmod 700 it.")
 
 
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep every other device away from the memory in a folder, those of this process too."""
+    try:
+        file = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise StoreError(f"{folder} must be writable, and is not ({type(error).__name__}).") from None
+    try:
+        end = time.monotonic() + _WAIT
+        while not _takes(file, folder):
+            if time.monotonic() > end:
+                raise StoreError("the device's memory must be free, and another process holds it; end that process.")
+            time.sleep(_PAUSE)
+        try:
+            yield
+        finally:
+            _gives_back(file)
+    finally:
+        os.close(file)
+
+
+def _takes(file: int, folder: Path) -> bool:
+    """Return true if the lock of a file is taken, and false if somebody else has it."""
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in {errno.EAGAIN, errno.EACCES, errno.EDEADLK}:
+            return False
+        raise StoreError(f"{folder} must be on a file system that locks files (flock); choose another place.") from None
+    return True
+
+
+def _gives_back(file: int) -> None:
+    # Closing is not enough while a program is being started that has, for a moment, the file too.
+    if sys.platform == "win32":
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+    else:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
 def _opened(path: Path) -> sqlite3.Connection:
     with _refusing():
-        try:
-            # Before SQLite does, which would let others read.
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        except OSError as error:
-            raise StoreError(f"{path} cannot be opened ({type(error).__name__}).") from None
         database = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
         try:
+            if stat.S_IMODE(path.stat().st_mode) & 0o077:
+                # A new one; by its name, as opening it here would end this process's locks on it.
+                path.chmod(0o600)
             database.row_factory = sqlite3.Row
+            _known_version(database)
             database.execute(f"PRAGMA page_size={_PAGE}")
-            database.execute("PRAGMA journal_mode=WAL").fetchall()
-            for setting in ("synchronous=FULL", "secure_delete=ON", "journal_size_limit=65536", "temp_store=MEMORY"):
+            _leave_log(database)
+            for setting in ("synchronous=EXTRA", "secure_delete=ON", "temp_store=MEMORY"):
                 database.execute(f"PRAGMA {setting}").fetchall()
             _make_tables(database)
         except BaseException:
@@ -193,16 +240,36 @@ def _opened(path: Path) -> sqlite3.Connection:
         return database
 
 
+def _known_version(database: sqlite3.Connection) -> int:
+    """Return the version of a database; 0 of one that is new."""
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if not 0 <= version <= VERSION:
+        raise StoreError(f"the device's memory is of version {version}, and this is {VERSION}; update discreet.")
+    return int(version)
+
+
+def _leave_log(database: sqlite3.Connection) -> None:
+    """Let changes go into the database itself, and what they replace into a journal that is emptied with each."""
+    try:
+        database.execute("PRAGMA journal_mode=TRUNCATE").fetchall()
+    except sqlite3.OperationalError:
+        if database.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            raise
+        raise StoreError(
+            "the device's memory must be free to be brought up to date, and a program with an earlier discreet has it; "
+            "end that program."
+        ) from None
+
+
 def _make_tables(database: sqlite3.Connection) -> None:
     database.execute("BEGIN IMMEDIATE")
     try:
-        (version,) = database.execute("PRAGMA user_version").fetchone()
-        if version not in {0, VERSION}:
-            raise StoreError(f"the device's memory is of version {version}, and this is {VERSION}; update discreet.")
+        version = _known_version(database)
         if version == 0:
             for statement in filter(str.strip, _TABLES.split(";")):
                 database.execute(statement)
             renew(database)
+        if version != VERSION:
             database.execute(f"PRAGMA user_version={VERSION}")
         if database.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok" or not is_sound(database, whole=True):
             raise StoreError(_DAMAGED)
@@ -253,8 +320,8 @@ def erase_name(database: sqlite3.Connection, name: str) -> None:
     database.execute(f"DELETE FROM reports WHERE status IS NULL AND version IN {of_name}", (name,))
 
 
-def erase_ended(database: sqlite3.Connection, now: float) -> bool:
-    """Erase the keys of names whose last epoch is over; return whether there was any."""
+def erase_ended(database: sqlite3.Connection, now: float) -> None:
+    """Erase the keys of names whose last epoch is over."""
     ended = database.execute(
         "SELECT name FROM names WHERE (key IS NOT NULL OR record IS NOT NULL OR name IN (SELECT name FROM prints)) "
         "AND ? >= (SELECT max(stop) FROM versions WHERE versions.name = names.name)",
@@ -262,4 +329,3 @@ def erase_ended(database: sqlite3.Connection, now: float) -> bool:
     ).fetchall()
     for row in ended:
         erase_key(database, row["name"])
-    return bool(ended)

@@ -96,9 +96,6 @@ def deliver(memory: Memory, clock: Callable[[], float], post: "Post", keys: Keys
 
     while (leased := _leased(memory, started, until=now() + _LEASE)) is not None:
         version, epoch, status = leased["version"], leased["epoch"], LATE
-        if leased["tries"] == 0:
-            # What is charged must not lie only in the log that is written ahead, whose end is lost with a bent bit.
-            memory.overwrite()
         if now() < leased["until"]:
             answer = _posted(post, leased)
             if not (answer.is_taken or answer.is_final):
