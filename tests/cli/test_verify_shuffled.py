@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.privacy.rounding import rounded_down, rounded_up
 from discreet.privacy.shuffling import shuffled
-from discreet.privacy.shuffling_statements import rounded_down, rounded_up
 from running import Files, done, refusal, told
 
 
@@ -17,18 +17,22 @@ def files(tmp_path: Path) -> Files:
 def test_both_epsilons_and_the_local_one_are_said(files: Files) -> None:
     central = shuffled(files.mechanism, 10_000, 1e-8)
     text = " ".join(done("verify", files.plan, "--shuffled", 10_000, "--delta", "1e-8").split())
+    assert "If these are 10,000 different people with one report each, whoever sees" in text
+    assert "at most 1 in 100,000,000" in text
     assert f"({rounded_up(central.among.upper)}, 1e-08)-DP" in text
     assert "however much she knows of the other 9,999" in text
-    assert "epsilon 1.5 for each, as before" in text
-    if central.towards is not None:
-        assert f"Towards values told in clear: {rounded_up(central.towards.upper)}, one-sided (exact)" in text
-        assert f"less than {rounded_down(central.floor)}." in text
+    assert "has the local guarantee, epsilon = 1.5 for each" in text
+    assert central.towards is not None
+    least = rounded_down(central.floor or 0)
+    assert f"Towards values told in clear: {rounded_up(central.towards.upper)}, one-sided (exact)" in text
+    assert f"more users cannot make it less than {least}." in text
 
 
 def test_the_facts_are_those_of_the_guarantee(files: Files) -> None:
     facts = told("verify", files.plan, "--shuffled", 5000, "--rounds", 3, "--not-trusted", 100)
     assert facts["holds"] is True
-    assert facts["shuffled"] == shuffled(files.mechanism, 5000, rounds=3, not_trusted=100).to_dict()
+    assert facts["shuffled"]["central"] == shuffled(files.mechanism, 5000, rounds=3, not_trusted=100).to_dict()
+    assert facts["shuffled"]["sentences"]["conditions"][1].startswith("Of each batch 100 reports")
     assert "shuffled" not in told("verify", files.plan)
 
 
@@ -38,8 +42,22 @@ def test_the_picture_is_written(files: Files, tmp_path: Path) -> None:
 
 
 def test_many_reports_warn_of_a_large_delta(files: Files) -> None:
-    assert "Choose a smaller delta" in " ".join(done("verify", files.plan, "--shuffled", 10**7).split())
-    assert "Choose a smaller delta" not in done("verify", files.plan, "--shuffled", 10**5)
+    asked = ("verify", files.plan, "--shuffled", 10**7)
+    assert "Choose a smaller delta" in " ".join(done(*asked, "--delta", "1e-6").split())
+    assert "Choose a smaller delta" not in done(*asked)
+
+
+def test_exact_is_said_of_figures_whose_ends_agree(files: Files) -> None:
+    """Of two of three values at epsilon 5 nothing but the upper end is promised where the lower one is far away."""
+    plan = files.folder / "three.toml"
+    plan.write_text(
+        'epsilon = 5.0\n[domain]\nlabels = ["a", "b", "c"]\nsensitive = ["a", "b"]\n[mechanism]\nname = "rr"\n'
+    )
+    asked = ("verify", plan, "--shuffled", 752, "--delta", "0.0035")
+    among = told(*asked)["shuffled"]["central"]["among"]
+    assert among["epsilon"] >= 4.21
+    assert (among["status"] == "exact") == (among["epsilon"] <= 1.01 * among["epsilon_at_least"])
+    assert f"of the other 751 ({among['status']})" in " ".join(done(*asked).split())
 
 
 @pytest.mark.parametrize(
@@ -60,8 +78,3 @@ def test_what_would_do_nothing_is_refused(files: Files, options: list[object], w
 @pytest.mark.parametrize("options", [["--shuffled", 100], ["--rounds", 2], ["--delta", "1e-8"]], ids=lambda one: one[0])
 def test_a_file_is_checked_without_words_about_a_batch(files: Files, options: list[object]) -> None:
     assert "does not go with --sealed" in refusal("verify", files.plan, "--sealed", files.plan, *options)
-
-
-def test_promises_are_rounded_up_and_floors_down() -> None:
-    assert [rounded_up(number) for number in (0.0, 0.0889601, 1.0, 12.00001)] == ["0", "0.08897", "1", "12.01"]
-    assert [rounded_down(number) for number in (0.0, 0.0889699, 1.0, 11.99999)] == ["0", "0.08896", "1", "11.99"]

@@ -386,6 +386,29 @@ def test_what_is_no_promise_to_each_is_refused(cls: Any, epsilons: Any, said: st
 
 
 @BOTH
+@pytest.mark.parametrize("as_groups", [False, True])
+def test_promises_that_differ_by_a_rounding_are_the_smaller_one(cls: Any, as_groups: bool, tmp_path: Path) -> None:
+    domain = Domain(list("abc"), sensitive=list("ab"))
+    for epsilon, largest in ((0.3, 0.1 + 0.2), (0.1 + 0.2, 0.3), (0.1 + 0.2, 0.1 + 0.2), (1.0, sum([0.1] * 10))):
+        said = {"a": 0.1, "b": largest}
+        epsilons = [{"values": [x], "epsilon": one} for x, one in said.items()] if as_groups else said
+        mechanism = cls(domain, epsilon, epsilons=epsilons)
+        least = min(epsilon, largest)
+        assert (mechanism.epsilon, mechanism.guarantee.promised) == (least, least)
+        assert [group.promised for group in mechanism.guarantee.groups] == [0.1, least]
+        assert all(group.realised <= group.promised for group in mechanism.guarantee.groups)
+        plan = Plan.of(mechanism)
+        plan.save(tmp_path / "plan.toml", force=True)
+        assert Plan.load(tmp_path / "plan.toml").fingerprint == plan.fingerprint == mechanism.fingerprint
+    assert "must be the largest promise" in refused(
+        ParameterError, lambda: cls(domain, 0.3, epsilons={"a": 0.1, "b": 0.3 + 1e-9})
+    )
+    assert "must be the largest of epsilons" in refused(
+        ParameterError, lambda: cls(domain, 0.3 + 1e-9, epsilons={"a": 0.1, "b": 0.3})
+    )
+
+
+@BOTH
 def test_what_else_is_refused(cls: Any) -> None:
     assert "domain must be a Domain" in refused(ParameterError, lambda: cls(["a"], 1.0, epsilons={"a": 1.0}))
     assert "epsilon must be a finite number" in refused(ParameterError, lambda: cls(DOMAIN, 0, epsilons=EPSILONS))

@@ -8,6 +8,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import ParameterError
+from discreet.privacy.rounding import rounded_down, rounded_up
 from discreet.privacy.shuffling import delta, shuffled
 from discreet.privacy.shuffling_pairs import ValuePair
 from discreet.privacy.shuffling_rounds import _Losses
@@ -50,13 +51,51 @@ def test_small_batches_towards_clear(n: int, ratio: float, printed: float) -> No
 
 
 def test_promises_that_differ_count_in_both_orders() -> None:
+    """Third to first and first to third are .475050 and .315106; third to second is the largest."""
     domain = dc.Domain(["a", "b", "c"])
     mechanism = dc.PerValueResponse(domain, 3.0, epsilons={"a": 1.0, "b": 2.0, "c": 3.0})
-    pairs = shuffled(mechanism, 3).curve_among.pairs
-    found = sorted(pair.delta(1.6, 3)[1] for pair in pairs)
-    assert len(found) == 6
-    for printed in (0.315106, 0.475050):
-        assert min(abs(one - printed) for one in found) < 5e-7
+    found = [pair.delta(1.6, 3)[1] for pair in shuffled(mechanism, 3).curve_among.pairs]
+    assert len(found) == 2
+    assert max(found) == pytest.approx(0.475756, abs=5e-7)
+    every = [pair.delta(1.6, 3)[1] for pair in pairs_of_levels(mechanism)]
+    for printed in (0.315106, 0.475050, 0.475756):
+        assert min(abs(one - printed) for one in every) < 5e-7
+
+
+def pairs_of_levels(mechanism: Any) -> list[ValuePair]:
+    """Return the pairs of all levels, those that others exceed too, from the spelled-out likelihoods."""
+    s, law, found = mechanism.threshold / 2**64, mechanism.law, []
+    for x, pi in enumerate(map(float, law.inclusions)):
+        for other, share in enumerate(map(float, law.inclusions)):
+            both = pi * float(law.conditional_inclusions[other])
+            if x != other:
+                e, f = 1 + s / ((1 - s) * pi), 1 + s / ((1 - s) * share)
+                shares = np.array([pi - both, share - both, both, 1 - pi - share + both])
+                found.append(ValuePair(np.array([e, 1, e, 1]), np.array([1, f, f, 1]), (1 - s) * shares, s))
+    return found
+
+
+@pytest.mark.parametrize("maker", [dc.PerValueResponse, dc.PerValueEncoding])
+@pytest.mark.parametrize("epsilons", [np.linspace(0.5, 4, 8), [0.1] * 7 + [3.0]], ids=str)
+def test_the_two_rarest_of_eight_levels_are_the_worst(maker: Any, epsilons: Any) -> None:
+    promises = dict(zip("abcdefgh", map(float, epsilons), strict=True))
+    mechanism = maker(dc.Domain([*promises, "z"], sensitive=list(promises)), max(promises.values()), epsilons=promises)
+    for n in (2, 5, 300):
+        central, every = shuffled(mechanism, n), pairs_of_levels(mechanism)
+        assert len(central.curve_among.pairs) == 2
+        for ratio in (1.0, 1.5):
+            most = max(pair.delta(ratio, n)[0] for pair in every)
+            low, high = central.curve_among.delta(log(ratio))
+            assert most <= high * (1 + 1e-9)
+            assert low <= max(pair.delta(ratio, n)[1] for pair in every) * (1 + 1e-9) if most else low == 0
+
+
+def test_a_thousand_promises_compete_as_two() -> None:
+    promises = {k: 4 * (k + 1) / 1000 for k in range(1000)}
+    for maker in (dc.PerValueResponse, dc.PerValueEncoding):
+        curve = shuffled(maker(dc.Domain(range(1010), sensitive=range(1000)), 4.0, epsilons=promises), 10**5)
+        assert len(curve.curve_among.pairs) == 2
+        assert len(curve.curve_towards.pairs) == 1
 
 
 def _law(epsilon: float, pi: float, rho: float) -> tuple[float, float, float, float]:
@@ -143,22 +182,44 @@ def test_a_utility_optimized_plan_has_two_central_epsilons_and_a_floor() -> None
     assert millions.among.upper < 1e-4
 
 
-def test_the_statuses_follow_from_who_can_be_known() -> None:
+def test_the_statuses_follow_from_the_printed_ends() -> None:
     alone = shuffled(dc.RandomizedResponse(dc.Domain(range(11), sensitive=range(10)), 2.0), n=1000)
-    assert alone.among.status == "exact"
-    assert alone.towards is not None
-    assert alone.towards.status != "exact"
-    assert 0 < alone.towards.lower < alone.towards.upper
-    assert shuffled(dc.RandomizedResponse(dc.Domain(range(10)), 2.0), n=1000).among.status == "within 1%"
-    bits = shuffled(dc.UnaryEncoding(dc.Domain(range(10)), 2.0), n=1000).among
-    assert bits.status.startswith("an upper bound, at most ")
-    assert bits.status.endswith("% above what an attacker can reach")
+    bits = shuffled(dc.UnaryEncoding(dc.Domain(range(10)), 2.0), n=1000)
     pool = shuffled(dc.PooledHashing(dc.Domain(range(12), sensitive=range(10)), 2.0, functions=8), n=1000)
-    assert pool.among.status == "an upper bound"
     one = shuffled(dc.RandomizedResponse(dc.Domain(range(11), sensitive=[0]), 2.0), n=1000)
+    none = shuffled(dc.RandomizedResponse(dc.Domain(range(10)), 1e-7), n=1000)
+    rare = shuffled(dc.RandomizedResponse(dc.Domain(range(3), sensitive=range(2)), 5.0), n=752, delta=0.0035)
+    plain = shuffled(dc.RandomizedResponse(dc.Domain(range(10)), 2.0), n=1000)
+    rounds = shuffled(plain.mechanism, n=1000, rounds=30)
+    found = [way for case in (alone, bits, pool, one, none, rare, plain, rounds) for way in (case.among, case.towards)]
+    for epsilon in (way for way in found if way is not None):
+        lower, upper = float(rounded_down(epsilon.lower)), float(rounded_up(epsilon.upper))
+        assert (epsilon.status == "exact") == (upper < 1e-6 or upper <= 1.01 * lower)
+        assert epsilon.status.startswith("within") == (upper >= 1e-6 and 1.01 * lower < upper <= 1.25 * lower)
+        if epsilon.status.startswith("within"):
+            assert lower * (1 + int(epsilon.status[7:-1]) / 100) >= upper * (1 - 1e-12)
+    assert bits.among.status.startswith("within ")
+    # Towards the only value in clear nobody else's value is told apart from it: no data set is known to attain it.
+    assert alone.towards is not None
+    assert 0 < alone.towards.lower < 0.999 * alone.towards.upper
     assert one.among.upper == 0
-    assert one.towards is not None
-    assert one.towards.status == "exact"
+    assert [case.among.status for case in (alone, one, none, rare, plain)] == ["exact"] * 5
+    assert rare.among.lower <= 4.2102377 <= rare.among.upper
+    assert rare.among.upper - rare.among.lower < 1e-4
+    assert pool.among.status == "at most"
+
+
+def test_of_personalized_plans_values_are_counted_and_not_bots() -> None:
+    for domain, words in (
+        (dc.Domain(range(9), sensitive=[0, 3]), "each person's own secret values and 2 sensitive for all, of 9:"),
+        (dc.Domain(range(9), sensitive=[], allow_unprotected=True), "each person's own secret values, of 9:"),
+    ):
+        personalized = dc.Personalized(domain, epsilon=2.0, tags=["home", "work"], mechanism="rr")
+        assert personalized.common.domain.size == 12
+        found = shuffled(personalized, 1000)
+        assert found.sentences()[0].startswith(f"Among {words} ")
+        assert found.to_dict()["bots"] == 3
+        assert not any(number in str(found) for number in ("12 values", "3 sensitive", "5 sensitive"))
 
 
 def test_who_is_not_trusted_hides_nobody() -> None:

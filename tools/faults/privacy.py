@@ -3,6 +3,7 @@
 from faults.fault import Fault
 
 _TESTS = ("tests/privacy/test_shuffling.py", "tests/privacy/test_shuffling_data_sets.py")
+_SAID = ("tests/privacy/test_publication.py",)
 
 FAULTS = [
     Fault(
@@ -63,9 +64,100 @@ FAULTS = [
     ),
     Fault(
         "central guarantee: a promise is rounded down",
+        "privacy/rounding.py",
+        "return _rounded(number, digits, ROUND_CEILING)",
+        "return _rounded(number, digits, ROUND_FLOOR)",
+        ("tests/privacy/test_rounding.py",),
+    ),
+    Fault(
+        "publication: fresh answers are one batch of all reports",
+        "privacy/publication.py",
+        'return everywhere if self.answers == "fresh" else 1',
+        "return 1",
+        _SAID,
+    ),
+    Fault(
+        "publication: the largest batch is stated",
+        "privacy/publication.py",
+        "least = min(self.batches)\n",
+        "least = max(self.batches)\n",
+        _SAID,
+    ),
+    Fault(
+        "publication: permanent answers have a central guarantee",
+        "privacy/publication.py",
+        'if self.answers == "permanent" and len(self.batches) > 1:',
+        "if False:",
+        _SAID,
+    ),
+    Fault(
+        "publication: delta is taken for a chance",
+        "privacy/publication.py",
+        "return central.at_most(central.delta)",
+        "return Surest(central.most_among, central.most_towards or None)",
+        _SAID,
+    ),
+    Fault(
+        "publication: reports that groups leave out are forgotten",
+        "privacy/publication.py",
+        "*([left] if left else [])",
+        "*[]",
+        _SAID,
+    ),
+    Fault(
+        "publication: how sure people get is rounded down",
+        "privacy/publication.py",
+        "return rounded_up(100 * sureness(epsilon), 2)",
+        "return rounded_down(100 * sureness(epsilon), 2)",
+        _SAID,
+    ),
+    Fault(
+        "publication: people nobody knows of are taken for different ones",
+        "privacy/publication.py",
+        'if self.answers == "unknown" else ""',
+        'if self.answers == "nobody" else ""',
+        _SAID,
+    ),
+    Fault(
+        "central guarantee: delta is told as the chance to get beyond epsilon",
+        "privacy/shuffling_search.py",
+        "asked[t] = min(t - log1p(-share), most)",
+        "asked[t] = t",
+        ("tests/privacy/test_shuffling_chances.py",),
+    ),
+    Fault(
+        "central guarantee: counts that are not listed are forgotten",
+        "privacy/shuffling_excess.py",
+        "beyond = ceil(mean + needed +",
+        "beyond = ceil(mean + 0 *",
+        ("tests/privacy/test_shuffling_numbers.py",),
+    ),
+    Fault(
+        "central guarantee: the two commonest values of a plan are taken for the worst",
+        "privacy/shuffling_pairs.py",
+        "rarest = sorted(range(len(inclusions)), key=inclusions.__getitem__)[:2]",
+        "rarest = sorted(range(len(inclusions)), key=inclusions.__getitem__)[-2:]",
+        _TESTS,
+    ),
+    Fault(
+        "central guarantee: what is three times too large is called exact",
         "privacy/shuffling_statements.py",
-        "return _rounded(number, ceil)",
-        "return _rounded(number, floor)",
-        ("tests/cli/test_verify_shuffled.py",),
+        "if most < _NOTHING or most <= _EXACT * least:",
+        "if most < _NOTHING or most <= 3 * least:",
+        _TESTS,
+    ),
+    Fault(
+        "central guarantee: bots are counted as values",
+        "privacy/shuffling_statements.py",
+        "if central.bots:",
+        "if False:",
+        _TESTS,
+    ),
+    Fault(
+        "central guarantee: lower ends of rounds join dots of the curve itself",
+        "privacy/shuffling_rounds.py",
+        "heights[1:-1] -= np.maximum(sags[:-1], sags[1:])",
+        "heights[1:-1] -= 0 * np.maximum(sags[:-1], sags[1:])",
+        ("tests/privacy/test_shuffling_numbers.py",),
     ),
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isclose, isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +22,8 @@ _GROUP = {"values", "epsilon"}
 _STRETCH = 1 << 16
 # Integers as large as this are too large for an epsilon, and larger ones for a float.
 _LARGE = 1 << 1000
+# Numbers this close are meant to be the same: 0.1 + 0.2 is 0.3. The smaller one is promised.
+_SAME = 1e-12
 
 
 class GroupEpsilons(tuple[float, ...]):
@@ -61,7 +63,8 @@ class EpsilonGroups:
 
         Raises:
             ParameterError: if a sensitive value has no epsilon, or a value has two, or is not sensitive or not in the
-                domain, or an epsilon is not a finite number above 0 and at most ``epsilon``.
+                domain, or an epsilon is not a finite number above 0 and at most ``epsilon``; one that is above it by a
+                rounding is lowered to it.
         """
         epsilon = checked_epsilon(epsilon)
         if isinstance(checked_domain(domain).space, WithBots):
@@ -72,6 +75,7 @@ class EpsilonGroups:
         if isinstance(said, GroupEpsilons):
             return cls._again(domain, epsilon, said)
         places, epsilons = _read(domain, epsilon, said)
+        epsilons = [min(one, epsilon) for one in epsilons]
         missing = domain.sensitive_count - int(np.count_nonzero(places))
         if missing:
             first = int(np.argmax(domain.sensitive & (places == 0)))
@@ -101,6 +105,11 @@ class EpsilonGroups:
     def said(self) -> GroupEpsilons:
         """The epsilons of the groups, in a form that `of` accepts again."""
         return GroupEpsilons.of(self)
+
+    def largest(self, epsilon: float) -> float:
+        """Return the largest promise if it is ``epsilon`` but for rounding, and ``epsilon`` otherwise."""
+        most = max(self.epsilons)
+        return most if isclose(most, epsilon, rel_tol=_SAME) else epsilon
 
     @property
     def counts(self) -> list[int]:
@@ -154,9 +163,9 @@ def _of_labels(domain: Domain, epsilon: float, said: Mapping[Any, Any]) -> tuple
     numbers = [float(one) if abs(one) < _LARGE else inf for one in wanted] if plain else list(map(real_number, wanted))
     different = sorted(set(numbers))
     for one in different:
-        if not 0 < one <= epsilon:
+        if not 0 < one <= epsilon * (1 + _SAME):
             # Named by the first value that is given it; nan is not even equal to itself.
-            first = next(place for place, number in enumerate(numbers) if not 0 < number <= epsilon)
+            first = next(place for place, number in enumerate(numbers) if not 0 < number <= epsilon * (1 + _SAME))
             _checked(numbers[first], epsilon, wanted[first], _name(domain, codes[first]))
     places = np.zeros(domain.size, dtype=smallest_unsigned(len(different) + 1))
     places[codes] = np.searchsorted(different, numbers) + 1
@@ -196,7 +205,7 @@ def _checked(number: float, epsilon: float, wanted: object, name: str) -> float:
     """Return an epsilon of the values of this name if it is a promise, and none above the largest."""
     if not (isfinite(number) and number > 0):
         raise ParameterError(f"epsilon of a value must be a finite number > 0, got {shown(wanted)} for {name}.")
-    if number > epsilon:
+    if number > epsilon * (1 + _SAME):
         raise ParameterError(f"epsilon must be the largest promise, {epsilon!r}, but {name} is given {shown(wanted)}.")
     return number
 

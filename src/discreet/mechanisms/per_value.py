@@ -21,7 +21,7 @@ class PerValueMechanism(BlockMechanism):
 
     Args:
         domain: the values and which of them are sensitive.
-        epsilon: the largest promise, in nats.
+        epsilon: the largest promise, in nats; of two that differ by a rounding the smaller one is kept.
         epsilons: epsilon_x for every sensitive value: a mapping from label to epsilon, or a list of groups with
             ``values`` (written like the ``sensitive`` values of a domain) and ``epsilon``.
 
@@ -38,7 +38,9 @@ class PerValueMechanism(BlockMechanism):
         Raises:
             ParameterError: if an epsilon is no promise, or values are not named once each.
         """
-        object.__setattr__(self, "epsilons", EpsilonGroups.of(self.domain, self.epsilon, self.epsilons).said)
+        groups = EpsilonGroups.of(self.domain, self.epsilon, self.epsilons)
+        object.__setattr__(self, "epsilons", groups.said)
+        object.__setattr__(self, "epsilon", groups.largest(self.epsilon))
         super().__post_init__()
 
     @cached_property

@@ -30,8 +30,10 @@ from discreet.mechanisms.given import as_channel, block_mechanism
 from discreet.privacy.binomial import lower_bound, upper_bound
 from discreet.privacy.events import Event, Sample, ScoredEvent, best_candidate
 from discreet.privacy.notions import required, smallest_epsilon
+from discreet.privacy.rounding import rounded_down, rounded_up
 
 _FEWEST = 1000
+_DIGITS = 6
 _SELECTION = 0.1
 _MOST_VALUES = 8
 _MOST_SENSITIVE = 6
@@ -82,8 +84,8 @@ class Audit:
         )
         whose = "the first value's epsilon_x (one-sided)" if self.per_value else "epsilon"
         return (
-            f"With confidence {self.confidence:.6g}, {whose} is at least {self.lower_bound:.6g} ({self.draws} reports "
-            f"drawn); promised is {self.promised:.6g}: {verdict}."
+            f"With confidence {self.confidence:.6g}, {whose} is at least {rounded_down(self.lower_bound, _DIGITS)} "
+            f"({self.draws} reports drawn); promised is {rounded_up(self.promised, _DIGITS)}: {verdict}."
         )
 
 

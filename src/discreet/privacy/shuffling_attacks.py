@@ -16,7 +16,7 @@ from discreet.arrays import FloatArray
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.privacy.shuffling_pairs import ValuePair, is_pool, ratio_of
-from discreet.privacy.shuffling_search import pair_epsilon
+from discreet.privacy.shuffling_rounds import CentralCurve
 
 _PATTERNS = np.array(list(product((0, 1), repeat=3)))
 _LEVELS = 3
@@ -24,10 +24,10 @@ _MOST_ENTRIES = 1 << 22
 _THIRDS = 4
 
 
-def reached(attacks: Iterable[ValuePair], n: int, delta: float) -> float:
+def reached(attacks: Iterable[ValuePair], n: int, delta: float, rounds: int = 1) -> float:
     """Return an epsilon that an attacker certainly reaches, by the attack of the largest divergence; 0 for none."""
     ranked = sorted(attacks, key=lambda attack: attack.strength)
-    return pair_epsilon(ranked[-1], n, delta)[0] if ranked else 0.0
+    return CentralCurve((ranked[-1],), n, rounds).epsilon(delta)[0] if ranked else 0.0
 
 
 def others_alike(pair: ValuePair) -> Iterator[ValuePair]:

@@ -1,8 +1,8 @@
 """The mean excess E[(G_1 + ... + G_n)_+] of independent variables with few values, between certified ends.
 
-Every central guarantee of shuffled reports is such a mean (see `discreet.privacy.shuffling`). Few variables are summed
-up exactly, over all multinomial counts. The sum S of many gets one more term, normal noise N of deviation eta that is
-small beside its own:
+Every central guarantee of shuffled reports is such a mean (see `discreet.privacy.shuffling`). Where few counts of
+their values are likely these are listed, with their multinomial probabilities. Otherwise the sum S gets one more term,
+normal noise N of deviation eta that is small beside its own:
 
 - ( )_+ is convex, so U = E[(S + N)_+] is an *upper* end. The test "S + N > 0", asked of S, gives a *lower* end,
   E[S 1(S + N > 0)] = U - eta^2 f(0), with f the density of S + N (Stein's identity). It does not lose with n.
@@ -17,25 +17,25 @@ What floats round is bounded term by term and taken off and added.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import combinations
-from math import ceil, comb, exp, inf, log, log1p, pi, sqrt
+from math import ceil, exp, floor, inf, log, log1p, pi, prod, sqrt
 
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.core.searching import last_whole
 
 TINY = 1e-300
 """The upper end of what is too small for a float."""
 
-_MOST_COUNTS, _MOST_LISTED = 30_000, 60
-# More variables other than 0 than this, and the sums of a few would not do.
-_FEW = 4.0
+# Counts that are listed at once, and those that are listed where noise keeps the ends apart.
+_FEW, _MANY = 1 << 15, 1 << 19
+_MOST_COUNTED = 1 << 14
 _OUTSIDE = 1e-13
 _LOG_TINY, _LOG_LARGEST = -690.0, 700.0
 _ROUNDING = 4e-15
 _UNIT = 2.3e-16
-_NOISE = 1 / 384
+# Of the noise, times the tilt: its square is about the gap of both ends.
+_NOISE = 0.008
 _MOST_GAP = 2e-4
 _MOST_REFINEMENTS = 4
 _MOST_STEPS = 60
@@ -43,8 +43,8 @@ _MOST_LINES = 1 << 18
 _TILT_TOLERANCE = 1e-3
 # The largest exponents of what is left out: e^-36 of the integral, e^-30 of its copies.
 _FADED, _COPIES = 36.0, 30.0
-# Tilts whose sum has less than so many deviations to go to 0 would need a long period.
-_LEAST_TILT = 2.0
+# Tilts in deviations of the sum. Below the second the integral would need a long period; a list needs none.
+_LEAST_TILT, _STEEPER_TILT = 0.5, 2.0
 
 
 def excess(values: FloatArray, probabilities: FloatArray, n: int) -> tuple[float, float]:
@@ -72,13 +72,18 @@ def excess(values: FloatArray, probabilities: FloatArray, n: int) -> tuple[float
         return max(n * mean + low - slack, 0.0), n * mean + high + slack
     if mean > 0:
         return n * mean * (1 - _ROUNDING), n * mean * (1 + _ROUNDING)
-    most, low, high = _countable(values, probabilities, n), 0.0, inf
-    if most:
-        low, high = _spelled_out(values, probabilities, n, most)
-        if high - low <= _MOST_GAP * high:
-            return low, high
-    ends = _smoothed(_Tilted.of(values, np.log(probabilities), n))
-    return max(low, ends[0]), min(high, ends[1])
+    different, which = np.unique(values, return_inverse=True)
+    logs = np.log(np.bincount(which, weights=probabilities))
+    law = _Tilted.of(different, logs, n, _LEAST_TILT)
+    if law.log_bound < _LOG_TINY:
+        return 0.0, TINY
+    # As x_+ <= e^(lambda x) / (e lambda).
+    most, listed = exp(min(law.log_bound, _LOG_LARGEST)), _spelled_out(law, _FEW)
+    low, high = _smoothed(_Tilted.of(different, logs, n, _STEEPER_TILT)) if listed is None else listed
+    if listed is None and high - low > _MOST_GAP * high:
+        again = _spelled_out(law, _MANY)
+        low, high = (low, high) if again is None else (max(low, again[0]), min(high, again[1]))
+    return low, min(high, most)
 
 
 def chernoff_end(values: FloatArray, probabilities: FloatArray, n: int) -> float:
@@ -98,46 +103,6 @@ def chernoff_end(values: FloatArray, probabilities: FloatArray, n: int) -> float
     peaks = exponents.max(axis=1)
     logs = n * (peaks + np.log(np.exp(exponents - peaks[:, None]).sum(axis=1))) - np.log(grid) - 1
     return exp(min(float(logs.min()), 700.0))
-
-
-def _countable(values: FloatArray, probabilities: FloatArray, n: int) -> int:
-    """Return the largest number of variables other than 0 whose counts can be listed; 0 if more are likely."""
-    kinds = int(np.count_nonzero(values))
-    most = max(m for m in range(_MOST_LISTED + 1) if comb(m + kinds, kinds) <= _MOST_COUNTS)
-    return min(most, n) if n <= most or n * float(probabilities[values != 0].sum()) <= _FEW else 0
-
-
-def _spelled_out(values: FloatArray, probabilities: FloatArray, n: int, most: int) -> tuple[float, float]:
-    """Return the ends from all counts of values other than 0, up to ``most`` together."""
-    other = values != 0
-    values, logs, active = values[other], np.log(probabilities[other]), float(probabilities[other].sum())
-    counts, coefficients = _counts(most, len(values))
-    silent = log(max(float(probabilities[~other].sum()), TINY))
-    ordered = np.concatenate([[0.0], np.cumsum(np.log(n - np.arange(most)))])
-    totals = counts.sum(axis=1)
-    weights = np.exp(ordered[totals] + coefficients + counts @ logs + (n - totals) * silent)
-    sums = counts @ values
-    found = float(weights @ np.maximum(sums, 0))
-    slack = _ROUNDING * (8 + n) * float(weights @ (counts @ abs(values) * (sums > -_ROUNDING * abs(values).max())))
-    # max v E[M; M > most], with the tail of a binomial number M by Chernoff's bound.
-    tail = 0.0 if n <= most else n * active * float(values.max()) * _tail(most / (n - 1), active, n - 1)
-    return max(found - slack, 0.0), found + slack + tail
-
-
-def _tail(share: float, chance: float, n: int) -> float:
-    """Return a bound on the probability that a binomial share of n is at least ``share``, above its mean."""
-    if share <= chance or share >= 1:
-        return 1.0
-    return exp(-n * (share * log(share / chance) + (1 - share) * log((1 - share) / (1 - chance))))
-
-
-@lru_cache(maxsize=8)
-def _counts(most: int, kinds: int) -> tuple[IntArray, FloatArray]:
-    """Return ``(m, kinds)`` counts that sum to ``most`` or less, and -log of the product of their factorials."""
-    bars = np.array(list(combinations(range(most + kinds), kinds)), dtype=np.int64).reshape(-1, kinds)
-    counts = np.diff(bars, axis=1, prepend=-1) - 1
-    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
-    return counts, -factorials[counts].sum(axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,8 +128,8 @@ class _Tilted:
     variance: float
 
     @classmethod
-    def of(cls, values: FloatArray, logs: FloatArray, n: int) -> "_Tilted":
-        """Return the tilt under which variables of mean 0 or less have mean 0, or a little more."""
+    def of(cls, values: FloatArray, logs: FloatArray, n: int, least: float) -> "_Tilted":
+        """Return the tilt under which variables of mean 0 or less have mean 0, or more: at least so many deviations."""
         low, high, tilt = 0.0, inf, 0.0
         for _ in range(_MOST_STEPS):
             mean, variance = _moments(values, logs + tilt * values)
@@ -174,9 +139,14 @@ class _Tilted:
             doubled = 2 * low + 1 / float(values.max())
             step = tilt - mean / variance if variance > 0 else inf
             tilt = step if low < step < min(high, doubled) else min((low + high) / 2, doubled)
-        tilt = max(tilt, _LEAST_TILT / sqrt(max(n * variance, TINY)))
+        tilt = max(tilt, least / sqrt(max(n * variance, TINY)))
         exponents = logs + tilt * values
         return cls(values, logs, n, tilt, _log_sum(exponents), *_moments(values, exponents))
+
+    @property
+    def log_bound(self) -> float:
+        """Log of an upper end of the excess: s_+ <= e^(lambda s) / (e lambda)."""
+        return self.n * self.log_mass - log(self.tilt) - 1
 
     @property
     def weight_logs(self) -> FloatArray:
@@ -212,14 +182,97 @@ def _log_sum(logs: FloatArray) -> float:
     return peak + log(float(np.exp(logs - peak).sum()))
 
 
+def _spelled_out(law: "_Tilted", points: int) -> tuple[float, float] | None:
+    """Return the ends from all likely counts of each value; None if these are more than ``points``."""
+    kinds = len(law.values)
+    lows, highs = np.zeros(kinds, dtype=np.int64), np.full(kinds, law.n)
+    if law.n > _MOST_COUNTED or _number_of_counts(lows[1:], highs[1:], law.n) > points:
+        lows, highs = _likely_counts(law)
+    order = np.argsort(highs - lows, kind="stable")
+    # The value whose count may be anything is left to make up n.
+    rest, listed = order[-1], order[:-1]
+    counts = _listed(lows[listed], highs[listed], law.n, points)
+    if counts is None:
+        return None
+    totals = counts.sum(axis=1)
+    most = int(totals.max(initial=0))
+    ordered = np.concatenate([[0.0], np.cumsum(np.log(law.n - np.arange(most, dtype=np.float64)))])
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
+    left = law.n - totals.astype(np.float64)
+    logs = ordered[totals] - factorials[counts].sum(axis=1) + _times(counts, law.logs[listed]) + left * law.logs[rest]
+    sums = _times(counts, law.values[listed]) + left * law.values[rest]
+    sizes = _times(counts, abs(law.values[listed])) + left * abs(law.values[rest])
+    weights = np.exp(logs)
+    positive = np.maximum(sums, 0)
+    found = float((weights * positive).sum())
+    # Each table of logarithms is summed in a row, and every probability is a rounded one.
+    wrong = (8 + most) * (ordered[totals] + factorials[counts].sum(axis=1)) + 4 * _times(counts, -law.logs[listed])
+    wrong += law.n * (1 - 4 * law.logs[rest]) + 8
+    close = sums > -_ROUNDING * sizes
+    slack = float((weights * (_UNIT * wrong * positive + _ROUNDING * sizes * close)).sum())
+    left_out = (
+        0.0
+        if bool((lows[listed] == 0).all() and (highs[listed] == law.n).all())
+        else exp(min(law.log_bound, _LOG_LARGEST)) * _OUTSIDE
+    )
+    return max(found - slack, 0.0), found + slack + left_out + TINY
+
+
+def _likely_counts(law: "_Tilted") -> tuple[IntArray, IntArray]:
+    """Return ``(k,)`` ranges of the counts of each value, which all hold but for 1e-13 under the tilt.
+
+    By Chernoff's bound a binomial count of mean m is at h or beyond with probability e^-(h log(h/m) - h + m) at most.
+    """
+    lows: list[int] = []
+    highs: list[int] = []
+    needed = log(2 * len(law.values) / _OUTSIDE)
+    for mean in (law.n * np.exp(law.weight_logs)).tolist():
+
+        def unlikely(count: float, mean: float = mean) -> bool:
+            return mean - count + (count * log(count / mean) if count > 0 else 0.0) >= needed
+
+        if mean < TINY:
+            lows.append(0)
+            highs.append(0)
+            continue
+        least = min(floor(mean), law.n)
+        lows.append(last_whole(unlikely, -1, least + 1) + 1 if unlikely(0.0) else 0)
+        beyond = ceil(mean + needed + sqrt(2 * mean * needed + needed**2)) + 1
+        highs.append(min(last_whole(lambda count, far=unlikely: not far(count), least, beyond), law.n))  # type: ignore[misc]
+    return np.array(lows), np.array(highs)
+
+
+def _listed(lows: IntArray, highs: IntArray, n: int, points: int) -> IntArray | None:
+    """Return ``(m, k)`` all counts in ranges that sum to n or less; None if these are more than ``points``."""
+    if _number_of_counts(lows, highs, n) > points:
+        return None
+    counts, totals = np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for low, high in zip(lows.tolist(), highs.tolist(), strict=True):
+        column = np.tile(np.arange(low, high + 1), len(counts))
+        counts, totals = np.repeat(counts, high - low + 1, axis=0), np.repeat(totals, high - low + 1) + column
+        kept = totals <= n
+        counts, totals = np.column_stack([counts, column])[kept], totals[kept]
+    return counts
+
+
+def _number_of_counts(lows: IntArray, highs: IntArray, n: int) -> float:
+    """Return the number of counts in ranges that sum to n or less."""
+    widths, room = (highs - lows + 1).tolist(), int(n - lows.sum())
+    if max(widths, default=0) > _MOST_COUNTED:
+        return inf
+    if int((highs - lows).sum()) <= room:
+        return prod(map(float, widths))
+    ways = np.ones(1)
+    for width in widths:
+        sums = np.cumsum(np.concatenate([ways, np.zeros(width - 1)]))
+        ways = (sums - np.concatenate([np.zeros(width), sums[:-width]])[: len(sums)])[: room + 1]
+    return float(ways.sum())
+
+
 def _smoothed(law: _Tilted) -> tuple[float, float]:
     """Return the ends from noise that is small enough to hold them together."""
-    # s_+ <= e^(lambda s) / (e lambda).
-    log_bound = law.n * law.log_mass - log(law.tilt) - 1
-    if log_bound < _LOG_TINY:
-        return 0.0, TINY
-    noise, low, high = _NOISE * law.deviation, 0.0, exp(min(log_bound, 700.0))
-    if noise == 0:
+    noise, low, high = _NOISE / law.tilt, 0.0, inf
+    if law.deviation == 0:
         # All but certainly no variable is other than 0.
         return low, high
     for _ in range(_MOST_REFINEMENTS):
@@ -246,8 +299,8 @@ def _ends(law: _Tilted, noise: float) -> tuple[float, float]:
     kernel = (tilt + 1j * lines) ** -2
     counts = np.full(len(lines), 2 / period)
     counts[0] /= 2
-    found, density = float(counts @ (terms * kernel).real), float(counts @ terms.real)
-    rounding = float(counts @ (rounded * (abs(kernel) + noise**2)))
+    found, density = float((counts * (terms * kernel).real).sum()), float((counts * terms.real).sum())
+    rounding = float((counts * rounded * (abs(kernel) + noise**2)).sum())
     cut = exp(-_FADED) / (pi * end) * (1 / (noise * end) ** 2 + noise**2 * end**2)
     # P(tilted sum > L) / (e lambda) and its like for 2 L, 3 L, ...; (m L + U) e^(-lambda m L) on the other side.
     beside = 2 * _OUTSIDE / tilt + 2 * (period + found) * exp(-tilt * period - min(log_scale, 0.0))
@@ -259,7 +312,7 @@ def _terms(law: _Tilted, noise: float, lines: FloatArray) -> tuple[AnyArray, Flo
     """Return E[e^(it(S + N))] under the tilt at each t, and how far off rounding may make it."""
     weights = np.exp(law.weight_logs)
     angles = np.outer(lines, law.values)
-    real, imaginary = np.cos(angles) @ weights, np.sin(angles) @ weights
+    real, imaginary = _times(np.cos(angles), weights), _times(np.sin(angles), weights)
     sizes = np.sqrt(real**2 + imaginary**2)
     stay = sizes > exp(-2 * _FADED / law.n)
     sizes, stayed = sizes[stay], lines[stay]
@@ -271,3 +324,9 @@ def _terms(law: _Tilted, noise: float, lines: FloatArray) -> tuple[AnyArray, Flo
     wrong = law.n * (known + (8 + stayed * float(weights @ abs(law.values))) / sizes) - powers + abs(turns)
     rounded[stay] += np.exp(powers) * _UNIT * (8 + wrong)
     return terms, rounded
+
+
+def _times(matrix: AnyArray, vector: FloatArray) -> FloatArray:
+    """Return the product of a long matrix and a short vector, without a thread for each core that BLAS may start."""
+    product: FloatArray = np.einsum("ij,j->i", matrix, vector)
+    return product

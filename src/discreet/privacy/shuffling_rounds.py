@@ -4,7 +4,8 @@ Nothing links a person's reports of different rounds, and the curve of one round
 dominates all neighbours, so privacy losses add up [Zhu, Dong, Wang 2022, Theorem 10]. Their law comes from the dots of
 the curve of one round [Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022]: between two dots a convex curve is below its
 chord, and the chords are the curve of losses at the dots, where the change of slope is the probability under x', and
-C = e^loss times it that under x; what the last dot leaves is an infinite loss. Sums of losses come from one FFT, under
+C = e^loss times it that under x; what the last dot leaves is an infinite loss. Lower dots, whose chords are below the
+curve, are the losses of a pair that tells less, which gives the lower end. Sums of losses come from one FFT, under
 the tilt whose mean is the epsilon asked for. Where several pairs of values compete, the dots are those of the largest.
 """
 
@@ -19,7 +20,7 @@ from discreet.arrays import FloatArray
 from discreet.core.searching import bisected
 from discreet.errors import ParameterError
 from discreet.privacy.shuffling_pairs import ValuePair
-from discreet.privacy.shuffling_search import certified_epsilon, worst_epsilon
+from discreet.privacy.shuffling_search import certified_epsilon, surest_epsilon, worst_epsilon, worst_surest
 
 _MOST_PAIRS = 12
 # Steps of the losses: a tenth of their deviation costs less than 0.1% of epsilon.
@@ -52,7 +53,10 @@ class CentralCurve:
         """Return a lower and an upper end of delta at an epsilon; what is below ``least`` may be called that."""
         ends = [pair.delta(exp(min(epsilon, _LARGEST_EPSILON)), self.n) for pair in self.pairs]
         low, high = max(one[0] for one in ends), max(one[1] for one in ends)
-        return (low, high) if self.rounds == 1 else (low, self._losses(least).delta(epsilon, self.rounds))
+        if self.rounds == 1:
+            return low, high
+        below, above = self._losses(least)
+        return max(low, below.delta(epsilon, self.rounds)[0]), above.delta(epsilon, self.rounds)[1]
 
     def epsilon(self, delta: float) -> tuple[float, float]:
         """Return a lower and an upper end of the least epsilon at which delta is kept."""
@@ -60,13 +64,25 @@ class CentralCurve:
         if self.rounds == 1:
             return low, high
         low = max(low, self.floor(delta))
-        losses = self._losses(delta)
+        below, above = self._losses(delta)
         most = self.rounds * max(log(pair.largest) for pair in self.pairs)
         guess = self.rounds * self.floor() + (high - self.floor()) * sqrt(self.rounds)
-        _, upper = certified_epsilon(
-            lambda epsilon: (0.0, losses.delta(epsilon, self.rounds)), delta, bracket=(low, most), guess=guess
+        return certified_epsilon(
+            lambda epsilon: (below.delta(epsilon, self.rounds)[0], above.delta(epsilon, self.rounds)[1]),
+            delta,
+            bracket=(low, most),
+            guess=guess,
         )
-        return low, upper
+
+    def surest(self, chance: float) -> float:
+        """Return an epsilon that the privacy losses of all rounds exceed with a chance of at most ``chance``."""
+        if self.rounds == 1:
+            return worst_surest(self.pairs, self.n, chance)
+        most = self.rounds * max(log(pair.largest) for pair in self.pairs)
+        mu = max(pair.strength for pair in self.pairs) * sqrt(self.rounds / self.n)
+        _, above = self._losses(chance * min(mu, 1.0))
+        bracket = min(self.floor(chance), most), most
+        return surest_epsilon(lambda epsilon: above.delta(epsilon, self.rounds)[1], chance, bracket=bracket, mu=mu)[0]
 
     def floor(self, delta: float = 0.0) -> float:
         """Return the epsilon that no number of users lowers."""
@@ -74,12 +90,12 @@ class CentralCurve:
         return max(self.rounds * once + log1p(-delta), 0.0)
 
     @cached_property
-    def _made(self) -> dict[float, "_Losses"]:
+    def _made(self) -> dict[float, tuple["_Losses", "_Losses"]]:
         """The losses that were worked out, by delta: every point of a curve asks for the same, which take seconds."""
         return {}
 
-    def _losses(self, delta: float) -> "_Losses":
-        """Return the losses of one round, whose infinite part is of no account beside ``delta``."""
+    def _losses(self, delta: float) -> tuple["_Losses", "_Losses"]:
+        """Return losses of one round below and above the true ones, up to where delta is of no account."""
         if delta in self._made:
             return self._made[delta]
         if len(self.pairs) > _MOST_PAIRS:
@@ -109,14 +125,21 @@ class _Losses:
     infinite: float
 
     @classmethod
-    def of(cls, pairs: Sequence[ValuePair], n: int, end: float) -> "_Losses":
-        """Return the losses that connect the dots of the largest of some curves, up to an epsilon."""
+    def of(cls, pairs: Sequence[ValuePair], n: int, end: float) -> tuple["_Losses", "_Losses"]:
+        """Return losses below those of the strongest pair, and above those of all pairs, up to an epsilon."""
         centre = max(pair.floor() for pair in pairs)
         mu = max(pair.strength for pair in pairs) / sqrt(n)
         step = max(min(mu / _STEPS, (end - centre) / _STEPS), (end - centre) / _FEWEST_DOTS, _LEAST_STEP)
         first, last = round((2 * centre - end) / step) - 1, ceil(end / step)
         ratios = np.exp(np.arange(first, last + 1) * step)
-        deltas = np.array([max(pair.delta(float(ratio), n)[1] for pair in pairs) for ratio in ratios])
+        ends = np.array([[pair.delta(float(ratio), n) for ratio in ratios] for pair in pairs])
+        strongest = max(range(len(pairs)), key=lambda place: pairs[place].strength)
+        lows = _under(ratios, ends[strongest], float(pairs[strongest].weights @ pairs[strongest].second))
+        return cls._joined(step, first, ratios, lows), cls._joined(step, first, ratios, ends[:, :, 1].max(axis=0))
+
+    @classmethod
+    def _joined(cls, step: float, first: int, ratios: FloatArray, deltas: FloatArray) -> "_Losses":
+        """Return the losses whose curve goes through dots, and is 1 where C is 0."""
         places, heights = _lower_hull(np.append(0.0, ratios), np.append(1.0, deltas))
         slopes = np.append(np.diff(heights) / np.diff(places), 0.0)
         masses = np.zeros(len(ratios))
@@ -129,11 +152,11 @@ class _Losses:
     def _places(self) -> FloatArray:
         return np.arange(len(self.masses), dtype=np.float64) * self.step
 
-    def delta(self, epsilon: float, rounds: int) -> float:
-        """Return an upper end of delta at an epsilon after some rounds."""
+    def delta(self, epsilon: float, rounds: int) -> tuple[float, float]:
+        """Return delta of these losses at an epsilon after some rounds, with what floats round taken off and added."""
         infinite = -expm1(rounds * log1p(-self.infinite))
         if epsilon >= rounds * (self.first + len(self.masses) - 1) * self.step:
-            return infinite
+            return infinite, infinite
         size = rounds * (len(self.masses) - 1) + 1
         losses = (rounds * self.first + np.arange(size)) * self.step
         tilt = self._tilt(epsilon, rounds)
@@ -145,8 +168,9 @@ class _Losses:
         over = losses[above] - epsilon
         worth = -np.expm1(-over) * np.exp(-tilt * over)
         slack = _ROUNDING * float(np.linalg.norm(chances) * np.linalg.norm(worth))
-        finite = mass**rounds * (float(chances[above] @ worth) + slack) * (1 + _ROUNDING * rounds)
-        return min(finite + infinite, 1.0)
+        finite, scale, wrong = float(chances[above] @ worth), mass**rounds, _ROUNDING * rounds
+        low, high = scale * max(finite - slack, 0.0) * (1 - wrong), scale * (finite + slack) * (1 + wrong)
+        return min(low + infinite, 1.0), min(high + infinite, 1.0)
 
     def _tilt(self, epsilon: float, rounds: int) -> float:
         """Return the tilt of at least 0 under which the losses of all rounds have the mean epsilon."""
@@ -160,6 +184,36 @@ class _Losses:
             return 0.0
         most = 1 / self.step
         return bisected(lambda tilt: not above(tilt), 0.0, most, _HALVINGS)[0]
+
+
+def _under(ratios: FloatArray, ends: FloatArray, clear: float) -> FloatArray:
+    """Return ``(k,)`` heights of dots whose chords lie below a convex curve.
+
+    Between two dots the curve is above the chords of the neighbouring intervals, prolonged; so much below its own chord
+    can it be at most, and so much lower go both ends. At the first dots it is at least the line 1 - C b, b = E[b(y)].
+
+    Args:
+        ratios: ``(k,)`` the places C of the dots.
+        ends: ``(k, 2)`` lower and upper ends of the curve there.
+        clear: b, the probability of noise under the other value.
+    """
+    lows, highs, widths = ends[:, 0], ends[:, 1], np.diff(ratios)
+    chord = np.diff(lows)[1:-1] / widths[1:-1]
+    left = np.minimum((lows[1:-2] - highs[:-3]) / widths[:-2], chord)
+    right = np.maximum((highs[3:] - lows[2:-1]) / widths[2:], chord)
+    bent = right - left
+    sags = np.zeros(len(chord) + 2)
+    sags[1:-1] = widths[1:-1] * (chord - left) * (right - chord) / np.where(bent > 0, bent, 1.0)
+    heights = lows.copy()
+    heights[1:-1] -= np.maximum(sags[:-1], sags[1:])
+    line = 1 - ratios[:2] * clear
+    heights[:2] = np.minimum(line, heights[:2])
+    heights[0] = line[0]
+    # From a dot before the first that is not above 0 on, and at the last two, nothing is left.
+    none = np.flatnonzero(heights <= 0)
+    last = min(int(none[0]) - 1 if len(none) else len(heights), len(heights) - 2)
+    heights[max(last, 1) :] = 0.0
+    return heights
 
 
 def _lower_hull(places: FloatArray, heights: FloatArray) -> tuple[FloatArray, FloatArray]:

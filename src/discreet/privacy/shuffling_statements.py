@@ -1,63 +1,45 @@
 """Statements of a central guarantee: sentences, facts for JSON, points of its curves."""
 
-from math import ceil, floor, log10
+from math import ceil
 from typing import TYPE_CHECKING, Any
+
+from discreet.privacy.rounding import rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from discreet.privacy.shuffling import CentralEpsilon, ShuffledGuarantee
 
-_DIGITS = 4
+_EXACT, _WITHIN, _NOTHING = 1.01, 1.25, 1e-6
 _POINTS = 41
 _BEYOND = 1.4
 _LEAST_DELTA = 1e-14
 
-CONDITIONS = (
-    "This holds if the batch has one report of each person, n counts people whose devices follow the plan, randomness "
-    "is secure, and nobody who sees names or order works with whoever is to be kept out."
-)
-"""The conditions of every central guarantee, in a sentence."""
 
-FRESH_NOISE = (
-    "Rounds have fresh noise each; a permanent answer that is sent again links a person's reports, and adds nothing to "
-    "her protection."
-)
+def status(lower: float, upper: float) -> str:
+    """Return the status of an epsilon, by both ends as they are printed.
 
-
-def rounded_up(number: float) -> str:
-    """Return a number of at least 0 in four digits, rounded up: a promise is never stated too small."""
-    return _rounded(number, ceil)
-
-
-def rounded_down(number: float) -> str:
-    """Return a number of at least 0 in four digits, rounded down."""
-    return _rounded(number, floor)
+    Example:
+        >>> status(0.1, 0.1005), status(0.1, 0.1101), status(0.1, 0.2)
+        ('exact', 'within 11%', 'at most; an attacker reaches 0.1')
+    """
+    least, most = float(rounded_down(lower)), float(rounded_up(upper))
+    if most < _NOTHING or most <= _EXACT * least:
+        return "exact"
+    if most <= _WITHIN * least:
+        return f"within {ceil(100 * (most / least - 1))}%"
+    return f"at most; an attacker reaches {rounded_down(lower)}" if lower > 0 else "at most"
 
 
-def _rounded(number: float, way: Any) -> str:
-    if number <= 0:
-        return "0"
-    unit = _DIGITS - 1 - floor(log10(number))
-    scaled = number * 10.0**unit
-    # What is whole but for the last digits of a float stays.
-    whole = round(scaled) if abs(scaled - round(scaled)) < 1e-9 * scaled else way(scaled)
-    return f"{whole / 10.0**unit:.{_DIGITS}g}"
+def sentences(central: "ShuffledGuarantee", *, status: bool = True) -> list[str]:
+    """Return both central epsilons in a sentence each; `discreet.privacy.publication` says what they rest on.
 
-
-def sentences(central: "ShuffledGuarantee") -> list[str]:
-    """Return the guarantee in sentences: both central epsilons, the local one, and the conditions."""
-    whole = [among_sentence(central, status=True)]
-    if central.towards is not None and central.floor is not None:
-        whole.append(towards_sentence(central, central.towards.status))
-    whole.append(
-        f"For whoever sees reports with names or order: epsilon {rounded_up(central.local)} for each, as before."
-    )
-    whole.append(CONDITIONS)
-    if central.rounds > 1:
-        whole.append(FRESH_NOISE)
-    if central.delta * central.n >= 1:
-        whole.append(
-            f"Choose a smaller delta: at {central.delta:g} with {central.n:,} reports, one of them may be told openly."
-        )
+    Args:
+        central: the guarantee.
+        status: whether to say how close they are to what an attacker can reach, which takes longer.
+    """
+    whole = [among_sentence(central, status=status)]
+    if central.mechanism.domain.clear_count:
+        known = central.towards.status if status and central.towards is not None else ""
+        whole.append(towards_sentence(central, known))
     return whole
 
 
@@ -65,14 +47,27 @@ def among_sentence(central: "ShuffledGuarantee", *, status: bool) -> str:
     """Return the sentence on sensitive values; without its status it costs less where that takes attacks."""
     domain, others = central.mechanism.domain, central.hiding - 1
     if domain.sensitive_count < 2:
-        return "One value alone is sensitive: nothing is to be told apart among sensitive values."
-    values = f"all {domain.size} values" if domain.clear_count == 0 else f"{domain.sensitive_count} sensitive values"
-    batches = "the shuffled batch" if central.rounds == 1 else f"{central.rounds} shuffled batches"
-    known = f" ({central.among.status})" if status else ""
-    return (
-        f"Among {values}: ({rounded_up(central.most_among)}, {central.delta:g})-DP for whoever sees {batches}, or "
-        f"anything computed from it, however much she knows of the other {others:,}{known}."
+        one = "kind of secret values" if central.bots else "value"
+        return f"One {one} alone is sensitive: nothing is to be told apart among sensitive values."
+    batches, it = (
+        ("the shuffled batch", "it") if central.rounds == 1 else (f"{central.rounds} shuffled batches", "them")
     )
+    known = f" ({central.among.status})" if status else ""
+    promise = f"({rounded_up(central.most_among)}, {rounded_up(central.delta)})-DP"
+    return (
+        f"Among {values_meant(central)}: {promise} for whoever sees {batches}, or "
+        f"anything computed from {it}, however much she knows of the other {others:,}{known}."
+    )
+
+
+def values_meant(central: "ShuffledGuarantee") -> str:
+    """Return the words for the values among which a person's is hidden; bots of personalized plans are no values."""
+    domain = central.mechanism.domain
+    if central.bots:
+        for_all, size = domain.sensitive_count - central.bots, domain.size - central.bots
+        own = "each person's own secret values"
+        return f"{own}, of {size}" if for_all == 0 else f"{own} and {for_all} sensitive for all, of {size}"
+    return f"all {domain.size} values" if domain.clear_count == 0 else f"{domain.sensitive_count} sensitive values"
 
 
 def towards_sentence(central: "ShuffledGuarantee", status: str = "") -> str:
@@ -90,6 +85,7 @@ def facts(central: "ShuffledGuarantee") -> dict[str, Any]:
         "n": central.n,
         "not_trusted": central.not_trusted,
         "delta": central.delta,
+        "bots": central.bots,
         "rounds": central.rounds,
         "local_epsilon": central.local,
         "among": _facts(central.among),
