@@ -32,8 +32,16 @@ class MissingExtraError(DiscreetError, ImportError):
     """An optional dependency is not installed."""
 
 
-class RewrittenFileWarning(UserWarning):
+class SourceWarning(UserWarning):
+    """Something of the files that are read, which the caller is to judge."""
+
+
+class RewrittenFileWarning(SourceWarning):
     """A file that another tool rewrote lacks metadata, which the caller vouches for."""
+
+
+class EqualReportsWarning(SourceWarning):
+    """Two sources hold the same reports, which few reports often do by chance."""
 
 
 class EngineError(DiscreetError, RuntimeError):

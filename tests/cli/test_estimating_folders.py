@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.io import arrow
+from discreet.io.reports import write_reports
 from json_rows import columns
 from running import Files, done, refusal, told
 
@@ -18,24 +19,28 @@ def files(tmp_path: Path) -> Files:
     return Files(tmp_path)
 
 
-def copies(files: Files) -> Path:
+def halves(files: Files) -> Path:
     folder = files.folder / "reports"
     (folder / "more").mkdir(parents=True)
-    for name in ("a.parquet", "more/b.parquet"):
-        shutil.copy(files.reports, folder / name)
+    reports = files.obfuscated()
+    for name, part in (("a.parquet", reports[:400]), ("more/b.parquet", reports[400:])):
+        write_reports(folder / name, files.mechanism, part)
     return folder
 
 
 @pytest.mark.parametrize("method", ["linear", "mle", "em"])
 def test_a_folder_is_its_files(files: Files, method: str) -> None:
-    files.obfuscated()
-    folder = copies(files)
+    folder = halves(files)
     one, other = folder / "a.parquet", folder / "more" / "b.parquet"
-    copied = ("--method", method, "--allow-copies")
-    expected = told("estimate", files.plan, one, other, *copied)
-    assert expected["n"] == 1200
-    assert told("estimate", files.plan, folder, *copied, "--engine", "local") == expected
-    assert "b.parquet holds the same bytes as " in refusal("estimate", files.plan, folder, "--method", method)
+    expected = told("estimate", files.plan, one, other, "--method", method)
+    assert expected["n"] == 600
+    assert told("estimate", files.plan, folder, "--method", method, "--engine", "local") == expected
+    shutil.copy(other, folder / "c.parquet")
+    said = refusal("estimate", files.plan, folder, "--method", method)
+    assert f"the same 200 reports twice: {folder / 'c.parquet'} and {other}; name one of them." in said
+    (folder / "c.parquet").unlink()
+    whole = refusal("estimate", files.plan, folder, files.reports, "--method", method)
+    assert f"{files.reports} and {one}, {other} together; leave {files.reports} out." in whole
     assert "b.parquet is named twice" in refusal("estimate", files.plan, folder, other, "--method", method)
     (folder / "notes.txt").write_text("x")
     assert "notes.txt first" in refusal("estimate", files.plan, folder, "--method", method)

@@ -179,14 +179,15 @@ def test_estimate_shows_the_largest(files: Files) -> None:
 
 def test_estimate_takes_several_files_of_reports_and_tallies(files: Files) -> None:
     reports = files.obfuscated()
-    tally = files.mechanism.tally(reports)
+    done("obfuscate", files.plan, files.values, "-o", files.folder / "one.parquet", "--seed", 8)
+    tally = files.mechanism.tally(read_reports(files.folder / "one.parquet", files.mechanism))
     write_tally(files.folder / "one.tally.parquet", tally)
     done("obfuscate", files.plan, files.values, "-o", files.folder / "two.arrow", "--seed", 9)
     other = read_reports(files.folder / "two.arrow", files.mechanism)
     kept = files.folder / "all.tally.parquet"
     sources = (files.reports, files.folder / "one.tally.parquet", files.folder / "two.arrow")
     facts = told("estimate", files.plan, *sources, "--tally", kept)
-    whole = tally + tally + files.mechanism.tally(other)
+    whole = tally + files.mechanism.tally(reports) + files.mechanism.tally(other)
     assert facts["n"] == 1800
     assert columns(facts)["frequency"] == estimate(files.mechanism, whole).frequencies.tolist()
     assert read_tally(kept, files.mechanism) == whole

@@ -115,7 +115,6 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--master": ["--master local"],
         "--bad-rows": ["--bad-rows 0.5 bad.jsonl"],
         "--trust-plan": ["--trust-plan bare.parquet"],
-        "--allow-copies": ["--allow-copies reports.parquet reports.parquet"],
         "--manifest": ["--manifest folder"],
         "--force": ["--force"],
         "--allow-outside": ["--allow-outside outside.toml"],
@@ -127,7 +126,6 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--master": ["--master local"],
         "--bad-rows": ["--bad-rows 0.5 bad.jsonl"],
         "--trust-plan": ["--trust-plan bare.parquet"],
-        "--allow-copies": ["--allow-copies reports.parquet reports.parquet"],
         "--manifest": ["--manifest folder"],
         "--allow-outside": ["--allow-outside outside.toml"],
         "--json": ["--json"],
@@ -177,7 +175,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
     },
     "examples": {"--json": ["--json"]},
 }
-ABOUT_FILES = {"--bad-rows", "--trust-plan", "--allow-copies", "--manifest", "--missing"}
+ABOUT_FILES = {"--bad-rows", "--trust-plan", "--manifest", "--missing"}
 # What is proved elsewhere, because no one run shows it.
 ELSEWHERE = {
     ("estimate", "--engine"): "test_estimating_on_spark.py",
@@ -189,6 +187,10 @@ ELSEWHERE = {
     ("seal", "--engine"): "test_spark_sealing.py",
     ("seal", "--temporary"): "test_seal_verb.py",
     ("estimate", "--no-central"): "test_published_estimates.py",
+    ("estimate", "--not-trusted"): "test_published_estimates.py",
+    ("compare", "--no-central"): "test_published_estimates.py",
+    ("compare", "--not-trusted"): "test_published_estimates.py",
+    ("seal", "--not-trusted"): "test_published_estimates.py",
     **{
         ("verify", option): "test_verify_shuffled.py"
         for option in ("--shuffled", "--delta", "--rounds", "--not-trusted", "--plot", "--force")

@@ -106,8 +106,8 @@ def reports_of(mechanism: BlockMechanism, n: int = 400) -> Reports:
 def test_tallies_join_the_reports_of_a_folder(tmp_path: Path) -> None:
     reports = reports_of(UNARY)
     write_reports(tmp_path / "a.parquet", UNARY, reports)
-    write_tally(tmp_path / "b.tally.parquet", UNARY.tally(reports))
-    assert tally(UNARY, [tmp_path]).tally == UNARY.tally(reports) + UNARY.tally(reports)
+    write_tally(tmp_path / "b.tally.parquet", UNARY.tally(reports[:300]))
+    assert tally(UNARY, [tmp_path]).tally == UNARY.tally(reports) + UNARY.tally(reports[:300])
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -6,7 +6,7 @@ import signal
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from discreet.errors import (
     ParameterError,
     RewrittenFileWarning,
 )
-from discreet.io.reports import write_reports
+from discreet.io.reports import write_beside, write_reports
 from discreet.io.tallies import write_tally
 from discreet.mechanisms import (
     BLOCK_MECHANISMS,
@@ -52,7 +52,9 @@ BITS = UnaryEncoding(Domain(range(70), sensitive=list(range(45))), 1.0)
 
 def same(left: Tally, right: Tally) -> bool:
     marks = (left.fingerprint, left.n, left.simulated) == (right.fingerprint, right.n, right.simulated)
-    return marks and np.array_equal(left.support, right.support) and np.array_equal(left.clear, right.clear)
+    known = (left.batches, left.rest) == (right.batches, right.rest) and left.rest is not None
+    counts = np.array_equal(left.support, right.support) and np.array_equal(left.clear, right.clear)
+    return marks and known and counts
 
 
 def made(mechanism: Any, n: int, seed: int = 3) -> Reports:
@@ -121,18 +123,45 @@ def test_tallies_many_blocks_and_no_reports(spark: Any, tmp_path: Path, monkeypa
     large = RandomizedResponse(Domain(range(3 * vectors.WIDTH + 17)), 1.0)
     reports = made(large, 20_000)
     write_reports(tmp_path / "r.parquet", large, [reports.part(0, 9000), reports.part(9000, 20_000)])
-    write_tally(tmp_path / "t.tally.parquet", large.tally(reports))
+    write_tally(tmp_path / "t.tally.parquet", large.tally(reports[:5000]))
     write_reports(tmp_path / "none.parquet", large, reports.part(0, 0))
     monkeypatch.setattr(reading, "_PART_ROWS", 4000)
     found = engine.tally_files(spark, large, tmp_path)
     assert same(found.tally, tally(large, tmp_path).tally)
-    assert found.tally.n == 40_000
+    assert found.tally.n == 25_000
     assert found.left_out == {}
     nothing = engine.tally(engine.read_reports(spark, large, tmp_path / "none.parquet"), large).tally
     assert nothing.n == 0
     # Fetched piece by piece, as very long vectors are.
     monkeypatch.setattr(vectors, "_AT_ONCE", 0)
     assert same(engine.tally_files(spark, large, tmp_path).tally, found.tally)
+
+
+@pytest.mark.filterwarnings("ignore::discreet.errors.RewrittenFileWarning")
+def test_reports_that_are_there_twice(spark: Any, tmp_path: Path) -> None:
+    folder, region, cluster = tmp_path / "in", pa.table({"region": ["north"] * 900}), engine.SparkEngine(spark)
+    folder.mkdir()
+    order = np.random.default_rng(1).permutation(900)
+    mechanism = BITS
+    reports = made(mechanism, 900)
+    write_beside(folder / "a.parquet", mechanism, [(reports, region)], region.schema, force=True)
+    write_beside(folder / "b.arrow", mechanism, [(reports.take(order), region)], region.schema, force=True)
+    sealed = tmp_path / f"{mechanism.fingerprint}.parquet"
+    ways: list[Callable[[Path], Any]] = [
+        lambda named: cluster.tally(mechanism, named, trust_plan=True),
+        lambda named: cluster.tally_by(mechanism, named, "region"),
+        lambda named: cluster.evidence(mechanism, named, trust_plan=True),
+        lambda named: cluster.seal(mechanism, named, sealed, trust_plan=True),
+    ]
+    for way in ways:
+        said = refused(DataError, lambda way=way: way(folder))
+        assert said == f"the same 900 reports twice: {folder / 'a.parquet'} and {folder / 'b.arrow'}; name one of them."
+    ways[-1](folder / "a.parquet")
+    found = cluster.tally(mechanism, sealed).tally
+    assert same(found, tally(mechanism, sealed).tally)
+    assert [batch.n for batch in found.batches] == [900]
+    observed, _ = cluster.evidence(mechanism, sealed)
+    assert same(observed.tally, found)
 
 
 def test_bad_rows_are_counted_by_reason(spark: Any) -> None:

@@ -19,10 +19,10 @@ EACH, BATCHES = 700, 3
 SEALED = ["parquet", "arrow"]
 
 
-def written(path: Path) -> tuple[bytes, Tally]:
+def written(path: Path, seed: int = 0) -> tuple[bytes, Tally]:
     """Write a file of three row groups or batches; return its bytes and its tally."""
     codes = np.arange(EACH) % 100
-    reports = [MECHANISM.obfuscate_codes(codes, random=SeededRandom(seed)) for seed in range(BATCHES)]
+    reports = [MECHANISM.obfuscate_codes(codes, random=SeededRandom(seed + batch)) for batch in range(BATCHES)]
     write_reports(path, MECHANISM, reports, force=True)
     return path.read_bytes(), sum((MECHANISM.tally(each) for each in reports), start=MECHANISM.empty_tally())
 

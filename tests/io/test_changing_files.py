@@ -51,7 +51,7 @@ def test_a_file_that_changes_after_the_check_is_refused(
 ) -> None:
     path = tmp_path / f"a.{suffix}"
     written(path)
-    _, parts = surveyed(MECHANISM, path)
+    parts = surveyed(MECHANISM, path).parts
     change(path)
     message = refused(DataError, lambda: fold_parts(TallyFold(MECHANISM), parts, threads=1))
     assert message == f"{path}: the file was replaced or changed while it was read; leave it alone and start again."
@@ -72,7 +72,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(suffix: str, tmp_path: 
 def test_a_file_that_goes_is_refused(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{suffix}"
     written(path)
-    _, parts = surveyed(MECHANISM, path)
+    parts = surveyed(MECHANISM, path).parts
     path.unlink()
     refused(DataError, lambda: fold_parts(TallyFold(MECHANISM), parts, threads=1))
 
@@ -81,7 +81,7 @@ def test_a_file_that_goes_is_refused(suffix: str, tmp_path: Path) -> None:
 def test_another_machine_must_see_the_same_file(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{suffix}"
     written(path)
-    _, (part,) = surveyed(MECHANISM, path)
+    (part,) = surveyed(MECHANISM, path).parts
     there = (part.groups, part.rows, part.content, MECHANISM)
     touch(path)
     assert partition_elsewhere(path, *there).rows == part.rows

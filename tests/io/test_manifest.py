@@ -18,9 +18,10 @@ from refusals import refused
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "more").mkdir()
-    for name in ("a.parquet", "b.arrow", "c.jsonl", "more/d.jsonl.gz"):
-        _, counts = written(tmp_path / name)
+    for place, name in enumerate(("a.parquet", "b.arrow", "c.jsonl", "more/d.jsonl.gz", "e.parquet")):
+        _, counts = written(tmp_path / name, seed=10 * place)
     write_tally(tmp_path / "e.tally.parquet", counts)
+    (tmp_path / "e.parquet").unlink()
     return tmp_path
 
 

@@ -258,7 +258,7 @@ def test_the_word_does_not_overrule_a_stamp(tmp_path: Path) -> None:
 
 
 def test_every_file_is_looked_at_before_any_is_counted(tmp_path: Path) -> None:
-    saved(bare(UNARY), tmp_path / "a.parquet")
+    saved(bare(UNARY, CODES[::-1]), tmp_path / "a.parquet")
     write_reports(tmp_path / "b.parquet", UNARY, reports_of(UNARY))
     saved(bare(RR), tmp_path / "c.parquet")
     with notes():

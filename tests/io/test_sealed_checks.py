@@ -1,7 +1,9 @@
 """Checks of sealed files: what is not sorted, not canonical, or not what it says is named in a sentence."""
 
 import json
+import re
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,8 @@ from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.io import arrow, sealed_table
 from discreet.io.reports import write_beside, write_reports
 from discreet.io.sealed_checks import UnsealedError, check_sealed
-from discreet.io.sealed_files import write_sealed
+from discreet.io.sealed_files import put_sealed, write_sealed
+from discreet.io.stored import look
 from refusals import refused
 
 DOMAIN = dc.Domain(range(300), sensitive=range(200))
@@ -30,8 +33,9 @@ def reports_of(mechanism: Any, n: int = 900) -> dc.Reports:
 
 
 def written(path: Path, mechanism: Any, reports: dc.Reports, **facts: Any) -> Path:
-    """Write reports as they are, as if they were sealed."""
-    said = {"sealed": True, "n": reports.n} | facts
+    """Write reports as they are, as if they were sealed, by a version that knew no digests."""
+    of_all = {"sealed": True, "n": reports.n}
+    said = {**{name: fact for name, fact in facts.items() if name not in of_all}, **of_all, **facts}
     write_reports(path, mechanism, reports, facts=said, force=True)
     return path
 
@@ -52,8 +56,12 @@ def test_a_sealed_file_passes(mechanism: Any, tmp_path: Path) -> None:
         "simulated": True,
     }
     # What passes is what is written by hand in the same order, and nothing else passes below.
-    again = written(tmp_path / "again.parquet", mechanism, reports_of(mechanism).sealed())
+    again = tmp_path / "again.parquet"
+    put_sealed(again, mechanism, [reports_of(mechanism).sealed()], 900)
     assert again.read_bytes() == path.read_bytes()
+    earlier = written(tmp_path / "earlier.parquet", mechanism, reports_of(mechanism).sealed())
+    assert earlier.read_bytes() != path.read_bytes()
+    assert check_sealed(earlier, mechanism).n == 900
 
 
 @EVERY
@@ -135,7 +143,7 @@ def test_files_must_say_what_they_are(tmp_path: Path) -> None:
         assert "must say how many reports it holds, 900" in flaw(lambda n=n: written(path, COUNTED, reports, n=n))
     for facts in ({"arrived": "12:00"}, {"epoch": {"began": "12:00"}}, {"collection": ["alice"]}):
         assert "say more than those" in flaw(lambda facts=facts: written(path, COUNTED, reports, **facts))
-    written(path, COUNTED, reports, collection="8f" * 16, epoch=3)
+    written(path, COUNTED, reports, collection="8f" * 32, epoch=3)
     assert check_sealed(path, COUNTED).n == 900
     table = arrow.to_arrow(COUNTED, reports)
     assert "another tool wrote this file" in flaw(lambda: pq.write_table(table.replace_schema_metadata(None), path))
@@ -147,6 +155,101 @@ def test_files_must_say_what_they_are(tmp_path: Path) -> None:
     other = dc.RandomizedResponse(DOMAIN, 2.0)
     theirs = other.obfuscate_codes(np.arange(900) % 300, random=dc.SeededRandom(4))
     flaw(lambda: write_sealed(path, other, theirs, force=True), MismatchError)
+
+
+HEX = "8f" * 32
+STRANGE: dict[str, dict[str, Any]] = {
+    "a name": {"collection": "alice 10:31", "epoch": 3},
+    "a name alone": {"collection": HEX},
+    "an epoch alone": {"epoch": 3},
+    "a short collection": {"collection": "8f" * 16, "epoch": 3},
+    "upper case": {"collection": HEX.upper(), "epoch": 3},
+    "a time for an epoch": {"collection": HEX, "epoch": 1 << 40},
+    "true for an epoch": {"collection": HEX, "epoch": True},
+    "text for an epoch": {"collection": HEX, "epoch": "3"},
+    "epochs backwards": {"collection": HEX, "epochs": [5, 3]},
+    "one epoch of several": {"collection": HEX, "epochs": [3]},
+    "a note among epochs": {"collection": HEX, "epochs": [3, "alice"]},
+    "epoch and epochs": {"collection": HEX, "epoch": 3, "epochs": [3, 5]},
+    "another order": {"epoch": 3, "collection": HEX},
+    "a number for true": {"sealed": 1.0},
+    "a digest in the stamp": {"digest": "0" * 32},
+    "simulated": {"simulated": "alice"},
+}
+
+
+@pytest.mark.parametrize("compared", [True, False], ids=["compared", "not compared"])
+def test_metadata_have_one_form_to_the_letter(compared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the bytes of the file are not compared, because another version of Arrow wrote it."""
+    reports, path = reports_of(COUNTED).sealed(), tmp_path / "s.parquet"
+
+    def flaw() -> str:
+        with monkeypatch.context() as patch:
+            if not compared:
+                patch.setattr(pa, "cpp_version", "1.2.3")
+            return refused(DataError, lambda: check_sealed(path, COUNTED))
+
+    def sealed(schema: pa.Schema, beside: dict[bytes, bytes]) -> None:
+        path.unlink(missing_ok=True)
+        table = sealed_table.SealedTable(path, schema, COUNTED.columns)
+        table.write(COUNTED, reports)
+        table.close(beside)
+
+    for facts in ({"epoch": 3}, {"epochs": [3, 5]}):
+        put_sealed(path, COUNTED, [reports], 900, facts={"collection": HEX, **facts}, force=True)
+        assert check_sealed(path, COUNTED).n == 900
+    digest = pq.ParquetFile(path).metadata.metadata[b"discreet digest"]
+    for name, facts in STRANGE.items():
+        written(path, COUNTED, reports, **facts)
+        assert "alice" not in flaw(), name
+    of_all = arrow.schema(COUNTED, simulated=True, facts={"sealed": True, "n": 900})
+    stamp = of_all.metadata[STAMP]
+    sealed(of_all, {b"discreet digest": digest})
+    assert check_sealed(path, COUNTED).n == 900
+    for beside in (
+        {b"discreet digest": digest, b"note": b"alice"},
+        {b"note": b"alice"},
+        {b"discreet digest": digest[:-1] + b"x"},
+        {b"discreet digest": digest.upper()},
+        {b"discreet digest": b"alice"},
+        {b"discreet digest": b"\xff"},
+    ):
+        sealed(of_all, beside)
+        assert re.search("say more than those|its digest must be", flaw())
+    for text in (
+        stamp + b" ",
+        stamp.replace(b'": ', b'":'),
+        b'{"collection": "alice", ' + stamp[1:],
+        stamp[:-1] + b', "n": 900}',
+    ):
+        sealed(of_all.with_metadata({STAMP: text}), {b"discreet digest": digest})
+        assert "in the stamp" in flaw()
+    sealed(of_all.with_metadata({STAMP: stamp, b"note": b"alice"}), {b"discreet digest": digest})
+    assert "in the stamp, the schema, other entries" in flaw()
+    noted = pa.schema([field.with_metadata({b"note": b"alice"}) for field in of_all], metadata=of_all.metadata)
+    sealed(noted, {b"discreet digest": digest})
+    assert "in the schema, columns" in flaw()
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.io.seals.asdict", lambda seal: {**asdict(seal), "note": "alice"})
+        sealed(of_all, {b"discreet digest": digest})
+    assert "a seal of another form" in flaw()
+
+
+def test_another_writer_is_none_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.parquet"
+    write_sealed(path, COUNTED, reports_of(COUNTED))
+    looked = look(path)
+
+    class Named:
+        """Metadata of a file that another writer wrote."""
+
+        created_by = "parquet-cpp-arrow version 26.0.1 for alice"
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(looked.metadata, name)
+
+    monkeypatch.setattr("discreet.io.sealed_checks.look", lambda _: replace(looked, metadata=Named()))
+    assert "in the name of the writer" in refused(UnsealedError, lambda: check_sealed(path, COUNTED))
 
 
 def test_damage_is_refused(tmp_path: Path) -> None:

@@ -4,6 +4,34 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "epochs that are alike by chance are one",
+        "core/batches.py",
+        "alike and (self.name == other.name or not (self.name and other.name))",
+        "alike",
+        ("tests/core/test_digests.py",),
+    ),
+    Fault(
+        "a sealed batch is counted in both of two tallies",
+        "core/tally.py",
+        "        if twice := in_both(self.batches, other.batches):\n",
+        "        if twice := in_both(self.batches, other.batches)[:0]:\n",
+        ("tests/core/test_digests.py",),
+    ),
+    Fault(
+        "the highest bits of two words cancel each other in a digest",
+        "core/digests.py",
+        "((words ^ words >> _HALF) * keys[:-3])",
+        "(words * keys[:-3])",
+        ("tests/core/test_digests.py",),
+    ),
+    Fault(
+        "an unknown provenance becomes a known one",
+        "core/tally.py",
+        "rest = None if self.rest is None or other.rest is None else (self.rest + other.rest) % MODULUS",
+        "rest = ((self.rest or 0) + (other.rest or 0)) % MODULUS",
+        ("tests/core/test_digests.py",),
+    ),
+    Fault(
         "codes below 0 of a narrow type are large ones",
         "core/columns.py",
         "<= min(limit - 1, greatest)",

@@ -4,6 +4,34 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "reports by group are counted twice",
+        "engines/groups.py",
+        "    survey.batches()\n",
+        "",
+        ("tests/engines/test_nothing_twice.py",),
+    ),
+    Fault(
+        "reports are sealed twice into one file",
+        "engines/sealing.py",
+        "        survey.batches()\n",
+        "",
+        ("tests/engines/test_nothing_twice.py",),
+    ),
+    Fault(
+        "reports in memory forget of which sealed batches they are",
+        "engines/evidence.py",
+        "replace(reports, batches=self._survey.batches())",
+        "replace(reports, batches=self._survey.batches()[:0])",
+        ("tests/engines/test_nothing_twice.py",),
+    ),
+    Fault(
+        "a cluster forgets what its tasks have read",
+        "engines/spark/sources.py",
+        "        parts[number].n, parts[number].digest = int(n), digest_of_limbs(limbs)\n",
+        "        parts[number].n, parts[number].digest = 0, 0 * digest_of_limbs(limbs)\n",
+        ("tests/engines/test_spark_tallies.py",),
+    ),
+    Fault(
         "each thread has all of the memory for its groups",
         "engines/groups.py",
         "for state in self.states)",

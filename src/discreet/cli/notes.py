@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import click
 
-from discreet.errors import RewrittenFileWarning
+from discreet.errors import SourceWarning
 
 
 @contextmanager
@@ -21,17 +21,17 @@ def notes_on_errors() -> Iterator[None]:
 
 @contextmanager
 def file_notes() -> Iterator[list[str]]:
-    """Collect the warnings of files that another tool rewrote; other warnings are issued again.
+    """Collect the warnings of files that are read; other warnings are issued again.
 
     Yields:
         a list, which holds the sentences afterwards.
     """
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", RewrittenFileWarning)
+        warnings.simplefilter("always", SourceWarning)
         yield notes
     for warning in caught:
-        if issubclass(warning.category, RewrittenFileWarning):
+        if issubclass(warning.category, SourceWarning):
             notes.append(str(warning.message))
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)

@@ -36,9 +36,6 @@ trust_plan = click.option(
     is_flag=True,
     help="Read files that another tool rewrote and that no longer say their plan: you vouch that all are of PLAN.",
 )
-allow_copies = click.option(
-    "--allow-copies", is_flag=True, help="Count files that are named twice, or are copies of others, again."
-)
 manifest = click.option(
     "--manifest", is_flag=True, help="Refuse folders that hold other files or bytes than their manifests say."
 )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, frozen, is_masked
+from discreet.core.batches import SealedBatch
 from discreet.core.checks import shown
 from discreet.core.columns import marks
 from discreet.errors import DataError, MismatchError, ParameterError
@@ -75,6 +76,7 @@ class Reports:
         simulated: whether the noise is from a seeded source, so that it protects nobody.
         columns: formats of the columns as they are written; empty for reports that somebody put together by hand, and
             where the blocks are not of these columns.
+        batches: the sealed batches among them, each as a whole; some of the rows are none.
 
     ``reports[mask]`` and ``reports[10:20]`` are those of some rows, and ``monday + tuesday`` are both batches, of one
     plan; polars, pandas, DuckDB and Arrow read reports as a table (``polars.DataFrame(reports)``).
@@ -97,6 +99,7 @@ class Reports:
     blocks: Blocks
     simulated: bool = False
     columns: tuple[Column, ...] = ()
+    batches: tuple[SealedBatch, ...] = ()
 
     def __post_init__(self) -> None:
         """Make the columns read-only; their contents are for the mechanism to judge.
@@ -122,7 +125,7 @@ class Reports:
     def __reduce__(self) -> tuple[Any, ...]:
         # Sealed columns cannot be pickled as they are; batches travel between processes all the same.
         header = self.fingerprint, self.n, self.in_clear, self.clear
-        return type(self), (*header, dict(self.blocks), self.simulated, self.columns)
+        return type(self), (*header, dict(self.blocks), self.simulated, self.columns, self.batches)
 
     def __len__(self) -> int:
         return self.n
@@ -275,6 +278,7 @@ class Reports:
             {name: np.concatenate([batch.blocks[name] for batch in batches]) for name in first.blocks},
             any(batch.simulated for batch in batches),
             first.columns,
+            tuple(sealed for batch in batches for sealed in batch.batches),
         )
 
 

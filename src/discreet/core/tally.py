@@ -6,6 +6,8 @@ from typing import Self
 import numpy as np
 
 from discreet.arrays import IntArray, frozen
+from discreet.core.batches import SealedBatch, in_both
+from discreet.core.digests import MODULUS
 from discreet.core.reports import check_header, check_same_plan, is_plain
 from discreet.errors import DataError, MismatchError
 
@@ -24,6 +26,11 @@ class Tally:
             ``(m g,)`` buckets of a pool; an explicit channel counts each output, ``(|Y|,)``.
         clear: ``(|X_N|,)`` F, the counts of reports that state each other value in clear.
         simulated: whether any of the reports was simulated.
+        batches: the sealed batches that were counted, in order; no two are the same.
+        rest: order-free digest of all other reports that were counted (`discreet.core.digests`); None where it is not
+            known, as in tallies of earlier versions, so that nobody can tell what was counted twice.
+
+    Tallies are equal if their counts are, however reports were split and sealed.
 
     Example:
         >>> import discreet as dc
@@ -39,6 +46,8 @@ class Tally:
     support: IntArray
     clear: IntArray
     simulated: bool = False
+    batches: tuple[SealedBatch, ...] = ()
+    rest: int | None = None
 
     def __post_init__(self) -> None:
         """Make the counts 64-bit integers and read-only; their mechanism judges them further.
@@ -56,6 +65,11 @@ class Tally:
             object.__setattr__(self, name, frozen(counts.astype(np.int64, copy=False)))
         if len(self.clear) and total(self.clear) > self.n:
             raise DataError(f"a tally of {self.n} reports must have no more than that in clear.")
+        if not self.rest_n:
+            object.__setattr__(self, "rest", 0)
+        elif self.rest_n < 0:
+            raise DataError(f"a tally of {self.n} reports must have no more than that in its sealed batches.")
+        object.__setattr__(self, "batches", tuple(sorted(self.batches)))
 
     def __repr__(self) -> str:
         marks = ", simulated" if self.simulated else ""
@@ -72,6 +86,11 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]
 
     @property
+    def rest_n(self) -> int:
+        """Number of reports that are in none of the sealed batches."""
+        return self.n - sum(batch.n for batch in self.batches)
+
+    @property
     def clear_total(self) -> int:
         """F: how many reports were in clear."""
         return total(self.clear)
@@ -80,19 +99,27 @@ class Tally:
         """Return the tally of both batches.
 
         Raises:
-            MismatchError: if they belong to different plans.
+            MismatchError: if they belong to different plans, or have counted a sealed batch both.
         """
         if not isinstance(other, Tally):
             return NotImplemented
         check_same_plan({self.fingerprint, other.fingerprint})
         if len(self.support) != len(other.support) or len(self.clear) != len(other.clear):
             raise MismatchError("tallies of one plan must have equally many counts.")
+        if twice := in_both(self.batches, other.batches):
+            raise MismatchError(
+                f"tallies must count different reports, and {len(twice)} sealed batches of "
+                f"{sum(batch.n for batch in twice):,} reports are in both; count them once."
+            )
+        rest = None if self.rest is None or other.rest is None else (self.rest + other.rest) % MODULUS
         return type(self)(
             self.fingerprint,
             self.n + other.n,
             self.support + other.support,
             self.clear + other.clear,
             self.simulated or other.simulated,
+            self.batches + other.batches,
+            rest,
         )
 
     def __radd__(self, other: object) -> Self:

@@ -58,7 +58,6 @@ class Engine(Protocol):
         *,
         bad_share: float = 0.0,
         trust_plan: bool = False,
-        allow_copies: bool = False,
         manifest: bool = False,
         progress: "Progress | None" = None,
     ) -> "Counted":
@@ -72,7 +71,6 @@ class Engine(Protocol):
         by: str | Sequence[str],
         *,
         trust_plan: bool = False,
-        allow_copies: bool = False,
         manifest: bool = False,
         progress: "Progress | None" = None,
     ) -> "GroupedTally":
@@ -86,7 +84,6 @@ class Engine(Protocol):
         *,
         bad_share: float = 0.0,
         trust_plan: bool = False,
-        allow_copies: bool = False,
         manifest: bool = False,
         progress: "Progress | None" = None,
     ) -> Observed:
@@ -102,7 +99,6 @@ class Engine(Protocol):
         least: int = 2,
         bad_share: float = 0.0,
         trust_plan: bool = False,
-        allow_copies: bool = False,
         manifest: bool = False,
         force: bool = False,
         progress: "Progress | None" = None,
@@ -166,14 +162,13 @@ class LocalEngine:
         *,
         bad_share: float = 0.0,
         trust_plan: bool = False,
-        allow_copies: bool = False,
         manifest: bool = False,
         progress: "Progress | None" = None,
     ) -> "Counted":
         """Return the tally of files of reports; see `discreet.engines.local.tally`."""
         from discreet.engines.local import tally
 
-        read: dict[str, Any] = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
         read |= {"threads": self.threads, "plain_parquet": self.plain_parquet}
         return tally(mechanism, sources, bad_share=bad_share, progress=progress, **read)
 
@@ -184,14 +179,13 @@ class LocalEngine:
         by: str | Sequence[str],
         *,
         trust_plan: bool = False,
-        allow_copies: bool = False,
         manifest: bool = False,
         progress: "Progress | None" = None,
     ) -> "GroupedTally":
         """Return a tally for each group of people; see `discreet.engines.groups.tally_by`."""
         from discreet.engines.groups import tally_by
 
-        read = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+        read = {"trust_plan": trust_plan, "manifest": manifest}
         return tally_by(mechanism, sources, by, threads=self.threads, progress=progress, **read)
 
     def evidence(
@@ -201,14 +195,13 @@ class LocalEngine:
         *,
         bad_share: float = 0.0,
         trust_plan: bool = False,
-        allow_copies: bool = False,
         manifest: bool = False,
         progress: "Progress | None" = None,
     ) -> Observed:
         """Return the evidence in files of reports; see `discreet.engines.evidence.gather`."""
         from discreet.engines.evidence import gather
 
-        read: dict[str, Any] = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
         where: dict[str, Any] = {"memory": self.memory, "folder": self.folder, "threads": self.threads}
         return gather(mechanism, sources, bad_share=bad_share, progress=progress, **read, **where)
 
@@ -221,7 +214,6 @@ class LocalEngine:
         least: int = 2,
         bad_share: float = 0.0,
         trust_plan: bool = False,
-        allow_copies: bool = False,
         manifest: bool = False,
         force: bool = False,
         progress: "Progress | None" = None,
@@ -229,7 +221,7 @@ class LocalEngine:
         """Write all reports into one sealed file; see `discreet.engines.sealing.seal`."""
         from discreet.engines.sealing import seal
 
-        read: dict[str, Any] = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
         where: dict[str, Any] = {"folder": self.folder, "threads": self.threads}
         given: dict[str, Any] = {"least": least, "bad_share": bad_share, "force": force, "progress": progress}
         return seal(mechanism, sources, target, **given, **read, **where)

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -22,7 +23,7 @@ from discreet.io.prefetch import prefetched
 from discreet.io.progress import Progress
 from discreet.io.read_errors import readable
 from discreet.io.remote import File
-from discreet.io.report_sources import rows_in, surveyed
+from discreet.io.report_sources import Survey, rows_in, surveyed
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.evidence import StoredBlocks
 
@@ -41,7 +42,6 @@ def gather(
     memory: int | None = None,
     bad_share: float = 0.0,
     trust_plan: bool = False,
-    allow_copies: bool = False,
     manifest: bool = False,
     folder: str | Path | None = None,
     threads: int | None = None,
@@ -55,7 +55,6 @@ def gather(
         memory: how many bytes the reports may take in memory; None for half of what there is. 0: none at all.
         bad_share: as for `discreet.engines.tally`.
         trust_plan: as for `discreet.engines.tally`.
-        allow_copies: as for `discreet.engines.tally`.
         manifest: as for `discreet.engines.tally`.
         folder: as for `observe`.
         threads: as for `discreet.engines.tally`.
@@ -78,14 +77,14 @@ def gather(
         >>> reports.n, dict(left_out)
         (50, {})
     """
-    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
-    if not parts:
-        return sum(tallies, start=mechanism.empty_tally()), {}
+    survey = surveyed(mechanism, sources, trust_plan=trust_plan, manifest=manifest)
+    if not survey.parts:
+        return survey.whole(mechanism.empty_tally()), {}
     limit = memory_limit() if memory is None else memory
-    if any(one.n for one in tallies):
+    if any(one.n for one in survey.tallies.values()):
         raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
-    through = _Through(mechanism, parts, bad_share, progress, threads)
-    if memory_needed(mechanism, parts) > limit:
+    through = _Through(mechanism, survey, bad_share, progress, threads)
+    if memory_needed(mechanism, survey.parts) > limit:
         return through.onto_disk(folder)
     return through.into_memory()
 
@@ -96,7 +95,6 @@ def observe(
     *,
     bad_share: float = 0.0,
     trust_plan: bool = False,
-    allow_copies: bool = False,
     manifest: bool = False,
     folder: str | Path | None = None,
     progress: Progress | None = None,
@@ -108,7 +106,6 @@ def observe(
         sources: files of reports, and folders of them.
         bad_share: as for `discreet.engines.tally`.
         trust_plan: as for `discreet.engines.tally`.
-        allow_copies: as for `discreet.engines.tally`.
         manifest: as for `discreet.engines.tally`.
         folder: where temporary files go, as large as the blocks of all reports, and for ``mle`` 16 bytes more for each;
             None for the system's place for them. They have no names: whatever ends this process, they are gone.
@@ -135,10 +132,10 @@ def observe(
         >>> observed.tally.n, dict(left_out)
         (50, {})
     """
-    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
-    if tallies:
+    survey = surveyed(mechanism, sources, trust_plan=trust_plan, manifest=manifest)
+    if survey.tallies:
         raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
-    return _Through(mechanism, parts, bad_share, progress).onto_disk(folder)
+    return _Through(mechanism, survey, bad_share, progress).onto_disk(folder)
 
 
 class _Through:
@@ -147,18 +144,18 @@ class _Through:
     def __init__(
         self,
         mechanism: Mechanism,
-        parts: Sequence[Partition],
+        survey: Survey,
         bad_share: float,
         progress: Progress | None,
         threads: int | None = None,
     ) -> None:
         self._threads = threads
-        self._mechanism, self._parts, self._progress = mechanism, parts, progress
+        self._mechanism, self._survey, self._progress = mechanism, survey, progress
         self._share = checked_share("bad_share", bad_share)
         self._left_out: Counter[str] = Counter()
 
     def _batches(self) -> Iterator[Reports]:
-        done, total = 0, rows_in(self._parts)
+        done, total = 0, rows_in(self._survey.parts)
         for reports, left_out in prefetched(self._checked(), self._threads):
             self._left_out += left_out
             done += reports.n
@@ -167,7 +164,7 @@ class _Through:
                 self._progress(done, total)
 
     def _checked(self) -> Iterator[Checked]:
-        for part in self._parts:
+        for part in self._survey.parts:
             yield from part.reports(sift=self._share > 0)
 
     def onto_disk(self, folder: str | Path | None) -> tuple[StoredBlocks, Mapping[str, int]]:
@@ -177,7 +174,7 @@ class _Through:
             for reports in self._batches():
                 fold.add(state, reports, {})
                 stored.add(reports)
-            found = self._counted(fold.finish(state).tally)
+            found = self._counted(self._survey.whole(fold.finish(state).tally))
             # What reading took would otherwise stay with Arrow while the likelihood is worked out.
             pa.default_memory_pool().release_unused()
             rows_of = partial(LocalRows, new_rows=rows_on_disk(folder))
@@ -187,7 +184,7 @@ class _Through:
         reports = Reports.concatenate(self._batches())
         empty = self._mechanism.empty_tally()
         n = Tally(empty.fingerprint, reports.n, empty.support, empty.clear)
-        return reports, self._counted(n).left_out
+        return replace(reports, batches=self._survey.batches()), self._counted(n).left_out
 
     def _counted(self, tally: Tally) -> Counted:
         found = Counted(tally, dict(self._left_out))

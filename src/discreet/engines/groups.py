@@ -33,7 +33,6 @@ def tally_by(
     by: str | Sequence[str],
     *,
     trust_plan: bool = False,
-    allow_copies: bool = False,
     manifest: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -45,7 +44,6 @@ def tally_by(
         sources: Parquet and Arrow files of reports, and folders of such files, each with the public columns.
         by: names of the public columns that make the groups: text, integers, or true and false.
         trust_plan: as for `discreet.engines.tally`.
-        allow_copies: as there.
         manifest: as there.
         threads: as there.
         progress: as there.
@@ -68,10 +66,10 @@ def tally_by(
         {'north': 30, 'south': 20}
     """
     names = checked_names(by)
-    read = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
-    _, parts = surveyed(mechanism, sources, public=names, **read)
+    read = {"trust_plan": trust_plan, "manifest": manifest}
+    survey = surveyed(mechanism, sources, public=names, **read)
     # A fold over more than reports, which `fold_parts` does not look into.
-    public = cast(Any, [PublicPart(part) for part in parts])
+    public = cast(Any, [PublicPart(part) for part in survey.parts])
     try:
         found: Any = fold_parts(cast(Any, GroupFold(mechanism, names)), public, threads=threads, progress=progress)
     except _CountsTooLargeError:
@@ -79,6 +77,7 @@ def tally_by(
             raise
         # One thread has one row for each group.
         found = fold_parts(cast(Any, GroupFold(mechanism, names)), public, threads=1, progress=progress)
+    survey.batches()
     return cast(GroupedTally, found)
 
 

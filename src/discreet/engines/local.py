@@ -28,7 +28,6 @@ def tally(
     *,
     bad_share: float = 0.0,
     trust_plan: bool = False,
-    allow_copies: bool = False,
     manifest: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -43,7 +42,6 @@ def tally(
             counted. By default the first one is refused.
         trust_plan: whether you vouch that files which do not say their plan, because another tool rewrote them, hold
             reports of this one; what they say of another plan is refused all the same (`discreet.io.rewritten`).
-        allow_copies: whether a file may be named twice, or hold the same bytes as another; each counts.
         manifest: whether the sources are folders, each with a manifest (``discreet manifest``) that says which files
             with which bytes it holds.
         threads: how many threads; by default the environment variable DISCREET_THREADS, or all processors. They
@@ -56,11 +54,10 @@ def tally(
         The tally, and the number of rows left out by reason.
 
     Raises:
-        DataError: if a file is missing, truncated, damaged, changed or not of this plan's reports, or too many rows
-            are bad; it names the file.
+        DataError: if a file is missing, truncated, damaged, changed or not of this plan's reports, too many rows are
+            bad, or reports are there twice, in whatever files and order; it names the files.
         MismatchError: if a file belongs to another plan. All files are looked at before any is counted.
-        ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder, or is a
-            copy of another.
+        ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder.
 
     Example:
         >>> import discreet as dc
@@ -74,10 +71,10 @@ def tally(
         100
     """
     sift = checked_share("bad_share", bad_share) > 0
-    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
+    survey = surveyed(mechanism, sources, trust_plan=trust_plan, manifest=manifest)
     given: dict[str, Any] = {"sift": sift, "threads": threads, "progress": progress, "repeats": not plain_parquet}
-    found = fold_parts(TallyFold(mechanism), parts, **given)
-    whole = Counted(sum(tallies, start=found.tally), found.left_out)
+    found = fold_parts(TallyFold(mechanism), survey.parts, **given)
+    whole = Counted(survey.whole(found.tally), found.left_out)
     whole.refuse_above(bad_share)
     return whole
 

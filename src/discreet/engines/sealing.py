@@ -21,7 +21,7 @@ from discreet.io.content_counts import ContentCounts
 from discreet.io.partitions import Partition
 from discreet.io.progress import Progress
 from discreet.io.remote import file_of
-from discreet.io.report_sources import rows_in, surveyed
+from discreet.io.report_sources import Survey, rows_in, surveyed
 from discreet.io.sealed_files import LEAST, checked_sealed, put_sealed, refuse_fewer
 from discreet.io.sealing import MIXED, CanonicalOrder
 from discreet.mechanisms import Mechanism
@@ -123,7 +123,6 @@ def seal(
     least: int = LEAST,
     bad_share: float = 0.0,
     trust_plan: bool = False,
-    allow_copies: bool = False,
     manifest: bool = False,
     force: bool = False,
     folder: str | Path | None = None,
@@ -142,7 +141,6 @@ def seal(
         least: how many reports there must be.
         bad_share: as for `discreet.engines.tally`.
         trust_plan: as there.
-        allow_copies: as there.
         manifest: as there.
         force: whether a file that exists is replaced.
         folder: where temporary files go; None for the system's place for them.
@@ -167,15 +165,16 @@ def seal(
     """
     share, least = checked_share("bad_share", bad_share), checked_whole("least", least)
     output = checked_sealed(target, force=force)
-    read = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
-    parts, dropped = report_parts(mechanism, sources, output, **read)
+    read = {"trust_plan": trust_plan, "manifest": manifest}
+    survey, dropped = report_parts(mechanism, sources, output, **read)
     with CanonicalOrder(mechanism, folder=None if folder is None else Path(folder)) as order:
         fold = ContentFold(mechanism)
         if fold.contents is None:
-            found = _sorted(fold, order, parts, sift=share > 0, progress=progress)
+            found = _sorted(fold, order, survey.parts, sift=share > 0, progress=progress)
         else:
-            found = fold_parts(fold, parts, sift=share > 0, threads=threads, progress=progress)
+            found = fold_parts(fold, survey.parts, sift=share > 0, threads=threads, progress=progress)
             order.add_counts(found.counts, simulated=found.simulated)
+        survey.batches()
         found.check(share, least)
         written = put_sealed(output, mechanism, order.batches(), order.n, force=force)
     return Sealed(output, written, found.simulated, dropped, found.left_out)
@@ -183,21 +182,22 @@ def seal(
 
 def report_parts(
     mechanism: Mechanism, sources: str | Path | Sequence[str | Path], output: Path, **read: Any
-) -> tuple[list[Partition], tuple[str, ...]]:
-    """Return the parts of files of reports, and the names of columns beside the reports.
+) -> tuple[Survey, tuple[str, ...]]:
+    """Return the survey of files of reports, and the names of columns beside the reports.
 
     Raises:
         ParameterError: if there is a tally among them, or the output is one of them, or in a folder of them.
     """
     named = [sources] if isinstance(sources, str | Path) else list(sources)
-    tallies, parts = surveyed(mechanism, named, **read)
-    if tallies:
+    survey = surveyed(mechanism, named, **read)
+    parts = survey.parts
+    if survey.tallies:
         raise ParameterError(
-            f"reports are sealed, and a tally says nothing of their order already; leave the {len(tallies)} tallies "
-            "out."
+            f"reports are sealed, and a tally says nothing of their order already; leave the {len(survey.tallies)} "
+            "tallies out."
         )
     refuse_replacing(output, [file_of(source) for source in named], [part.path for part in parts])
-    return parts, tuple(dict.fromkeys(name for part in parts for name in (*part.kept, *part.unread)))
+    return survey, tuple(dict.fromkeys(name for part in parts for name in (*part.kept, *part.unread)))
 
 
 def _sorted(

@@ -90,9 +90,12 @@ def stamp(
     share = checked_share("bad_share", bad_share)
     named = [sources] if isinstance(sources, str | Path) else list(sources)
     places, output = [file_of(source) for source in named], output_of(target, "stamped reports")
-    tallies, parts = surveyed(mechanism, named, trust_plan=True)
-    if tallies:
-        raise ParameterError(f"reports are stamped, and tallies have a stamp; leave the {len(tallies)} tallies out.")
+    survey = surveyed(mechanism, named, trust_plan=True)
+    if survey.tallies:
+        raise ParameterError(
+            f"reports are stamped, and tallies have a stamp; leave the {len(survey.tallies)} tallies out."
+        )
+    parts = survey.parts
     # The reports alone are written anew.
     warn_of({}, len(parts), mechanism.fingerprint, [name for part in parts for name in part.kept])
     wanted = _targets(places, output)
@@ -105,6 +108,7 @@ def stamp(
         refuse_replacing(path, (), wanted)
     fold, sift = TallyFold(mechanism), share > 0
     found = {path: fold_parts(fold, each, sift=sift, progress=progress) for path, each in going.items()}
+    survey.batches()
     left_out = sum((Counter(one.left_out) for one in found.values()), start=Counter[str]())
     Counted(sum((one.tally for one in found.values()), start=mechanism.empty_tally()), left_out).refuse_above(share)
     for path, each in going.items():

@@ -2,11 +2,9 @@
 
 import os
 import stat
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import file_digest
 from pathlib import Path
-from zlib import crc32
 
 from discreet.errors import DataError, ParameterError
 from discreet.io.endings import ending
@@ -14,12 +12,9 @@ from discreet.io.remote import File, RemoteFile, file_of, files_below
 
 # What says which files of a folder hold: Delta Lake, Spark's streams and Hudi.
 _LOGS = ("_delta_log", "_spark_metadata", ".hoodie")
-_SAMPLE = 1 << 16
 
 
-def files_in(
-    sources: Iterable[str | File], suffixes: Sequence[str], wanted: str, *, allow_copies: bool = False
-) -> list[File]:
+def files_in(sources: Iterable[str | File], suffixes: Sequence[str], wanted: str) -> list[File]:
     """Return the files named, and those in the folders named, in order of their names.
 
     In a folder, names that begin with a dot or an underscore are passed over, and folders are searched too.
@@ -28,7 +23,6 @@ def files_in(
         sources: files and folders.
         suffixes: how files in folders may end.
         wanted: what they hold, for messages.
-        allow_copies: whether a file may be meant twice.
 
     Raises:
         DataError: if a folder holds none of them, or anything else: other files, a link to a folder or to nothing, a
@@ -44,8 +38,7 @@ def files_in(
             raise ParameterError(f"{source} is a pipe, a socket or a device; write what it gives to a file first.")
         else:
             found.append(source)
-    if not allow_copies:
-        _refuse_repeated(found)
+    _refuse_repeated(found)
     return found
 
 
@@ -58,9 +51,7 @@ def _refuse_repeated(paths: Sequence[File]) -> None:
         first = seen.setdefault((facts.st_dev, facts.st_ino), path)
         if first is not path:
             how = "by itself or with its folder" if first.resolve() == path.resolve() else f"also as {first}"
-            raise ParameterError(
-                f"{path} is named twice, {how}; name it once, or pass --allow-copies (allow_copies=True)."
-            )
+            raise ParameterError(f"{path} is named twice, {how}; name it once.")
 
 
 def _files_in(folder: File) -> list[File]:
@@ -131,45 +122,6 @@ def _is_file(path: Path) -> bool:
         return stat.S_ISREG(path.stat().st_mode)
     except OSError:
         return False
-
-
-def refuse_copies(paths: Iterable[File]) -> None:
-    """Refuse files with the same bytes as others.
-
-    Files of one size are compared by how they begin and end; only what is alike then is read as a whole.
-
-    Raises:
-        ParameterError: if there are any; it names the first.
-    """
-    alike = [list(paths)]
-    for key in (_size, _ends, digest):
-        alike = [same for group in alike for same in _grouped(group, key)]
-    if alike:
-        first, second, *_ = alike[0]
-        copies = sum(len(group) - 1 for group in alike)
-        raise ParameterError(
-            f"{second} holds the same bytes as {first}, and {copies} files in all are copies of others; leave them "
-            "out, or pass --allow-copies (allow_copies=True) if they count as well."
-        )
-
-
-def _grouped(paths: Sequence[File], key: Callable[[File], object]) -> list[list[File]]:
-    """Return the files that share a key with another one, in order."""
-    found: defaultdict[object, list[File]] = defaultdict(list)
-    for path in paths:
-        found[key(path)].append(path)
-    return [group for group in found.values() if len(group) > 1]
-
-
-def _size(path: File) -> int:
-    return path.stat().st_size
-
-
-def _ends(path: File) -> tuple[int, int]:
-    with path.open("rb") as file:
-        first = crc32(file.read(_SAMPLE))
-        file.seek(max(path.stat().st_size - _SAMPLE, 0))
-        return first, crc32(file.read(_SAMPLE))
 
 
 def digest(path: File) -> str:

@@ -92,9 +92,7 @@ def write_manifest(folder: str | Path, *, force: bool = False) -> Manifest:
     """
     place = _checked_folder(folder)
     with replacing(place / NAME, force=force) as beside:
-        found = Manifest(
-            tuple(_entry(place, path) for path in local_files(report_files([place], allow_copies=True), NAME))
-        )
+        found = Manifest(tuple(_entry(place, path) for path in local_files(report_files([place]), NAME)))
         text = msgspec.json.format(msgspec.json.encode(found), indent=1)
         beside.write_bytes(text + b"\n")
     return found

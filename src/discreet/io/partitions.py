@@ -6,12 +6,13 @@ columns are checked before any part is read; of JSON lines, each with a plan of 
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import pyarrow as pa
 
 from discreet.arrays import IntArray
+from discreet.core.digests import digesting
 from discreet.core.reports import Reports
 from discreet.errors import DataError
 from discreet.io import arrow, json_reports
@@ -41,6 +42,24 @@ Checked: TypeAlias = tuple[Reports, Counter[str]]
 """Reports, each of which a device can have sent, and the number of rows left out beside them by reason."""
 
 
+@dataclass(slots=True, eq=False)
+class Seen:
+    """The reports that the last reading of a part has come through.
+
+    Attributes:
+        n: how many.
+        digest: their order-free digest.
+    """
+
+    n: int = 0
+    digest: int = 0
+
+    def add(self, mechanism: Mechanism, reports: Reports) -> None:
+        """Add reports."""
+        self.n += reports.n
+        self.digest += digesting(mechanism).of(reports)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
     """A part of a file of reports.
@@ -54,6 +73,7 @@ class Partition:
         table: the inspected table; None for a file of lines.
         form: the form of a file that another tool rewrote; None for discreet's own format.
         public: names of the public columns beside the reports that are read too; see `public_rows`.
+        seen: what the last reading has come through.
     """
 
     path: File
@@ -64,6 +84,7 @@ class Partition:
     table: StoredTable | None = None
     form: Form | None = None
     public: tuple[str, ...] = ()
+    seen: Seen = field(default_factory=Seen, init=False)
 
     @property
     def content(self) -> tuple[int, int]:
@@ -83,16 +104,22 @@ class Partition:
             MismatchError: if a row belongs to another plan.
         """
         with readable(self.path):
-            if self.table is None:
-                yield from self._of_lines(sift, most or _LINES)
-                return
-            names = self._names
-            none = True
-            for batch in read_groups(self.table, self.groups, most or self._batch_rows, names):
-                none = False
-                yield self._checked(batch, sift)
-            if none:
-                yield self._checked(no_rows(self.table.schema, names), sift)
+            self._begin()
+            for checked in self._of_lines(sift, most or _LINES) if self.table is None else self._of_table(sift, most):
+                self.seen.add(self.mechanism, checked[0])
+                yield checked
+
+    def _of_table(self, sift: bool, most: int | None) -> Iterator[Checked]:
+        assert self.table is not None
+        names, none = self._names, True
+        for batch in read_groups(self.table, self.groups, most or self._batch_rows, names):
+            none = False
+            yield self._checked(batch, sift)
+        if none:
+            yield self._checked(no_rows(self.table.schema, names), sift)
+
+    def _begin(self) -> None:
+        self.seen.n = self.seen.digest = 0
 
     def distinct(self) -> tuple[Reports, IntArray] | None:
         """Return the distinct reports of the part, checked, and how often each is there.
@@ -109,9 +136,13 @@ class Partition:
             return None
         try:
             found = distinct_rows(table, self.groups, bound)
-            return None if found is None else (self._checked(found[0], False)[0], found[1])
+            reports = None if found is None else self._checked(found[0], False)[0]
         except DataError:
             return None
+        if found is None or reports is None:
+            return None
+        self.seen.n, self.seen.digest = int(found[1].sum()), digesting(self.mechanism).of_repeated(reports, found[1])
+        return reports, found[1]
 
     @property
     def _batch_rows(self) -> int:
@@ -144,9 +175,12 @@ class Partition:
         assert self.table is not None
         names = self._names or []
         with readable(self.path):
+            self._begin()
             asked = [*names, *self.public]
             for batch in read_groups(self.table, self.groups, self._batch_rows, asked, labels=self.public):
-                yield self._checked(batch.select(names), False)[0], batch.select(list(self.public))
+                reports = self._checked(batch.select(names), False)[0]
+                self.seen.add(self.mechanism, reports)
+                yield reports, batch.select(list(self.public))
 
     def _checked(self, batch: pa.RecordBatch, sift: bool) -> Checked:
         if self.form is not None:
@@ -182,9 +216,9 @@ def _some_lines(lines: Iterable[str], most: int) -> Iterator[list[str]]:
         yield texts
 
 
-def report_files(sources: Iterable[str | File], *, allow_copies: bool = False) -> list[File]:
+def report_files(sources: Iterable[str | File]) -> list[File]:
     """Return the files of reports and tallies that are named; arguments and errors as for `files_in`."""
-    return files_in(sources, REPORTS, "reports", allow_copies=allow_copies)
+    return files_in(sources, REPORTS, "reports")
 
 
 def partitions_of(

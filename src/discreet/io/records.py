@@ -51,16 +51,16 @@ class RecordCodec(RecordForm):
             raise DataError(f"records must be rows of {self.width} bytes, got {records.dtype} of {records.shape}.")
         kinds, every = records[:, 0], np.ones(len(records), dtype=np.bool_)
         told = kinds == (BOTH if self.clear_blocks else IN_CLEAR)
-        if self._clear is None:
+        if self.clear is None:
             told = np.zeros(len(records), dtype=np.bool_)
         refuse_rows(every, ~(told | (kinds == BLOCK)), _KIND)
         refuse_rows(every, self._is_dirty(records, told), _PADDING)
         with_block = every if self.clear_blocks else ~told
         columns = (
-            {} if self._clear is None else {CLEAR: Nullable(told, self._taken(_rows(records, told), self._clear, 1))}
+            {} if self.clear is None else {CLEAR: Nullable(told, self._taken(_rows(records, told), self.clear, 1))}
         )
         blocks, at = _rows(records, with_block), self._block_at
-        for column in self._block:
+        for column in self.block:
             columns[column.name] = Nullable(with_block, self._taken(blocks, column, at))
             at += column.bytes
         return columns

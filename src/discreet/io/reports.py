@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +17,7 @@ from discreet.io.atomic import replacing
 from discreet.io.endings import written_text
 from discreet.io.kept_columns import check_writable
 from discreet.io.remote import output_of
-from discreet.io.report_sources import surveyed
+from discreet.io.report_sources import Survey, surveyed
 from discreet.io.sealed_table import SealedTable
 from discreet.mechanisms import Mechanism
 
@@ -65,7 +66,7 @@ def write_reports(
     mechanism = _mechanism_of(mechanism)
     parts = [batches] if isinstance(batches, Reports) else batches
     schema_of = partial(arrow.schema, mechanism, facts=facts)
-    return _write(path, mechanism, ((reports, None) for reports in parts), schema_of, force=force)
+    return write_batches(path, mechanism, ((reports, None) for reports in parts), schema_of, force=force)
 
 
 def write_beside(
@@ -94,7 +95,7 @@ def write_beside(
         ParameterError: if public columns are not kept in such a file, or one is named as reports' own are.
     """
     check_writable(public.names, mechanism, reports_ending(path))
-    return _write(path, mechanism, batches, partial(arrow.schema_beside, mechanism, public), force=force)
+    return write_batches(path, mechanism, batches, partial(arrow.schema_beside, mechanism, public), force=force)
 
 
 def reports_ending(path: str | Path) -> str:
@@ -106,15 +107,19 @@ def reports_ending(path: str | Path) -> str:
     return suffixes.checked_output(output_of(path, "reports"), suffixes.REPORTS, "reports")
 
 
-def _write(
+def write_batches(
     path: str | Path,
     mechanism: Mechanism,
     batches: Iterable[tuple[Reports, pa.Table | None]],
     schema_of: Callable[..., pa.Schema],
     *,
     force: bool,
+    last: Callable[[], Mapping[bytes, bytes]] = dict,
 ) -> int:
-    """Write reports in the schema that ``schema_of(simulated=...)`` returns."""
+    """Write reports in the schema that ``schema_of(simulated=...)`` returns; as `write_beside`.
+
+    ``last`` returns what a Parquet file says besides, when all reports are written.
+    """
     target, kind, written, simulated = output_of(path, "reports"), reports_ending(path), 0, False
     with replacing(target, force=force) as beside:
         sink: Any = None
@@ -128,7 +133,7 @@ def _write(
                 sink.write(mechanism, reports, public)
                 written += reports.n
             sink = sink or _open(beside, kind, mechanism, schema_of(simulated=False))
-            sink.close()
+            sink.close(last())
         except BaseException:
             if sink is not None:
                 sink.drop()
@@ -145,7 +150,7 @@ class _LineSink:
         for line in json_reports.to_json(mechanism, reports):
             self._file.write(line + "\n")
 
-    def close(self) -> None:
+    def close(self, _: Mapping[bytes, bytes]) -> None:
         self._open.close()
 
     def drop(self) -> None:
@@ -176,22 +181,25 @@ def read_reports(sources: Sources, mechanism: "Mechanism | Plan", *, trust_plan:
             a stamp of another plan is refused all the same (`discreet.io.rewritten`).
 
     Raises:
-        DataError: if a file is missing, truncated, of another format, or holds what no device can send.
+        DataError: if a file is missing, truncated, of another format, or holds what no device can send, or reports are
+            there twice.
         MismatchError: if one belongs to another plan.
         ParameterError: if there is a tally among them, or a file is named twice.
 
     Example:
         >>> import discreet as dc
         >>> from tempfile import TemporaryDirectory
-        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(range(100)), epsilon=1.0)
         >>> with TemporaryDirectory() as folder:
         ...     for day in ("monday", "tuesday"):
-        ...         reports = mechanism.obfuscate(["yes", "no"] * 50)
+        ...         reports = mechanism.obfuscate(range(100))
         ...         written = dc.write_reports(f"{folder}/{day}.jsonl", mechanism, reports)
         ...     dc.read_reports(folder, mechanism).n, dc.read_reports(f"{folder}/monday.jsonl", mechanism).n
         (200, 100)
     """
-    return Reports.concatenate(iterate_reports(sources, mechanism, trust_plan=trust_plan))
+    survey = _reports_alone(sources, _mechanism_of(mechanism), trust_plan=trust_plan)
+    reports = Reports.concatenate(_batches(survey, _BATCH))
+    return replace(reports, batches=survey.batches())
 
 
 def iterate_reports(
@@ -208,9 +216,19 @@ def iterate_reports(
         ...     [reports.n for reports in iterate_reports(f"{folder}/reports.arrow", mechanism, batch=2)]
         [2, 2, 1]
     """
-    tallies, parts = surveyed(_mechanism_of(mechanism), sources, trust_plan=trust_plan)
-    if tallies:
-        raise ParameterError(f"reports are read, and {len(tallies)} of the files are tallies; leave them out.")
-    for part in parts:
-        for reports, _ in part.reports(most=batch):
+    survey = _reports_alone(sources, _mechanism_of(mechanism), trust_plan=trust_plan)
+    yield from _batches(survey, batch)
+    survey.batches()
+
+
+def _reports_alone(sources: Sources, mechanism: Mechanism, *, trust_plan: bool) -> Survey:
+    survey = surveyed(mechanism, sources, trust_plan=trust_plan)
+    if survey.tallies:
+        raise ParameterError(f"reports are read, and {len(survey.tallies)} of the files are tallies; leave them out.")
+    return survey
+
+
+def _batches(survey: Survey, most: int) -> Iterator[Reports]:
+    for part in survey.parts:
+        for reports, _ in part.reports(most=most):
             yield reports

@@ -1,13 +1,18 @@
 """Checks of sealed files: sorted, in canonical bytes, and saying of themselves what they are."""
 
+import re
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from io import RawIOBase
+from itertools import product
 from pathlib import Path
 from typing import IO, Any, cast
 
 import pyarrow as pa
 
+from discreet.core.batches import COLLECTION, EPOCH, EPOCHS, NUMBER, SEALED, batch_name, spelled
+from discreet.core.digests import MODULUS, digesting
 from discreet.core.report_table import STAMP
 from discreet.core.reports import Reports
 from discreet.errors import DataError
@@ -15,17 +20,15 @@ from discreet.io import arrow
 from discreet.io.partitions import Partition
 from discreet.io.read_errors import readable
 from discreet.io.remote import File, file_of
-from discreet.io.sealed_files import NUMBER, SEALED, SEALED_REPORTS
+from discreet.io.sealed_files import SEALED_REPORTS
 from discreet.io.sealed_table import SealedTable
 from discreet.io.sealing import OrderCheck, batch_rows
-from discreet.io.stored import StoredTable, look
+from discreet.io.stored import DIGEST_KEY, SCHEMA_KEY, StoredTable, look
 from discreet.io.suffixes import checked
 from discreet.mechanisms import Mechanism
 
 _AGAIN = "seal the reports again with 'discreet seal'"
-_STAMPED = ("format", "kind", "plan", "simulated")
-# Facts of a collector's epoch beside those of every sealed file.
-_KNOWN: Mapping[str, type] = {**dict.fromkeys((*_STAMPED, SEALED, NUMBER), object), "collection": str, "epoch": int}
+_WRITER = re.compile(r"parquet-cpp-arrow version [0-9]{1,4}(\.[0-9]{1,4}){2}")
 _NAMES_SHOWN = 5
 
 
@@ -110,9 +113,6 @@ def _facts(table: StoredTable, mechanism: Mechanism) -> Mapping[str, Any]:
         raise UnsealedError(f"its metadata do not say that it is sealed; {_AGAIN}.")
     if table.seal is None:
         raise UnsealedError(f"it has no checksums, as another tool rewrote it; {_AGAIN}.")
-    strange = [name for name, fact in facts.items() if not isinstance(fact, _KNOWN.get(name, ()))]
-    if more := len(strange) + len({*table.schema.metadata} - {STAMP}):
-        raise UnsealedError(f"its metadata say more than those of a sealed file, in {more} entries; {_AGAIN}.")
     n = sum(table.rows)
     if type(facts.get(NUMBER)) is not int or facts[NUMBER] != n:
         raise UnsealedError(
@@ -122,7 +122,45 @@ def _facts(table: StoredTable, mechanism: Mechanism) -> Mapping[str, Any]:
     if [*table.rows] != [full] * (n // full) + [n % full] * (n % full > 0):
         raise UnsealedError(f"its row groups must hold {full} reports each, but for the last, and do not; {_AGAIN}.")
     arrow.check_schema(mechanism, table.schema)
+    _refuse_more(table, mechanism, facts)
     return facts
+
+
+def _refuse_more(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any]) -> None:
+    """Refuse metadata that say anything but the known fields in their known forms, letter by letter."""
+    wanted = _schema(mechanism, facts)
+    known = {SCHEMA_KEY, STAMP} | {DIGEST_KEY} & {*table.beside}
+    said = [
+        ("the stamp", table.schema.metadata != wanted.metadata),
+        ("the schema", not _is_schema(table.metadata.metadata.get(SCHEMA_KEY), wanted)),
+        ("other entries", {*table.metadata.metadata} != known),
+        ("columns", any(field.metadata for field in table.schema) or _notes(table.metadata)),
+        ("the name of the writer", _WRITER.fullmatch(table.metadata.created_by) is None),
+    ]
+    if more := [where for where, wrong in said if wrong]:
+        raise UnsealedError(f"its metadata say more than those of a sealed file, in {', '.join(more)}; {_AGAIN}.")
+
+
+def _schema(mechanism: Mechanism, facts: Mapping[str, Any]) -> pa.Schema:
+    """Return the schema of a sealed file with the facts that it may have; of a collection if they are of the form."""
+    names = [name for name in (COLLECTION, EPOCH, EPOCHS) if name in facts] if batch_name(facts) else []
+    said = {name: facts[name] for name in (*names, SEALED, NUMBER)}
+    return arrow.schema(mechanism, simulated=facts.get("simulated") is True, facts=said)
+
+
+def _is_schema(written: bytes | None, wanted: pa.Schema) -> bool:
+    """Return true if this is a schema as Parquet files keep it, with nothing beside."""
+    try:
+        found = pa.ipc.read_schema(pa.py_buffer(b64decode(written or b"", validate=True)))
+    except (ValueError, pa.ArrowException, OSError):
+        return False
+    return bool(found.equals(wanted, check_metadata=True))
+
+
+def _notes(metadata: Any) -> bool:
+    """Return true if the metadata of a column in a row group say anything of their own."""
+    places = product(range(metadata.num_row_groups), range(metadata.num_columns))
+    return any(metadata.row_group(group).column(column).metadata for group, column in places)
 
 
 def _groups(whole: Partition) -> Iterator[Reports]:
@@ -133,9 +171,8 @@ def _groups(whole: Partition) -> Iterator[Reports]:
 
 def _rewrite(whole: Partition, facts: Mapping[str, Any], sink: "_Comparing") -> None:
     """Write a file's reports as they are sealed, after checks of their order."""
-    mechanism, check = whole.mechanism, OrderCheck(whole.mechanism)
-    said = {name: fact for name, fact in facts.items() if name not in _STAMPED}
-    schema = arrow.schema(mechanism, simulated=bool(facts["simulated"]), facts=said)
+    mechanism, check, found = whole.mechanism, OrderCheck(whole.mechanism), 0
+    schema, said = _schema(mechanism, facts), {} if whole.table is None else whole.table.beside
     made = SealedTable(Path("sealed.parquet"), schema, mechanism.columns, into=cast(IO[bytes], sink))
     try:
         for reports in _groups(whole):
@@ -146,7 +183,12 @@ def _rewrite(whole: Partition, facts: Mapping[str, Any], sink: "_Comparing") -> 
                     f"{_AGAIN}."
                 )
             made.write(mechanism, reports)
-        made.close()
+            found += digesting(mechanism).of(reports)
+        if said not in ({}, {DIGEST_KEY: spelled(found % MODULUS).encode()}):
+            raise UnsealedError(
+                f"its digest must be {spelled(found % MODULUS)}, that of its reports, and is not; {_AGAIN}."
+            )
+        made.close(said)
     finally:
         made.drop()
     sink.end()

@@ -4,16 +4,21 @@ One form and one writer, for files of reports as for the epochs of a collector: 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from discreet.core.batches import NUMBER, SEALED, spelled
 from discreet.core.checks import checked_whole
+from discreet.core.digests import MODULUS, digesting
 from discreet.core.reports import Reports
 from discreet.errors import DataError
+from discreet.io import arrow
 from discreet.io.atomic import check_free
 from discreet.io.remote import output_of
-from discreet.io.reports import NO_FACTS, write_reports
+from discreet.io.reports import NO_FACTS, write_batches
 from discreet.io.sealing import CanonicalOrder
+from discreet.io.stored import DIGEST_KEY
 from discreet.io.suffixes import checked_output
 from discreet.mechanisms import Mechanism
 
@@ -22,9 +27,6 @@ SEALED_REPORTS = (".parquet",)
 
 LEAST = 2
 """How many reports a sealed file holds at least, unless more are asked for: one report hides among no others."""
-
-SEALED, NUMBER = "sealed", "n"
-"""Names of what the stamp of a sealed file says besides."""
 
 
 def write_sealed(
@@ -107,7 +109,7 @@ def put_sealed(
     force: bool = False,
     facts: Mapping[str, Any] = NO_FACTS,
 ) -> int:
-    """Write reports that are in canonical order into a sealed file, whose metadata say so, and how many there are.
+    """Write reports that are in canonical order into a sealed file, whose metadata say so, how many, and their digest.
 
     Args:
         path: the file, Parquet.
@@ -123,14 +125,18 @@ def put_sealed(
     Raises:
         DataError: if they are not as many; then there is no file.
     """
-    said = {**facts, SEALED: True, NUMBER: n}
-    return write_reports(path, mechanism, _counted(batches, n), force=force, facts=said)
+    said, written, digest, digests = {**facts, SEALED: True, NUMBER: n}, 0, 0, digesting(mechanism)
 
+    def passed() -> Iterator[tuple[Reports, None]]:
+        nonlocal written, digest
+        for batch in batches:
+            yield batch, None
+            written, digest = written + batch.n, digest + digests.of(batch)
+        if written != n:
+            raise DataError("the rows changed while they were read; leave the files alone and start again.")
 
-def _counted(batches: Iterable[Reports], n: int) -> Iterator[Reports]:
-    written = 0
-    for batch in batches:
-        yield batch
-        written += batch.n
-    if written != n:
-        raise DataError("the rows changed while they were read; leave the files alone and start again.")
+    def last() -> dict[bytes, bytes]:
+        return {DIGEST_KEY: spelled(digest % MODULUS).encode()}
+
+    schema_of = partial(arrow.schema, mechanism, facts=said)
+    return write_batches(path, mechanism, passed(), schema_of, force=force, last=last)

@@ -1,7 +1,8 @@
 """Tables in Parquet or Arrow files that end with a seal (see `discreet.io.seals`)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 import pyarrow as pa
@@ -75,9 +76,11 @@ class SealedTable:
             self._writer.write_batch(group)
             self._file.mark(group.num_rows)
 
-    def close(self) -> None:
-        """Write the footer and the seal."""
+    def close(self, said: Mapping[bytes, bytes] = MappingProxyType({})) -> None:
+        """Write the footer and the seal; ``said`` is what the metadata of a Parquet file say besides."""
         self._file.hold()
+        if said:
+            self._writer.add_key_value_metadata(said)
         self._writer.close()
         self._file.seal()
         self._file.release()

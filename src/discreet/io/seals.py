@@ -109,8 +109,11 @@ def read_seal(file: IO[bytes]) -> tuple[Seal | None, int]:
 def _decoded(text: bytes) -> Seal:
     try:
         seal = msgspec.json.decode(text, type=Seal)
+        known = msgspec.json.encode(asdict(seal)) == text.rstrip(b" ")
     except (msgspec.DecodeError, RecursionError):
-        raise DataError("the file has a seal of another form; read it with the discreet that wrote it.") from None
+        known = False
+    if not known:
+        raise DataError("the file has a seal of another form; read it with the discreet that wrote it.")
     if not len(seal.rows) + 1 == len(seal.ends) == len(seal.sums) or [*seal.ends] != sorted(seal.ends):
         raise DataError("the parts of the file's seal do not fit together; read it with the discreet that wrote it.")
     return seal

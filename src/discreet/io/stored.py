@@ -22,6 +22,10 @@ from discreet.io.remote import File, RemoteFile, arrow_source
 from discreet.io.seals import Seal, footer_of, read_seal
 from discreet.io.suffixes import ARROW
 
+DIGEST_KEY = b"discreet digest"
+"""The key of a sealed file's digest, which is known when all of it is written, so that its schema cannot hold it."""
+SCHEMA_KEY = b"ARROW:schema"
+"""The key of the schema as Arrow has it, in Parquet files."""
 # Of a large row group a column is read piece by piece; of a small one at once, which is faster.
 _BUFFER_BYTES, _LARGE_GROUP = 1 << 20, 1 << 26
 _LARGEST_BATCH = 1 << 31
@@ -88,6 +92,20 @@ class StoredTable:
     footer: int
     seal: Seal | None
     metadata: Any = None
+
+    @property
+    def beside(self) -> dict[bytes, bytes]:
+        """The entries of a Parquet file's metadata beside those of its schema."""
+        said = None if self.metadata is None else self.metadata.metadata
+        return {
+            key: value for key, value in (said or {}).items() if key not in {*(self.schema.metadata or {}), SCHEMA_KEY}
+        }
+
+    @property
+    def digest(self) -> str | None:
+        """The order-free digest that a sealed file says it has; None for files that say none."""
+        said = self.beside.get(DIGEST_KEY)
+        return None if said is None else said.decode(errors="replace")
 
     def check(self, group: int) -> None:
         """Compare the bytes of a row group or batch with the seal, if there is one.

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.arrow_memory import array_of, numbers
+from discreet.core.batches import SealedBatch, batch_name, read_digest, spelled
 from discreet.core.report_table import stamp
 from discreet.core.tally import Tally
 from discreet.errors import DataError
@@ -21,11 +22,16 @@ from discreet.io.stored import look, read_groups
 from discreet.mechanisms import Mechanism
 
 _BATCH = 1 << 18
+# Names of what a file says of the reports that were counted.
+_BATCHES, _REST = "batches", "rest"
 _NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
 
 def write_tally(path: str | Path, tally: Tally, *, force: bool = False, facts: Mapping[str, Any] = _NO_FACTS) -> None:
     """Write a tally as Parquet or Arrow IPC: one column of counts, first the support.
+
+    The file lists the sealed batches that were counted, with their digests, and the digest of all other reports
+    together: nothing finer. With ``facts`` of a collection and its epoch the tally is that of one sealed batch.
 
     Among reports it is known by its name, which then has to end in one of `suffixes.TALLIES`.
 
@@ -50,7 +56,7 @@ def write_tally(path: str | Path, tally: Tally, *, force: bool = False, facts: M
 
 def put_tally(path: Path, tally: Tally, *, facts: Mapping[str, Any] = _NO_FACTS) -> None:
     """Write a tally into an existing file."""
-    said = {**facts, "n": tally.n, "support": len(tally.support), "simulated": tally.simulated}
+    said = {**facts, "n": tally.n, "support": len(tally.support), "simulated": tally.simulated, **_known(tally, facts)}
     counts = array_of(np.concatenate([tally.support, tally.clear]))
     schema = pa.schema([pa.field("count", pa.int64())], metadata=stamp("tally", tally.fingerprint, **said))
     sink = SealedTable(path, schema)
@@ -60,6 +66,30 @@ def put_tally(path: Path, tally: Tally, *, facts: Mapping[str, Any] = _NO_FACTS)
     except BaseException:
         sink.drop()
         raise
+
+
+def _known(tally: Tally, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of the reports that a tally has counted; none where they are not known."""
+    batches, rest = tally.batches, tally.rest
+    if rest is None:
+        return {}
+    if tally.rest_n and not batches and (name := batch_name(facts)):
+        # The facts say that this is the tally of a sealed batch.
+        batches, rest = (SealedBatch(name, rest, tally.n),), 0
+    return {_BATCHES: [batch.entry for batch in batches], _REST: spelled(rest)}
+
+
+def _known_of(facts: Mapping[str, Any]) -> tuple[tuple[SealedBatch, ...], int | None]:
+    """Return the sealed batches that a tally has counted, and the digest of all other reports; None if it says none."""
+    if _REST not in facts and _BATCHES not in facts:
+        return (), None
+    try:
+        batches = tuple(map(SealedBatch.of_entry, facts[_BATCHES]))
+        if [*batches] != sorted(set(batches)):
+            raise ValueError("not in order, or not different")
+        return batches, read_digest(facts[_REST])
+    except (KeyError, TypeError, ValueError):
+        raise DataError("this tally has been changed by hand: it lists no sealed batches as they are listed.") from None
 
 
 def read_tally(path: str | File, mechanism: Mechanism) -> Tally:
@@ -100,4 +130,4 @@ def _checked_tally(mechanism: Mechanism, facts: dict[str, Any], table: pa.Table)
     support, clear = each[: len(empty.support)], each[len(empty.support) :]
     if not 0 <= n < 1 << 62 or (len(each) and each.min() < 0) or not mechanism.is_consistent(n, support, clear):
         raise DataError("this tally has been changed by hand: its counts do not fit its number of reports.")
-    return Tally(mechanism.fingerprint, n, support, clear, bool(facts.get("simulated")))
+    return Tally(mechanism.fingerprint, n, support, clear, bool(facts.get("simulated")), *_known_of(facts))

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, frozen
 from discreet.core import columns
+from discreet.core.digests import known_of
 from discreet.core.domain import Domain, checked_domain
 from discreet.core.exact import logarithm
 from discreet.core.guarantee import Guarantee
@@ -188,7 +189,8 @@ class Channel(PseudoValues):
         if len(reports.clear):
             raise DataError("reports of an explicit channel must each have an output, and none a value in clear.")
         counts = np.bincount(reports.blocks["output"], minlength=self.outputs).astype(np.int64)
-        return Tally(self.fingerprint, reports.n, counts, np.zeros(0, dtype=np.int64), reports.simulated)
+        known = known_of(self, reports, counts)
+        return Tally(self.fingerprint, reports.n, counts, np.zeros(0, dtype=np.int64), reports.simulated, *known)
 
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
         """Add what `tally` counts to ``(|Y|,)`` counts, in place; there are none of values in clear."""
@@ -239,6 +241,8 @@ class OutputCounts(Counting):
     Args:
         size: the number of outputs.
     """
+
+    numbered = True
 
     def __init__(self, size: int) -> None:
         self.size = size

@@ -44,9 +44,11 @@ class Counting(ABC):
 
     Attributes:
         size: the number of counts.
+        numbered: whether place i counts the blocks whose one column says i.
     """
 
     size: int
+    numbered: bool = False
 
     @abstractmethod
     def add(self, blocks: Blocks, counts: IntArray) -> None:
@@ -108,10 +110,11 @@ class ValueCounts(Counting):
         add: a function that adds blocks to ``(v,)`` counts, in place.
         add_by_group: one that adds them to ``(groups, v)`` counts by group; None for one that calls ``add`` for each
             group.
+        numbered: as in `Counting`.
     """
 
-    def __init__(self, law: Sized, add: Add, add_by_group: AddByGroup | None = None) -> None:
-        self.size, self._law, self._add = law.size, law, add
+    def __init__(self, law: Sized, add: Add, add_by_group: AddByGroup | None = None, *, numbered: bool = False) -> None:
+        self.size, self._law, self._add, self.numbered = law.size, law, add, numbered
         self._add_by_group = super().add_by_group if add_by_group is None else add_by_group
 
     def add(self, blocks: Blocks, counts: IntArray) -> None:
@@ -163,8 +166,8 @@ class Listed(Protocol):
 class BlockCounts(Counting):
     """The counts of each block of a small alphabet; the support is computed once, from these counts."""
 
-    def __init__(self, law: Listed) -> None:
-        self.size, self._law = law.alphabet_size, law
+    def __init__(self, law: Listed, *, numbered: bool = False) -> None:
+        self.size, self._law, self.numbered = law.alphabet_size, law, numbered
 
     def add(self, blocks: Blocks, counts: IntArray) -> None:
         """Add the count of each block, in the order of the alphabet, in place."""

@@ -37,7 +37,7 @@ class IndexedLaw(EvenLaw):
     @property
     def counts(self) -> BlockCounts:
         """Return the counting of blocks, each by itself."""
-        return BlockCounts(self)
+        return BlockCounts(self, numbered=True)
 
     @abstractmethod
     def support_of(self, counts: IntArray) -> IntArray:

@@ -23,6 +23,7 @@ from discreet.accuracy.decoder import PerValue
 from discreet.accuracy.linear_decoder import LinearDecoder
 from discreet.arrays import BoolArray, IntArray
 from discreet.core.checks import checked_epsilon
+from discreet.core.digests import known_of
 from discreet.core.domain import Domain, checked_domain
 from discreet.core.exact import likelihood_ratio, logarithm
 from discreet.core.guarantee import GroupPromise, Guarantee
@@ -290,9 +291,9 @@ class BlockMechanism(_Usual, PseudoValues):
         support = np.zeros(self.counts.size if self.domain.sensitive_count else 0, dtype=np.int64)
         if len(support):
             self.counts.add(reports.blocks, support)
-        return Tally(
-            self.fingerprint, reports.n, support, counted_in_clear(self.domain, reports.clear), reports.simulated
-        )
+        clear = counted_in_clear(self.domain, reports.clear)
+        known = known_of(self, reports, support)
+        return Tally(self.fingerprint, reports.n, support, clear, reports.simulated, *known)
 
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
         """Add reports to the counts of blocks and the ``(|X_N|,)`` counts of values in clear, in place.

@@ -65,7 +65,7 @@ class SingletonCodec(CommonLaw):
     @property
     def counts(self) -> ValueCounts:
         """Return the counting of values."""
-        return ValueCounts(self, _add, _add_by_group)
+        return ValueCounts(self, _add, _add_by_group, numbered=True)
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""

@@ -100,12 +100,11 @@ class SparkEngine:
         *,
         bad_share: float = 0.0,
         trust_plan: bool = False,
-        allow_copies: bool = False,
         manifest: bool = False,
         progress: Progress | None = None,
     ) -> Counted:
         """Return the tally of a frame of reports, or of files of reports; see `tally` and `tally_files`."""
-        read: dict[str, Any] = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
         given: dict[str, Any] = {"bad_share": bad_share, "progress": progress}
         if _is_frame(sources, read):
             return tallying.tally(sources, mechanism, **given)
@@ -118,14 +117,13 @@ class SparkEngine:
         by: str | Sequence[str],
         *,
         trust_plan: bool = False,
-        allow_copies: bool = False,
         manifest: bool = False,
         progress: Progress | None = None,
     ) -> GroupedTally:
         """Return a tally for each group of people; see `tally_by_files`. A frame is not taken, files are."""
         if hasattr(sources, "sparkSession"):
             raise ParameterError("tallies by group are of files on a cluster, got a frame; write it as Parquet first.")
-        read: dict[str, Any] = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
         return group_tallying.tally_by_files(self.session, mechanism, sources, by, progress=progress, **read)
 
     def evidence(
@@ -135,12 +133,11 @@ class SparkEngine:
         *,
         bad_share: float = 0.0,
         trust_plan: bool = False,
-        allow_copies: bool = False,
         manifest: bool = False,
         progress: Progress | None = None,
     ) -> Observed:
         """Return the evidence in a frame of reports, or in files of reports; see `gather` and `gather_files`."""
-        read: dict[str, Any] = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
         given: dict[str, Any] = {"bad_share": bad_share, "progress": progress}
         if _is_frame(sources, read):
             return likelihood.gather(sources, mechanism, **given)
@@ -155,13 +152,12 @@ class SparkEngine:
         least: int = 2,
         bad_share: float = 0.0,
         trust_plan: bool = False,
-        allow_copies: bool = False,
         manifest: bool = False,
         force: bool = False,
         progress: Progress | None = None,
     ) -> Sealed:
         """Write a frame of reports, or files of reports, into one sealed file; see `discreet.engines.spark.sealing`."""
-        read: dict[str, Any] = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
         given: dict[str, Any] = {"least": least, "bad_share": bad_share, "force": force, "progress": progress}
         if _is_frame(sources, read):
             return sealing.seal_frame(sources, mechanism, target, **given)
@@ -174,7 +170,7 @@ def _is_frame(sources: Any, read: Mapping[str, bool]) -> bool:
         return False
     useless = [name for name, given in read.items() if given]
     if useless:
-        raise ParameterError(f"{', '.join(useless)} must not be set for a frame: files have copies and manifests.")
+        raise ParameterError(f"{', '.join(useless)} must not be set for a frame: files have manifests.")
     return True
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.arrays import AnyArray
 from discreet.core.grouped_tally import GroupedTally
 from discreet.engines.groups import GroupFold, GroupState, PublicPart, checked_names
 from discreet.engines.spark.running import working
-from discreet.engines.spark.sources import one_thread
+from discreet.engines.spark.sources import note_seen, one_thread, seen_numbers
 from discreet.engines.spark.vectors import REFUSALS
 from discreet.errors import DataError, DiscreetError
-from discreet.io.partitions import partition_elsewhere
+from discreet.io.partitions import Seen, partition_elsewhere
 from discreet.io.progress import Progress
 from discreet.io.remote import shared_files
 from discreet.io.report_sources import surveyed
@@ -31,7 +32,6 @@ def tally_by_files(
     by: str | Sequence[str],
     *,
     trust_plan: bool = False,
-    allow_copies: bool = False,
     manifest: bool = False,
     progress: Progress | None = None,
 ) -> GroupedTally:
@@ -43,15 +43,16 @@ def tally_by_files(
         EngineError: if Spark gives up.
     """
     names = checked_names(by)
-    read = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
-    _, parts = surveyed(mechanism, sources, public=names, **read)
+    read = {"trust_plan": trust_plan, "manifest": manifest}
+    survey = surveyed(mechanism, sources, public=names, **read)
+    parts = survey.parts
     shared_files(part.path for part in parts)
     places = [(part.path, tuple(part.groups), part.rows, part.content, part.form is not None) for part in parts]
     fold = GroupFold(mechanism, names)
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        state = fold.zero()
+        state, seen = fold.zero(), dict[int, Seen]()
         try:
             for batch in batches:
                 for number in batch.column(0).to_pylist():
@@ -60,25 +61,35 @@ def tally_by_files(
                     part = partition_elsewhere(path, groups, rows, content, mechanism, **trusted)
                     for found in PublicPart(part).reports():
                         fold.add(state, *found)
+                    seen[number] = part.seen
         except DiscreetError as error:
             kind = type(error).__name__
             yield _row("", kind if kind in REFUSALS else DataError.__name__, str(error).encode())
             return
         yield from _rows_of(state)
+        for number, one in seen.items():
+            yield _row(json.dumps(number), "", seen_numbers(one).astype("<i8").tobytes())
 
     frame = spark.range(0, len(places), 1, max(len(places), 1)).mapInArrow(work, _SCHEMA)
     with working(spark, progress):
         rows = frame.groupBy("failed", "label").applyInArrow(_sum, _SCHEMA).collect()
-    return fold.finish(_state_of(fold, rows))
+    found: dict[int, AnyArray] = {}
+    state = _state_of(fold, rows, found)
+    note_seen([part.seen for part in parts], found)
+    survey.batches()
+    return fold.finish(state)
 
 
-def _state_of(fold: GroupFold, rows: Sequence[Any]) -> GroupState:
-    """Return the state of all groups' rows, or raise a task's refusal."""
+def _state_of(fold: GroupFold, rows: Sequence[Any], found: dict[int, AnyArray]) -> GroupState:
+    """Return the state of all groups' rows, or raise a task's refusal; ``found`` gets what was read of each part."""
     whole = fold.zero()
     for row in rows:
         if row.failed:
             raise REFUSALS[row.failed](bytes(row.counts).decode())
         label = json.loads(row.label)
+        if isinstance(label, int):
+            found[label] = np.frombuffer(row.counts, np.int64)
+            continue
         place = whole.rows_of([tuple(label) if len(fold.by) > 1 else label[0]])
         whole.counts.add_row(int(place[0]), np.frombuffer(row.counts, np.int64))
     return whole

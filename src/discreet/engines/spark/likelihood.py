@@ -8,7 +8,7 @@ with the matrix and the transposed ones while the blocks are at hand.
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,12 @@ from discreet.core.reports import Blocks, block_count
 from discreet.core.tally import Tally
 from discreet.engines.fold import Counted, TallyFold
 from discreet.engines.spark.running import working
-from discreet.engines.spark.sources import Source, Task, from_files, from_frame, one_thread
+from discreet.engines.spark.sources import Source, Task, from_files, from_frame, one_thread, rows_seen
 from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
 from discreet.engines.spill import with_blocks
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators.likelihood import RowLikelihood, RowSums
+from discreet.io.partitions import Seen
 from discreet.io.progress import Progress
 from discreet.io.report_sources import surveyed
 from discreet.mechanisms import Mechanism
@@ -61,9 +62,10 @@ def gather(
     """
     checked_share("bad_share", bad_share)
     fold = TallyFold(with_blocks(mechanism))
-    found, observed = _kept(frame.sparkSession, from_frame(mechanism, frame), fold, progress)
+    source = from_frame(mechanism, frame)
+    found, observed = _kept(frame.sparkSession, source, fold, progress)
     found.refuse_above(bad_share)
-    return observed, found.left_out
+    return replace(observed, tally=replace(found.tally, rest=source.whole.digest)), found.left_out
 
 
 def gather_files(
@@ -73,7 +75,6 @@ def gather_files(
     *,
     bad_share: float = 0.0,
     trust_plan: bool = False,
-    allow_copies: bool = False,
     manifest: bool = False,
     progress: Progress | None = None,
 ) -> tuple[Tally | StoredBlocks, Mapping[str, int]]:
@@ -87,15 +88,16 @@ def gather_files(
         DataError, MismatchError, EngineError: as `tally_files`.
     """
     checked_share("bad_share", bad_share)
-    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
-    if not parts:
-        return sum(tallies, start=mechanism.empty_tally()), {}
-    if any(one.n for one in tallies):
+    survey = surveyed(mechanism, sources, trust_plan=trust_plan, manifest=manifest)
+    if not survey.parts:
+        return survey.whole(mechanism.empty_tally()), {}
+    if any(one.n for one in survey.tallies.values()):
         raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
     fold = TallyFold(with_blocks(mechanism))
-    found, observed = _kept(spark, from_files(spark, mechanism, parts, sift=True), fold, progress)
+    found, observed = _kept(spark, from_files(spark, mechanism, survey.parts, sift=True), fold, progress)
+    whole = survey.whole(found.tally)
     found.refuse_above(bad_share)
-    return observed, found.left_out
+    return replace(observed, tally=whole), found.left_out
 
 
 def _kept(spark: Any, source: Source, fold: TallyFold, progress: Progress | None) -> tuple[Counted, StoredBlocks]:
@@ -107,9 +109,9 @@ def _kept(spark: Any, source: Source, fold: TallyFold, progress: Progress | None
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        state, layout = fold.zero(), _Layout(mechanism)
+        state, layout, seen = fold.zero(), _Layout(mechanism), dict[int, Seen]()
         try:
-            for reports, left_out in read(batches):
+            for reports, left_out in read(batches, seen):
                 fold.add(state, reports, left_out)
                 yield from layout.add(mechanism.blocks_of_unknown(reports))
         except DiscreetError as error:
@@ -117,10 +119,13 @@ def _kept(spark: Any, source: Source, fold: TallyFold, progress: Progress | None
             return
         yield from layout.rest()
         yield from blocks_of(state)
+        yield from rows_seen(state, seen)
 
+    noted: dict[int, AnyArray] = {}
     with working(spark, progress):
         both = source.frame.mapInArrow(work, SCHEMA).persist()
-        counted = fold.finish(collected(both.where(sql.col("kind") != _BLOCKS), fold.zero()))
+        counted = fold.finish(collected(both.where(sql.col("kind") != _BLOCKS), fold.zero(), noted))
+    source.note(noted)
     blocks = both.where(sql.col("kind") == _BLOCKS)
     tally = counted.tally
     # Reports in clear may carry blocks of noise, which say nothing.

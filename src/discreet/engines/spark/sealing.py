@@ -20,6 +20,7 @@ from discreet.engines.spark.running import working
 from discreet.engines.spark.sources import Source, from_files, from_frame, one_thread
 from discreet.engines.spark.tallying import folded
 from discreet.io.progress import Progress
+from discreet.io.report_sources import Survey
 from discreet.io.sealed_files import LEAST, checked_sealed, put_sealed
 from discreet.io.sealing import CanonicalOrder, in_batches
 from discreet.mechanisms import Mechanism
@@ -47,9 +48,11 @@ def seal_files(
         EngineError: if Spark gives up.
     """
     output = checked_sealed(target, force=force)
-    parts, dropped = report_parts(mechanism, sources, output, **read)
-    source = from_files(spark, mechanism, parts, sift=bad_share > 0)
-    return _sealed(source, mechanism, output, dropped, least=least, bad_share=bad_share, force=force, progress=progress)
+    survey, dropped = report_parts(mechanism, sources, output, **read)
+    source = from_files(spark, mechanism, survey.parts, sift=bad_share > 0)
+    return _sealed(
+        source, survey, mechanism, output, dropped, least=least, bad_share=bad_share, force=force, progress=progress
+    )
 
 
 def seal_frame(
@@ -66,12 +69,15 @@ def seal_frame(
     output = checked_sealed(target, force=force)
     own = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
     dropped = tuple(name for name in frame.columns if name not in own)
-    source = from_frame(mechanism, frame)
-    return _sealed(source, mechanism, output, dropped, least=least, bad_share=bad_share, force=force, progress=progress)
+    source, survey = from_frame(mechanism, frame), Survey({}, ())
+    return _sealed(
+        source, survey, mechanism, output, dropped, least=least, bad_share=bad_share, force=force, progress=progress
+    )
 
 
 def _sealed(
     source: Source,
+    survey: Survey,
     mechanism: Mechanism,
     output: Path,
     dropped: tuple[str, ...],
@@ -84,6 +90,7 @@ def _sealed(
     share, least = checked_share("bad_share", bad_share), checked_whole("least", least)
     spark, fold = source.frame.sparkSession, ContentFold(mechanism)
     found = folded(spark, source, fold, progress)
+    survey.batches()
     found.check(share, least)
     if fold.contents is not None:
         with CanonicalOrder(mechanism) as order:
@@ -102,7 +109,7 @@ def _sorted_keys(source: Source, mechanism: Mechanism) -> Iterator[AnyArray]:
 
     def keys(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        for reports, _ in read(batches):
+        for reports, _ in read(batches, {}):
             rows = from_buffer(pa.binary(width), CanonicalOrder(mechanism).keys(reports), None)
             yield pa.record_batch([rows.cast(pa.binary())], names=["keys"])
 

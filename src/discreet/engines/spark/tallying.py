@@ -5,18 +5,21 @@ the rows of one run only.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from discreet.arrays import AnyArray
 from discreet.core.checks import checked_share
 from discreet.engines.fold import Counted, Fold, TallyFold
 from discreet.engines.spark.frames import frame_schema, to_spark
 from discreet.engines.spark.running import working
-from discreet.engines.spark.sources import Source, from_files, from_frame, one_thread
+from discreet.engines.spark.sources import Source, from_files, from_frame, one_thread, rows_seen
 from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
 from discreet.errors import DiscreetError
+from discreet.io.partitions import Seen
 from discreet.io.progress import Progress
 from discreet.io.report_sources import surveyed
 from discreet.mechanisms import Mechanism
@@ -45,9 +48,10 @@ def tally(frame: Any, mechanism: Mechanism, *, bad_share: float = 0.0, progress:
     """
     checked_share("bad_share", bad_share)
     fold = TallyFold(mechanism)
-    found = folded(frame.sparkSession, from_frame(mechanism, frame), fold, progress)
+    source = from_frame(mechanism, frame)
+    found = folded(frame.sparkSession, source, fold, progress)
     found.refuse_above(bad_share)
-    return found
+    return Counted(replace(found.tally, rest=source.whole.digest), found.left_out)
 
 
 def tally_files(
@@ -57,7 +61,6 @@ def tally_files(
     *,
     bad_share: float = 0.0,
     trust_plan: bool = False,
-    allow_copies: bool = False,
     manifest: bool = False,
     progress: Progress | None = None,
 ) -> Counted:
@@ -69,7 +72,6 @@ def tally_files(
         sources: as for `discreet.engines.tally`.
         bad_share: as for `tally`.
         trust_plan: as for `discreet.engines.tally`.
-        allow_copies: as for `discreet.engines.tally`.
         manifest: as for `discreet.engines.tally`.
         progress: as for `tally`.
 
@@ -81,10 +83,10 @@ def tally_files(
         EngineError: if Spark gives up.
     """
     checked_share("bad_share", bad_share)
-    tallies, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
+    survey = surveyed(mechanism, sources, trust_plan=trust_plan, manifest=manifest)
     fold = TallyFold(mechanism)
-    found = folded(spark, from_files(spark, mechanism, parts, sift=True), fold, progress)
-    whole = Counted(sum(tallies, start=found.tally), found.left_out)
+    found = folded(spark, from_files(spark, mechanism, survey.parts, sift=True), fold, progress)
+    whole = Counted(survey.whole(found.tally), found.left_out)
     whole.refuse_above(bad_share)
     return whole
 
@@ -95,7 +97,6 @@ def read_reports(
     sources: str | Path | Sequence[str | Path],
     *,
     trust_plan: bool = False,
-    allow_copies: bool = False,
     manifest: bool = False,
 ) -> Any:
     """Return a Spark frame of the reports in files and folders, read by the executors.
@@ -105,19 +106,18 @@ def read_reports(
         mechanism: what made the reports.
         sources: as for `tally_files`; no tallies.
         trust_plan: as for `discreet.engines.tally`.
-        allow_copies: as for `discreet.engines.tally`.
         manifest: as for `discreet.engines.tally`.
 
     Raises:
         DataError, MismatchError: as for `tally_files`, of what files say of themselves; bad rows are refused when the
-            frame is worked out.
+            frame is worked out. A frame has no files, so that nobody notices reports that are in two of them.
     """
-    _, parts = surveyed(mechanism, sources, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest)
-    source = from_files(spark, mechanism, parts, sift=False)
+    survey = surveyed(mechanism, sources, trust_plan=trust_plan, manifest=manifest)
+    source = from_files(spark, mechanism, survey.parts, sift=False)
     read = source.read
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for reports, _ in read(batches):
+        for reports, _ in read(batches, {}):
             yield to_spark(mechanism, reports)
 
     return source.frame.mapInArrow(work, frame_schema(mechanism))
@@ -134,14 +134,18 @@ def folded(spark: Any, source: Source, fold: Fold[Answer], progress: Progress | 
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        state = fold.zero()
+        state, seen = fold.zero(), dict[int, Seen]()
         try:
-            for found in read(batches):
+            for found in read(batches, seen):
                 fold.add(state, *found)
         except DiscreetError as error:
             yield refused(error)
             return
         yield from blocks_of(state)
+        yield from rows_seen(state, seen)
 
+    found: dict[int, AnyArray] = {}
     with working(spark, progress):
-        return fold.finish(collected(source.frame.mapInArrow(work, SCHEMA), fold.zero()))
+        state = collected(source.frame.mapInArrow(work, SCHEMA), fold.zero(), found)
+    source.note(found)
+    return fold.finish(state)
