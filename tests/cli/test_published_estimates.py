@@ -1,12 +1,26 @@
-"""``estimate`` says what the estimate alone tells of a person, unless it is told not to."""
+"""Verbs say what they publish of a person: of estimates, groups, comparisons and sealed files, as one statement."""
 
+import json
+import re
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from discreet.cli.views.central import published, published_sentence
-from discreet.privacy.shuffling import shuffled
-from running import Files, done, refusal, told
+import discreet as dc
+from chances import AMONG, TOWARDS, beyond_among, beyond_towards
+from chances import told as said_of
+from discreet.io.public_columns import cells_beside
+from discreet.io.tallies import write_tally
+from discreet.privacy.publication import Publication
+from running import VALUES, Files, done, refusal, run, told
+
+REGIONS = ["north"] * 300 + ["south"] * 200 + ["east"] * 100
 
 
 @pytest.fixture
@@ -14,35 +28,189 @@ def files(tmp_path: Path) -> Files:
     return Files(tmp_path, "rr")
 
 
-def test_the_sentence_states_both_epsilons_and_can_be_left_out(files: Files) -> None:
-    done("obfuscate", files.plan, files.values, "-o", files.reports)
-    central = published(files.mechanism, 600)
-    assert central is not None
-    sentence = published_sentence(central)
-    text = " ".join(done("estimate", files.plan, files.reports).split())
-    assert sentence in text
-    assert "sensitive values and" in sentence
-    assert "-private, one-sided, towards values told in clear (at least 1.008 with any number of users)" in sentence
-    assert "Whoever sees this estimate alone" not in done("estimate", files.plan, files.reports, "--no-central")
-    facts = told("estimate", files.plan, files.reports)["central"]
-    assert facts["among"] == shuffled(files.mechanism, 600).among.upper
-    assert facts["delta"] == 1e-6
-    assert "central" not in told("estimate", files.plan, files.reports, "--no-central")
+def drawn(files: Files, **columns: Any) -> Path:
+    """Write reports that are no simulation, with public columns kept beside them."""
+    table = pa.table({"habit": VALUES, **columns})
+    pq.write_table(table, files.folder / "values.parquet")
+    kept = [part for name in columns for part in ("--keep", name)]
+    named = ("--column", "habit", *kept, "-o", files.reports, "--force")
+    done("obfuscate", files.plan, files.folder / "values.parquet", *named)
+    return files.reports
+
+
+def text(*arguments: object) -> str:
+    return " ".join(done(*arguments).split())
+
+
+def test_two_lines_say_what_holds_of_a_person_and_when(files: Files) -> None:
+    made = Publication(files.mechanism, (600,), shown="this estimate")
+    person, conditions = made.lines()
+    assert f"{person} Conditions: {conditions}" in text("estimate", files.plan, drawn(files))
+    assert person.startswith("If these are 600 different people with one report each, whoever sees this estimate,")
+    assert "not trusted: 0" in conditions
+    facts = told("estimate", files.plan, files.reports)["publication"]
+    assert facts == made.to_dict()
+    assert facts["central"] == dc.shuffled(files.mechanism, 600).to_dict()
+
+
+def test_what_is_printed_holds_of_a_person(files: Files) -> None:
+    """Counted on its own: others' values are known, and told in clear where the coin says truth."""
+    printed = done("estimate", files.plan, drawn(files, region=REGIONS))
+    alone, wider = (" ".join(part.split()) for part in printed.split("If these are 600")[1:])
+    for said, n in ((alone, 600), (wider, 100)):
+        for pattern, beyond in ((AMONG, beyond_among), (TOWARDS, beyond_towards)):
+            share, chance = said_of(pattern, said)
+            assert beyond(share, 1.5, n) <= chance == 1e-6
+
+
+def test_the_statement_can_be_left_out(files: Files) -> None:
+    drawn(files, region=REGIONS)
+    for verb in (
+        ["estimate"],
+        ["estimate", "--by", "region"],
+        ["compare", "--by", "region", "--groups", "north", "south"],
+    ):
+        asked = (verb[0], files.plan, files.reports, *verb[1:])
+        assert "different people" in text(*asked)
+        assert "different people" not in text(*asked, "--no-central")
+        assert "publication" not in told(*asked, "--no-central")
+        assert "does nothing here" in refusal(*asked, "--no-central", "--not-trusted", 5)
 
 
 def test_simulated_reports_promise_nothing(files: Files) -> None:
     files.obfuscated()
-    assert "Whoever sees this estimate alone" not in done("estimate", files.plan, files.reports)
-    assert "central" not in told("estimate", files.plan, files.reports)
+    assert "whoever sees" not in done("estimate", files.plan, files.reports)
+    assert "simulated" in told("estimate", files.plan, files.reports)["publication"]["none"]
 
 
-def test_delta_stays_below_one_of_the_people(files: Files) -> None:
-    central = published(files.mechanism, 10**8)
-    assert central is not None
-    assert central.delta == 1e-9
-    assert published(files.mechanism, 1) is None
+def test_each_group_is_a_batch_of_its_own(files: Files) -> None:
+    asked = ("estimate", files.plan, drawn(files, region=REGIONS), "--by", "region")
+    facts = told(*asked)
+    assert (facts["publication"]["n"], facts["publication"]["batches"]) == (100, 3)
+    assert {one["region"]: one["publication"]["n"] for one in facts["groups"]} == {
+        "north": 300,
+        "south": 200,
+        "east": 100,
+    }
+    shares = {one["region"]: one["publication"]["among"]["epsilon"] for one in facts["groups"]}
+    assert shares["north"] < shares["south"] < shares["east"] == facts["publication"]["among"]["epsilon"]
+    assert "A person is in one of 3 batches; that is counted as the smallest, of 100 reports." in text(*asked)
+    assert "publication_with_columns" not in facts
 
 
-def test_groups_have_no_such_sentence(files: Files) -> None:
-    files.obfuscated()
-    assert "--no-central" in refusal("estimate", files.plan, files.reports, "--by", "region", "--no-central")
+def test_one_report_that_groups_leave_out_is_seen(files: Files) -> None:
+    """Everybody's estimate less those of the groups is the one report that belongs to none of them."""
+    drawn(files, region=["north"] * 300 + ["south"] * 299 + ["east"])
+    said = text("estimate", files.plan, files.reports, "--by", "region", "--small", "leave-out")
+    assert "nothing is promised beyond the promise of each report: a batch must have at least 2 reports" in said
+    assert "the smallest has 1:" in said
+
+
+def test_kept_columns_are_stated_beside_the_estimate_alone(files: Files) -> None:
+    drawn(files, region=REGIONS)
+    facts = told("estimate", files.plan, files.reports)
+    assert facts["publication"]["n"] == 600
+    assert (facts["publication_with_columns"]["n"], facts["publication_with_columns"]["batches"]) == (100, 3)
+    shown = text("estimate", files.plan, files.reports)
+    assert "whoever sees this estimate and the columns beside the reports too (region), or the files," in shown
+    ages = [*range(20, 50)] * 20
+    drawn(files, region=REGIONS, age=ages)
+    by = told("estimate", files.plan, files.reports, "--by", "region")
+    assert by["publication"]["n"] == 100
+    least = min(Counter(zip(REGIONS, ages, strict=True)).values())
+    assert (by["publication_with_columns"]["n"], by["publication_with_columns"]["batches"]) == (least, 90)
+
+
+def test_a_column_of_many_values_is_a_name(files: Files) -> None:
+    drawn(files, region=REGIONS, weight=np.arange(600) / 7)
+    beside = cells_beside(files.mechanism, files.reports, most=1000)
+    assert (beside.names, sum(beside.cells), max(beside.cells)) == (("region", "weight"), 600, 1)
+    assert cells_beside(files.mechanism, [files.reports], most=100) == (("region", "weight"), ())
+    shown = text("estimate", files.plan, files.reports)
+    assert "at most 1 in 1,000,000" in shown
+    assert "the smallest has 1: a report alone" in shown
+
+
+def test_weights_that_differ_have_no_statement_and_those_of_cells_do(files: Files) -> None:
+    drawn(files, region=REGIONS, weight=np.arange(1, 601), even=[3.0] * 300 + [1.0] * 300)
+    weighted = told("estimate", files.plan, files.reports, "--weights", "weight")["publication"]
+    assert weighted["central"] is None
+    assert "weights differ between people" in weighted["none"]
+    assert told("estimate", files.plan, files.reports, "--weights", "even")["publication"]["n"] == 300
+    both = told("estimate", files.plan, files.reports, "--weights", "even", "--by", "region")["publication"]
+    assert (both["n"], both["batches"]) == (100, 3)
+
+
+def test_comparisons_state_both_sides(files: Files) -> None:
+    drawn(files, region=REGIONS)
+    facts = told("compare", files.plan, files.reports, "--by", "region", "--groups", "north", "south")
+    assert (facts["publication"]["n"], facts["publication"]["batches"]) == (200, 2)
+    assert "If these are 500 different people" in facts["publication"]["sentences"]["person"][0]
+
+
+def test_a_regression_has_the_local_guarantee_alone(files: Files) -> None:
+    drawn(files, age=np.arange(600) % 30)
+    asked = ("regress", files.plan, files.reports, "--on", "age")
+    assert "a regression knows each report's covariates" in told(*asked)["publication"]["none"]
+    shown = text(*asked)
+    assert "Of this regression nothing is promised beyond the promise of each report" in shown
+    assert "Conditions:" not in shown
+    assert "has the local guarantee, epsilon = 1.5 for each" in shown
+
+
+def test_estimates_in_files_say_it_too(files: Files) -> None:
+    """Whoever gets the file and not the terminal reads the same."""
+    written = files.folder / "estimate.json"
+    said = told("estimate", files.plan, drawn(files), "-o", written)["publication"]
+    assert json.loads(written.read_text())["publication"] == said
+
+
+def test_sealed_files_say_what_a_reader_learns(files: Files) -> None:
+    drawn(files)
+    sealed = files.folder / "sealed.parquet"
+    shown = text("seal", files.plan, files.reports, "-o", sealed, "--not-trusted", 50)
+    assert "If these are 600 different people with one report each, whoever sees the sealed file" in shown
+    assert "Of each batch 50 reports are taken to hide nobody" in shown
+    checked = told("verify", files.plan, "--sealed", sealed)["publication"]
+    assert checked["n"] == 600
+    assert "whoever sees these files" in text("verify", files.plan, "--sealed", sealed)
+
+
+def test_sealed_batches_of_a_tally_are_batches_still(files: Files) -> None:
+    """Whoever has the sealed files and the estimate can subtract; a tally knows of which it was made."""
+    parts = []
+    for name, n in (("first", 400), ("second", 200)):
+        table = files.folder / f"{name}.csv"
+        table.write_text("habit\n" + "\n".join(VALUES[:n]) + "\n")
+        done("obfuscate", files.plan, table, "-o", files.folder / f"{name}.parquet")
+        parts.append(files.folder / f"{name}.sealed.parquet")
+        done("seal", files.plan, files.folder / f"{name}.parquet", "-o", parts[-1])
+    kept = files.folder / "both.tally.parquet"
+    facts = told("estimate", files.plan, *parts, "--tally", kept)["publication"]
+    assert (facts["n"], facts["batches"]) == (200, 2)
+    assert told("estimate", files.plan, kept)["publication"] == facts
+    assert "the same" in refusal("estimate", files.plan, kept, parts[0])
+
+
+def test_tallies_of_earlier_versions_have_their_condition(files: Files) -> None:
+    old = files.folder / "old.tally.parquet"
+    tally = files.mechanism.tally(files.mechanism.obfuscate(VALUES))
+    write_tally(old, replace(tally, rest=None))
+    assert "of which nobody can tell what else counts its reports" in text("estimate", files.plan, old)
+    write_tally(old, tally, force=True)
+    assert "nobody can tell" not in text("estimate", files.plan, old)
+
+
+def test_not_trusted_reports_hide_nobody(files: Files) -> None:
+    facts = told("estimate", files.plan, drawn(files), "--not-trusted", 500)["publication"]
+    assert facts["among"] == dc.published(files.mechanism, 100).figures()["among"]
+    assert "500" in facts["sentences"]["conditions"][2]
+
+
+def test_files_on_somebodys_word_are_a_condition(files: Files) -> None:
+    drawn(files)
+    pq.write_table(pq.read_table(files.reports).replace_schema_metadata(None), files.reports)
+    result = run("estimate", files.plan, files.reports, "--trust-plan")
+    assert result.exit_code == 0
+    assert "is the word of whoever trusts them" in " ".join(result.output.split())
+    assert re.search(r"If these are 600 different people", result.output)

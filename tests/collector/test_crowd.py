@@ -7,13 +7,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from collectors import serving, stored, wait_until
+from collectors import serving, wait_until
 from loads import free_port
 
 from discreet.collector.crowd import Crowd
 from discreet.collector.demo import NAME, Demo, prepare
 from discreet.collector.folder import DataFolder
-from discreet.collector.sealing import Sealing
+from discreet.collector.sealing import seal_batch
 
 PEOPLE = 60
 
@@ -35,8 +35,12 @@ class Shown:
 @pytest.fixture
 def demo(tmp_path: Path) -> Demo:
     folder = DataFolder(tmp_path / "data")
-    with folder.serving():
-        return prepare(folder, f"http://127.0.0.1:{free_port()}")
+    return prepare(folder, f"http://127.0.0.1:{free_port()}")
+
+
+def test_a_demonstration_is_listed(demo: Demo, tmp_path: Path) -> None:
+    with serving(tmp_path / "data", demo=True, listen=demo.collection.collectors[0].removeprefix("http://")) as served:
+        assert [one["name"] for one in served.client.get("/v1/collections").json["collections"]] == [NAME]
 
 
 def test_what_each_party_saw_is_true(demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,10 +52,9 @@ def test_what_each_party_saw_is_true(demo: Demo, tmp_path: Path, monkeypatch: py
     with serving(folder.path, demo=True, listen=demo.collection.collectors[0].removeprefix("http://")) as served:
         wait_until(lambda: shown.said, 60)
         entry = served.app.catalogue.newest[NAME]
-        with stored(folder.path) as store:
-            for key, epoch in list(store.waiting()):
-                assert key == entry.key
-                Sealing(store, folder, entry, epoch).run("test")
+        keeper = served.app.keeper
+        epochs = [epoch for _, epoch in keeper.pending()]
+        assert seal_batch(keeper, entry, epochs, "test") is not None
         crowd.join(30)
         assert not crowd.is_alive()
     assert f"{PEOPLE} simulated devices have answered. " in shown.said[0]

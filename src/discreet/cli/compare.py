@@ -14,6 +14,7 @@ from discreet.cli.output import show
 from discreet.cli.output_files import InputFile, OutputFile
 from discreet.cli.parameters import Count
 from discreet.cli.plans import allow_outside, load_plan
+from discreet.cli.publications import Publishing, no_central_option, not_trusted_option
 from discreet.errors import ParameterError
 from discreet.io.suffixes import ESTIMATES, PICTURES, is_tally, spelled
 
@@ -50,6 +51,8 @@ _PAIR = 2
 @click.option(
     "--trust-plan", is_flag=True, help="Read files that no longer say their plan: you vouch that all are of PLAN."
 )
+@not_trusted_option
+@no_central_option
 @options.plain_parquet
 @options.force
 @allow_outside
@@ -70,6 +73,8 @@ def compare(
     plot: Path | None,
     largest: int,
     trust_plan: bool,
+    not_trusted: int,
+    no_central: bool,
     plain_parquet: bool,
     force: bool,
     as_json: bool,
@@ -98,7 +103,14 @@ def compare(
     second: Any = sides[-1] if given is None else read_distribution(given, mechanism.domain)
     pair = (titles[0], titles[1] if given is None else given.name)
     found = compared(sides[0], second, level=level, simultaneous=simultaneous, titles=pair)
-    view = ComparisonView(found, rate, control, tuple(notes))
+    if no_central:
+        refuse_idle(["not_trusted"], "--no-central leaves out what is said of a person")
+        said = None
+    else:
+        sizes, known = [n for n in found.sizes if n], [] if by is None else [by]
+        publishing = Publishing(document, reports, not_trusted, trust_plan)
+        said = publishing.of(sizes, "this comparison", simulated=found.simulated, known=known)
+    view = ComparisonView(found, rate, control, tuple(notes), said)
     record = view.record()
 
     def picture(path: Path) -> None:

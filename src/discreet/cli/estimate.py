@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -21,6 +21,7 @@ from discreet.cli.parameters import Count
 from discreet.cli.piping import STANDARD, reports_here, sent
 from discreet.cli.plans import allow_outside, load_plan
 from discreet.cli.progress import progress_bar
+from discreet.cli.publications import Publishing, Statement, no_central_option, not_trusted_option
 from discreet.errors import ParameterError
 from discreet.io.suffixes import ESTIMATES, PICTURES, TALLIES, is_tally, spelled
 
@@ -94,11 +95,9 @@ class _Outputs:
 @click.option(
     "--temporary", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Folder for these. [TMPDIR]"
 )
-@options.allow_copies
 @options.manifest
-@click.option(
-    "--no-central", is_flag=True, help="Leave out what the estimate alone tells of a person: its central guarantee."
-)
+@not_trusted_option
+@no_central_option
 @options.plain_parquet
 @options.force
 @allow_outside
@@ -130,8 +129,8 @@ def estimate(
     trust_plan: bool,
     memory: int | None,
     temporary: Path | None,
-    allow_copies: bool,
     manifest: bool,
+    not_trusted: int,
     no_central: bool,
     plain_parquet: bool,
     force: bool,
@@ -152,11 +151,15 @@ def estimate(
     # The method refuses those that it does not use.
     asked = _named(tolerance=tolerance, significance=significance, remainder=remainder)
     grouping = Groups(by, weights, shares, margins, minimum, small)
+    if no_central:
+        refuse_idle(["not_trusted"], "--no-central leaves out what is said of a person")
+    publishing = None if no_central else Publishing(document, reports, not_trusted, trust_plan, engine == "local")
     if grouping.named:
         refuse_idle(IDLE_WITH_GROUPS, "it does not go with --by or --weights")
-        read = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+        read = {"trust_plan": trust_plan, "manifest": manifest}
         with running_engine(engine, master, memory, temporary, plain_parquet) as running:
-            shown = grouping.view(Sources(running, document, reports, read), method, asked, (level, simultaneous))
+            given = Sources(running, document, reports, read, publishing)
+            shown = grouping.view(given, method, asked, (level, simultaneous))
         grouping.write(shown, output, plot, force=force)
         show(shown.record(), chain(shown.parts(largest), written(output, plot)), as_json=as_json)
         return
@@ -167,14 +170,25 @@ def estimate(
     ):
         with file_notes() as notes:
             read_all = partial(_read, running, mechanism, sources, method, progress=partial(progress, "reading"))
-            data, left_out = read_all(
-                bad_share=bad_rows, trust_plan=trust_plan, allow_copies=allow_copies, manifest=manifest
-            )
+            data, left_out = read_all(bad_share=bad_rows, trust_plan=trust_plan, manifest=manifest)
         found, tagged = _estimated(document, data, known, {"method": method, **asked, **_passes(method, progress)})
-    reading = tuple(notes), trust_plan, not no_central
-    view = EstimateView(document, found, tagged, level, simultaneous, dict(left_out), *reading)
+        said = None if publishing is None else _said(replace(publishing, sources=sources), data, found, left_out)
+        found = found if said is None else replace(found, publication=said.alone)
+    view = EstimateView(document, found, tagged, level, simultaneous, dict(left_out), tuple(notes), trust_plan, said)
     _write(view, _Outputs(output, plot, tally_file, force), partial(_tally_of, mechanism, data))
     show(view.record(), chain(view.parts(largest), written(output, plot, tally_file)), as_json=as_json)
+
+
+def _said(publishing: Publishing, data: "Data", found: "Estimate", left_out: Mapping[str, int]) -> Statement:
+    """Return the statement on an estimate, by the batches that its tally knows of."""
+    from discreet.core.tally import Tally
+    from discreet.privacy.publication import batches_of
+
+    tally = data if isinstance(data, Tally) else None
+    forgotten = tally is not None and tally.rest is None
+    asked = replace(publishing, left_out=sum(left_out.values()), forgotten=forgotten)
+    sizes = (found.n,) if tally is None else batches_of(tally)
+    return asked.of(sizes, "this estimate", simulated=found.simulated)
 
 
 def _named(**options: Any) -> dict[str, Any]:

@@ -12,14 +12,16 @@ from discreet.cli.notes import file_notes
 from discreet.cli.output_files import InputFile
 from discreet.cli.parameters import Count
 from discreet.cli.progress import progress_bar
+from discreet.cli.publications import Publishing, Statement
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from discreet.cli.views.groups import GroupsView
+    from discreet.core.grouped_estimate import GroupedEstimate
     from discreet.engines import Engine
     from discreet.io.plan import Plan
 
-IDLE_WITH_GROUPS = ("tally_file", "background", "bad_rows", "memory", "temporary", "no_central", "plain_parquet")
+IDLE_WITH_GROUPS = ("tally_file", "background", "bad_rows", "memory", "temporary", "plain_parquet")
 """Options of the verb that do nothing where there are groups."""
 
 _NEEDS_REPORTS = ("mle", "em")
@@ -58,12 +60,14 @@ class Sources:
         plan: what they were made under.
         reports: files and folders.
         options: of reading them.
+        publishing: what its statement needs; None if that is left out.
     """
 
     engine: "Engine"
     plan: "Plan"
     reports: Sequence[Path]
     options: Mapping[str, bool]
+    publishing: Publishing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,26 @@ class Groups:
         found = estimate(mechanism, data, method=method, groups=groups, weights=weights, **asked, **about)
         if not isinstance(found, GroupedEstimate):
             found = GroupedEstimate((), {"everybody": found}, found, 1)
-        return GroupsView(found, *shown, tuple(notes))
+        return GroupsView(found, *shown, tuple(notes), self._said(sources, found, groups, weights))
+
+    def _said(self, sources: "Sources", found: "GroupedEstimate", groups: Any, weights: Any) -> Statement | None:
+        """Return the statement on the cells: those of the groups and, as people in one weigh alike, of the weights."""
+        from discreet.privacy.publication import WEIGHTS, cells_of
+
+        if sources.publishing is None:
+            return None
+        if weights is None:
+            cells, known = cells_of(found), self.by
+        else:
+            import pyarrow as pa
+
+            columns = [pa.chunked_array(weights), *([] if groups is None else groups.columns)]
+            table = pa.table(columns, names=[str(place) for place in range(len(columns))])
+            cells = tuple(table.group_by(table.column_names).aggregate([([], "count_all")])["count_all"].to_pylist())
+            known = (*self.by, self.weights or "")
+        beside = WEIGHTS if weights is not None and min(cells) == 1 else ""
+        simulated = found.overall.simulated
+        return sources.publishing.of(cells, "these estimates", simulated=simulated, beside=beside, known=known)
 
     def _check(self) -> None:
         """Refuse options of groups where no column of groups is named."""

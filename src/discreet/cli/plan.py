@@ -50,7 +50,7 @@ _WITH_CENTRAL = {
     metavar="EPSILON",
     help="Say which epsilon each mechanism may have so that what is published of shuffled reports keeps this one.",
 )
-@click.option("--delta", type=float, help="With --central, the probability that it leaves out. [1e-6]")
+@click.option("--delta", type=float, help="With --central, the delta of (epsilon, delta). [1e-6]")
 @click.option(
     "--towards", type=float, metavar="EPSILON", help="With --central, the promise towards values in clear. [the same]"
 )

@@ -11,6 +11,7 @@ from discreet.cli.notes import file_notes
 from discreet.cli.output import SIMULATED_REPORTS, Table, show
 from discreet.cli.output_files import InputFile, OutputFile
 from discreet.cli.plans import allow_outside, load_plan
+from discreet.cli.publications import Statement
 from discreet.core.estimate_table import spelled_p_value
 from discreet.errors import ParameterError
 from discreet.io.suffixes import ESTIMATES, spelled
@@ -63,6 +64,7 @@ def regress(
     from discreet.estimators.regression import regress as regressed
     from discreet.io.estimates import objects
     from discreet.io.public_columns import read_public
+    from discreet.privacy.publication import REGRESSION, Publication
 
     document = load_plan(plan)
     if document.is_personalized:
@@ -76,9 +78,16 @@ def regress(
     fit = regressed(mechanism, found, public, values=asked, method=method)  # type: ignore[arg-type]
     columns = {name: column.tolist() for name, column in fit.columns(level).items()}
     facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
-    record = {**facts, "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
+    publication = Publication(mechanism, (fit.n,), beside=REGRESSION, simulated=fit.simulated, shown="this regression")
+    said = Statement(publication)
+    record = {**facts, **said.record(), "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
     write_results(output, {}, lambda path: write_table(path, fit.to_arrow(level), lambda: record), force=force)
-    remarks = [fit.remark, SIMULATED_REPORTS if fit.simulated else None, *(f"Note: {note}" for note in notes)]
+    remarks = [
+        fit.remark,
+        *said.parts(),
+        SIMULATED_REPORTS if fit.simulated else None,
+        *(f"Note: {note}" for note in notes),
+    ]
     show(record, [_table(fit, level), *filter(None, remarks)], as_json=as_json)
 
 

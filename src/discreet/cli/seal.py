@@ -16,6 +16,7 @@ from discreet.cli.output_files import InputFile, OutputFile
 from discreet.cli.parameters import Count
 from discreet.cli.plans import allow_outside, load_plan
 from discreet.cli.progress import progress_bar
+from discreet.cli.publications import Publishing, Statement, not_trusted_option
 
 if TYPE_CHECKING:
     from discreet.engines import Sealed
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 @click.option(
     "--temporary", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Folder for sorting. [TMPDIR]"
 )
-@options.allow_copies
 @options.manifest
+@not_trusted_option
 @options.force
 @allow_outside
 @options.as_json
@@ -56,8 +57,8 @@ def seal(
     bad_rows: float,
     trust_plan: bool,
     temporary: Path | None,
-    allow_copies: bool,
     manifest: bool,
+    not_trusted: int,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -70,7 +71,7 @@ def seal(
     document = load_plan(plan)
     mechanism = document.mechanism()
     _refuse_idle_folder(mechanism)
-    read: dict[str, Any] = {"trust_plan": trust_plan, "allow_copies": allow_copies, "manifest": manifest}
+    read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
     with (
         progress_bar("reading") as progress,
         running_engine(engine, master, None, temporary) as running,
@@ -78,9 +79,11 @@ def seal(
     ):
         given: dict[str, Any] = {"least": least, "bad_share": bad_rows, "force": force}
         found = running.seal(mechanism, reports, output, progress=partial(progress, "reading"), **given, **read)
+    publishing = Publishing(document, (), not_trusted, trust_plan)
+    said = publishing.of([found.n], "the sealed file, or anything made of it", simulated=found.simulated)
     result = {"plan": mechanism.fingerprint, "output": output, "reports": found.n, "simulated": found.simulated}
     details = {"dropped": found.dropped, "left_out": dict(found.left_out), "notes": notes}
-    show({**result, **details}, _parts(found, document, plan, notes), as_json=as_json)
+    show({**result, **details, **said.record()}, _parts(found, document, plan, notes, said), as_json=as_json)
 
 
 def _refuse_idle_folder(mechanism: Any) -> None:
@@ -90,7 +93,7 @@ def _refuse_idle_folder(mechanism: Any) -> None:
         refuse_idle(["temporary"], "reports of this plan are counted, which needs no temporary files")
 
 
-def _parts(found: "Sealed", document: "Plan", plan: Path, notes: Sequence[str]) -> Iterator[str]:
+def _parts(found: "Sealed", document: "Plan", plan: Path, notes: Sequence[str], said: Statement) -> Iterator[str]:
     yield f"{found.n:,} reports of plan {document.fingerprint[:12]} sealed in {found.path}, sorted by what they say."
     if found.dropped:
         yield f"Dropped, and not in the sealed file: the columns {', '.join(map(repr, found.dropped))}."
@@ -98,6 +101,7 @@ def _parts(found: "Sealed", document: "Plan", plan: Path, notes: Sequence[str]) 
     yield from (f"Note: {note}" for note in notes)
     if found.simulated:
         yield SIMULATED_REPORTS
+    yield from said.parts()
     yield f"What it cannot show: that each person has one report in it. To check the rest: discreet verify {plan} " + (
         f"--sealed {found.path}"
     )

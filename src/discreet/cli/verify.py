@@ -17,7 +17,8 @@ from discreet.errors import ParameterError
 from discreet.io.suffixes import PICTURES, spelled
 
 if TYPE_CHECKING:
-    from discreet.privacy.shuffling import ShuffledGuarantee
+    from discreet.io.plan import Plan
+    from discreet.privacy.publication import Answers, Publication
 
 _OF_BATCHES = ("delta", "rounds", "not_trusted", "plot", "force")
 
@@ -25,7 +26,11 @@ _OF_BATCHES = ("delta", "rounds", "not_trusted", "plot", "force")
 @click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
 @click.option("--shuffled", type=Count(1), metavar="N", help="Also state what N reports without names and order tell.")
-@click.option("--delta", type=float, default=1e-6, show_default=True, help="With --shuffled: the delta, below 1/N.")
+@click.option(
+    "--delta",
+    type=float,
+    help="With --shuffled: what is left out, as delta and as a chance, below 1/N. [1e-6, or 0.1/N]",
+)
 @click.option(
     "--rounds",
     type=Count(1),
@@ -51,7 +56,7 @@ def verify(
     plan: Path,
     *,
     shuffled: int | None,
-    delta: float,
+    delta: float | None,
     rounds: int,
     not_trusted: int,
     plot: Path | None,
@@ -66,7 +71,8 @@ def verify(
     from discreet.cli.views.verification import VerifiedPlan, verification_parts
     from discreet.privacy.verify import verify as verified
 
-    mechanism, central = load_plan(plan).mechanism(), None
+    document, publication = load_plan(plan), None
+    mechanism = document.mechanism()
     if sealed is not None:
         _refuse_given(("shuffled", *_OF_BATCHES), "does not go with --sealed")
         verify_sealed(mechanism, sealed, as_json=as_json)
@@ -76,12 +82,10 @@ def verify(
         _refuse_given(_OF_BATCHES, "goes with --shuffled; name a number of reports")
     elif found.holds:
         # A broken plan promises nothing of its batches either.
-        from discreet.privacy.shuffling import shuffled as guarantee
-
-        central = guarantee(mechanism, shuffled, delta, rounds, not_trusted)
-    _write(central, plot, force=force)
-    parts = chain(verification_parts(found, mechanism, central), written(None if central is None else plot))
-    show(VerifiedPlan.of(found, mechanism, central), parts, as_json=as_json)
+        publication = _publication(document, shuffled, rounds, not_trusted, delta)
+    _write(publication, plot, force=force)
+    parts = chain(verification_parts(found, mechanism, publication), written(None if publication is None else plot))
+    show(VerifiedPlan.of(found, mechanism, publication), parts, as_json=as_json)
     if not found.holds:
         raise click.exceptions.Exit(1)
 
@@ -93,7 +97,25 @@ def _refuse_given(names: tuple[str, ...], why: str) -> None:
             raise ParameterError(f"{given[name]} {why}.")
 
 
-def _write(central: "ShuffledGuarantee | None", picture: Path | None, *, force: bool) -> None:
+def _publication(plan: "Plan", n: int, rounds: int, not_trusted: int, delta: float | None) -> "Publication":
+    """Return the publication of batches of n reports.
+
+    Raises:
+        ParameterError: if nothing is to be stated of them.
+    """
+    from discreet.privacy.publication import Publication
+
+    mechanism = plan.personalized() if plan.is_personalized else plan.mechanism()
+    shown = "the reports without names and order, or anything made of them"
+    answers: Answers = "unknown" if rounds == 1 else "fresh"
+    made = Publication(mechanism, (n,) * rounds, answers, not_trusted=not_trusted, delta=delta, shown=shown)
+    if made.central is None:
+        raise ParameterError(f"--shuffled has nothing to state: {made.none}.")
+    return made
+
+
+def _write(publication: "Publication | None", picture: Path | None, *, force: bool) -> None:
+    central = None if publication is None else publication.central
     if central is None or picture is None:
         return
     from discreet.io.atomic import replacing

@@ -9,18 +9,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.request import ProxyHandler, build_opener
 
 import numpy as np
 
 from discreet.arrays import IntArray
 from discreet.client import Device, Limits, LogEntry
-from discreet.collector.central import reader_sentence
+from discreet.collector.control import ask
 from discreet.collector.folder import DataFolder
 from discreet.collector.logs import log, place_of
-from discreet.collector.sealing import sha256_of
-from discreet.collector.sqlite import SqliteStore
+from discreet.collector.sealing import sha256_of, tally_of
 from discreet.core.estimate import Estimate
 from discreet.core.tally import Tally
 from discreet.errors import DataError, DiscreetError
@@ -28,12 +27,12 @@ from discreet.estimators import estimate
 from discreet.io.collection import Collection, rebuild
 from discreet.io.frames import ID_BYTES
 from discreet.io.tallies import read_tally
-from discreet.privacy.shuffling import shuffled
+from discreet.privacy.publication import Publication
 
 DEVICES = 300
 
 _HEAD = 44
-_READY_SECONDS, _LOOK_SECONDS = 30.0, 0.25
+_READY_SECONDS, _LOOK_SECONDS, _SEAL_SECONDS = 30.0, 0.25, 30.0
 # Devices that wait for their disks together.
 _AT_ONCE = 8
 # Sensitive answers are rarer than others.
@@ -100,7 +99,7 @@ class Crowd(threading.Thread):
                 raise DataError(f"the collector must be ready within {_READY_SECONDS:g} seconds, and is not.")
             if (answers := self._answer()) is not None:
                 self._say_answered(answers)
-                if self._until(lambda: len(self._files(answers)) == len(answers.epochs)):
+                if self._until(lambda: self._is_sealed(answers)):
                     self._tell(answers)
         except DiscreetError as error:
             log("demonstration_failed", level="error", reason=str(error))
@@ -148,15 +147,21 @@ class Crowd(threading.Thread):
             device.send()
             return next(iter(device.log()), None)
 
+    def _is_sealed(self, answers: _Answers) -> bool:
+        """Return true if all is sealed, or what is not waits for others in vain: it is too little."""
+        last = max(answers.epochs)
+        return self._sealed_up_to(answers) >= last or time.time() > self._collection.window(last)[2] + _SEAL_SECONDS
+
+    def _sealed_up_to(self, answers: _Answers) -> int:
+        return max((seal["last"] for seal in self._seals(answers)), default=-1)
+
     def _files(self, answers: _Answers) -> list[Path]:
         """Return the sealed files of the epochs that were answered in."""
-        store = SqliteStore(self._folder.database)
-        try:
-            keys = {row.key for row in store.collections() if row.id == self._collection.id}
-            seals = [seal for seal in store.seals() if seal.collection in keys and seal.epoch in answers.epochs]
-        finally:
-            store.close()
-        return [self._folder.sealed / seal.file for seal in seals]
+        return [self._folder.sealed / seal["file"] for seal in self._seals(answers)]
+
+    def _seals(self, answers: _Answers) -> list[dict[str, Any]]:
+        seals = ask(self._folder, "seals", id=self._collection.id.hex())["seals"]
+        return [seal for seal in seals if any(seal["epoch"] <= one <= seal["last"] for one in answers.epochs)]
 
     # What is shown
 
@@ -170,7 +175,12 @@ class Crowd(threading.Thread):
 
     def _tell(self, answers: _Answers) -> None:
         mechanism, files = rebuild(self._collection), self._files(answers)
-        tallies = [read_tally(file.parent / "_tallies" / f"{file.stem}.tally.parquet", mechanism) for file in files]
+        if not files:
+            self._show.say(
+                f"There are fewer than {self._collection.least} reports, so that nothing of them is published."
+            )
+            return
+        tallies = [read_tally(tally_of(file), mechanism) for file in files]
         tally = sum(tallies, start=mechanism.empty_tally())
         self._show_parties(answers, tally, files)
         self._show_estimate(answers, estimate(mechanism, tally))
@@ -178,9 +188,9 @@ class Crowd(threading.Thread):
             f"No report makes a protected answer more than e^{self._collection.sampler.realised:.3g} times likelier to "
             "have caused it than any other answer; answers that are not protected may be sent as they are."
         )
-        if tally.n > 1:
-            central = reader_sentence(shuffled(mechanism, tally.n))
-            self._show.say(f"Were these answers of people: {central[0].lower()}{central[1:]}")
+        made = Publication(mechanism, tuple(part.n for part in tallies), "once", shown="what is sealed and estimated")
+        said = made.person()
+        self._show.say(f"Were these answers of people: {said[0][0].lower()}{' '.join(said)[1:]}")
 
     def _show_parties(self, answers: _Answers, tally: Tally, files: Sequence[Path]) -> None:
         size = _HEAD + ID_BYTES + len(answers.record)

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from discreet.collector.catalogue import Entry
-from discreet.collector.central import facts_of_central
 from discreet.collector.releases import Counts
+from discreet.io.publications import collection_publication, most_answers
+from discreet.privacy.publication import Publication
 from discreet.risk.bounds import identification_bounds
 
 _CROWD = 10_000
@@ -23,7 +24,7 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
     """
     collection = entry.collection
     n = max(counts.sealed + counts.waiting, collection.least)
-    answers = 1 if collection.answers == "once" else max(int(collection.lifetime / collection.epsilon), 1)
+    answers = most_answers(collection)
     return {
         "name": collection.name,
         "version": collection.version,
@@ -31,7 +32,8 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
         "state": entry.row.state,
         "simulated": collection.simulated,
         "guarantee": _promised(entry),
-        "central": facts_of_central(entry, counts),
+        "publication": publication(entry, counts).to_dict(),
+        "planned_publication": collection_publication(collection, entry.mechanism).to_dict(),
         "budgets": {
             "answers": collection.answers,
             "per_answer": collection.epsilon,
@@ -50,6 +52,17 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
         },
         "refusals": counts.refusals,
     }
+
+
+def publication(entry: Entry, counts: Counts) -> Publication:
+    """Return the publication of all that is sealed of a collection: estimates can be subtracted, so each states it.
+
+    Args:
+        entry: the collection.
+        counts: how many reports there are, by sealed batch.
+    """
+    sealed = ((seal["n"], seal["last"] - seal["epoch"] + 1) for seal in counts.epochs)
+    return collection_publication(entry.collection, entry.mechanism, sealed)
 
 
 def _promised(entry: Entry) -> dict[str, Any]:

@@ -64,6 +64,8 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
         intervals: the confidence intervals that the data give; None for those of the standard errors.
         spread: the covariance of the unbiased estimates from the same reports, whatever the method is; None where it
             is not known.
+        publication: what it tells of a person, a `discreet.privacy.publication.Publication`; None where nobody has said
+            from what, and how often, it was made.
 
     Example:
         >>> import discreet as dc
@@ -99,6 +101,7 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
     simulated: bool = False
     intervals: Intervals | None = field(default=None)
     spread: Covariance | None = None
+    publication: Any = None
 
     def __post_init__(self) -> None:
         """Make the numbers read-only."""

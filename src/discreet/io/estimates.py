@@ -38,6 +38,7 @@ def estimate_facts(
         "simultaneous": simultaneous,
         "contradicted": list(found.domain.names(outside)),
         "simulated": found.simulated,
+        **({} if found.publication is None else {"publication": found.publication.to_dict()}),
         "values": objects({name: column.tolist() for name, column in columns.items()} | dict(more or {})),
     }
 

@@ -1,8 +1,9 @@
 """Public columns: of a group or a weight of each person, beside reports in files; and known shares of groups."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -10,8 +11,11 @@ from discreet.core import columns
 from discreet.core.reports import Reports
 from discreet.errors import DataError
 from discreet.io.cells import NAMES, NUMBERS
+from discreet.io.partitions import Partition, partitions_of, report_files
 from discreet.io.read_errors import readable
 from discreet.io.report_sources import surveyed
+from discreet.io.stored import read_groups
+from discreet.io.suffixes import LINES, REPORTS, checked, is_tally
 from discreet.io.tables import read_columns
 from discreet.mechanisms import Mechanism
 
@@ -19,6 +23,7 @@ SHARE = "share"
 """Name of the column of shares."""
 # Arrays of about the size of the reports that are held at once; bytes of a cell of a public column, and of a weight.
 _COPIES, _CELL = 3, 16
+_BATCH = 1 << 18
 
 
 def read_public(
@@ -40,9 +45,10 @@ def read_public(
 
     Raises:
         DataError, MismatchError, ParameterError: as for `surveyed`, and if a row is no report of this plan, or they are
-            too many.
+            too many, or there twice.
     """
-    _, parts = surveyed(mechanism, sources, public=names, **read)
+    survey = surveyed(mechanism, sources, public=names, **read)
+    parts = survey.parts
     each = sum(column.bytes for column in mechanism.columns) + _CELL * (1 + len(names))
     total = sum(part.rows or 0 for part in parts)
     if memory is not None and _COPIES * total * each > memory:
@@ -55,8 +61,70 @@ def read_public(
     tables = [pa.Table.from_batches([_plain(public)]) for _, public in rows]
     if not rows:
         raise DataError("files with reports are needed, and these hold none.")
+    survey.batches()
     whole = pa.concat_tables(tables, promote_options="permissive")
     return Reports.concatenate([reports for reports, _ in rows]), whole
+
+
+class Beside(NamedTuple):
+    """The columns that stand beside reports in files, and their cells.
+
+    Attributes:
+        names: of the columns.
+        cells: number of reports of each combination of their values; none where there are too many to be listed.
+    """
+
+    names: tuple[str, ...]
+    cells: tuple[int, ...]
+
+
+def cells_beside(
+    mechanism: Mechanism,
+    sources: str | Path | Sequence[str | Path],
+    *,
+    most: int,
+    public: Sequence[str] = (),
+    trust_plan: bool = False,
+) -> Beside:
+    """Return the columns beside the reports of Parquet and Arrow files, read or not, and the sizes of their cells.
+
+    Args:
+        mechanism: what made the reports.
+        sources: files of reports, and folders of such files; lines of JSON and tallies have no such columns.
+        most: cells that are listed.
+        public: names of columns that are read, as for `surveyed`.
+        trust_plan: as for `surveyed`.
+
+    Raises:
+        DataError: if a file is damaged.
+    """
+    files = report_files([sources] if isinstance(sources, str | Path) else sources)
+    tables = [path for path in files if not is_tally(path) and checked(path, REPORTS, "reports") not in LINES]
+    parts = [part for path in tables for part in partitions_of(path, mechanism, trust_plan=trust_plan, public=public)]
+    names = sorted({name for part in parts for name in (*part.kept, *part.unread, *public)})
+    counts: Counter[tuple[Any, ...]] = Counter()
+    for part in parts if names else []:
+        for key, count in _cells(part, names):
+            counts[key] += count
+            if len(counts) > most:
+                return Beside(tuple(names), ())
+    return Beside(tuple(names), tuple(counts.values()))
+
+
+def _cells(part: Partition, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], int]]:
+    """Yield the cells of a part, some of them more than once, with the number of reports of each."""
+    assert part.table is not None
+    there = [name for name in names if name in part.table.schema.names]
+    if not there:
+        yield (None,) * len(names), part.rows or 0
+        return
+    with readable(part.path):
+        for batch in read_groups(part.table, part.groups, _BATCH, there, labels=there):
+            table = pa.Table.from_batches([_plain(batch)])
+            counted = table.group_by(there).aggregate([([], "count_all")])
+            columns = {name: counted[name].to_pylist() for name in (*there, "count_all")}
+            for row, count in enumerate(columns["count_all"]):
+                yield tuple(columns[name][row] if name in columns else None for name in names), count
 
 
 def _plain(batch: Any) -> Any:

@@ -40,7 +40,7 @@ class CentralTarget:
 
     Attributes:
         epsilon: the central epsilon among sensitive values, in nats.
-        delta: the probability that the central epsilons leave out.
+        delta: of the central epsilons; the chance to learn more than they say is another one, which is larger.
         towards: the central epsilon towards values in clear, in nats; None for ``epsilon``.
 
     Raises:

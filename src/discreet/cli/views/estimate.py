@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from discreet.io.json_text import json_text
 from discreet.io.plan import Plan
 
 if TYPE_CHECKING:
-    from discreet.privacy.shuffling import ShuffledGuarantee
+    from discreet.cli.publications import Statement
 
 _NUMBERS = ("frequency", "standard_error", "lower", "upper")
 
@@ -34,7 +33,7 @@ class EstimateView:
         left_out: number of rows left out, by reason.
         notes: sentences on files that another tool rewrote.
         trust_plan: whether the caller vouched for such files.
-        central: whether to state the central guarantee of what is published.
+        said: what the estimate tells of a person; None if that is left out.
     """
 
     plan: Plan
@@ -45,25 +44,14 @@ class EstimateView:
     left_out: Mapping[str, int]
     notes: tuple[str, ...]
     trust_plan: bool
-    central: bool = True
-
-    @cached_property
-    def _published(self) -> "ShuffledGuarantee | None":
-        """The central guarantee of the estimate; None if it is not wanted, or the reports protect nobody."""
-        if not self.central or self.found.simulated:
-            return None
-        from discreet.cli.views.central import published
-
-        return published(self.plan.mechanism(), self.found.n)
+    said: "Statement | None" = None
 
     def record(self) -> dict[str, Any]:
         """Return the estimate, the bots, and what there is to say of the reading, ready for JSON."""
         facts = estimate_facts(self.found, self.level, simultaneous=self.simultaneous)
         bots = {} if self.tagged is None else _bots(self.tagged)
-        if self._published is not None:
-            from discreet.cli.views.central import published_facts
-
-            facts["central"] = published_facts(self._published)
+        if self.said is not None:
+            facts |= self.said.record()
         reading = {"left_out": self.left_out, "trust_plan": self.trust_plan, "notes": self.notes}
         return {**facts, **bots, **{name: fact for name, fact in reading.items() if fact}}
 
@@ -78,10 +66,8 @@ class EstimateView:
         if found.gap is not None:
             yield f"Log-likelihood certified to {found.gap:.1e} nats per report."
         yield str(mechanism.guarantee)
-        if self._published is not None:
-            from discreet.cli.views.central import published_sentence
-
-            yield published_sentence(self._published)
+        if self.said is not None:
+            yield from self.said.parts()
         if found.simulated:
             yield SIMULATED_REPORTS
         yield from left_out_sentences(self.left_out)

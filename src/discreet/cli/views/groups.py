@@ -1,8 +1,8 @@
 """Estimates by group, and comparisons: tables for people, records for programs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from discreet.cli.output import SIMULATED_REPORTS, Table
 from discreet.core.comparison import Comparison
@@ -12,6 +12,9 @@ from discreet.core.estimate_table import spelled_p_value
 from discreet.core.grouped_estimate import GroupedEstimate, spelled
 from discreet.core.significance import Control
 from discreet.io.estimates import estimate_facts, objects
+
+if TYPE_CHECKING:
+    from discreet.cli.publications import Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +26,14 @@ class GroupsView:
         level: confidence of the intervals; None for the default.
         simultaneous: whether all intervals of a group hold at once.
         notes: sentences on files that another tool rewrote.
+        said: what the estimates tell of a person; None if that is left out.
     """
 
     found: GroupedEstimate
     level: float | None
     simultaneous: bool
     notes: Sequence[str]
+    said: "Statement | None" = None
 
     def record(self) -> dict[str, Any]:
         """Return the estimates ready for JSON: ``groups`` has an object for each, ``overall`` is that of everybody."""
@@ -36,10 +41,21 @@ class GroupsView:
         groups = []
         for label, one in self.found.items():
             labels = label if isinstance(label, tuple) else (label,)
-            groups.append({**dict(zip(names, labels, strict=True)), **self._facts(one)})
+            groups.append({**dict(zip(names, labels, strict=True)), **self._of_cell(one), **self._facts(one)})
         left_out = {"groups": self.found.left_out[0], "reports": self.found.left_out[1]}
         more = {"minimum": self.found.minimum, "left_out": left_out, "notes": self.notes}
-        return {"groups": groups, "overall": self._facts(self.found.overall), **more}
+        said = {} if self.said is None else self.said.record()
+        return {"groups": groups, "overall": self._facts(self.found.overall), **said, **more}
+
+    def _of_cell(self, one: Estimate) -> dict[str, Any]:
+        """Return the figures on a person in one group; of two digits of n, so that many groups are alike."""
+        if self.said is None:
+            return {}
+        from discreet.privacy.publication import two_digits
+
+        whole = self.said.alone
+        n = two_digits(one.n)
+        return {"publication": replace(whole, batches=(n,), remarks=()).figures()}
 
     def _facts(self, one: Estimate) -> dict[str, Any]:
         return estimate_facts(one, self.level, simultaneous=self.simultaneous)
@@ -68,6 +84,8 @@ class GroupsView:
             few, people = found.left_out
             noun = "group" if few == 1 else "groups"
             yield f"Left out: {few:,} {noun} with fewer than {found.minimum} reports ({people:,} reports)."
+        if self.said is not None:
+            yield from self.said.parts()
         if found.overall.simulated:
             yield SIMULATED_REPORTS
         yield from (f"Note: {note}" for note in self.notes)
@@ -82,12 +100,14 @@ class ComparisonView:
         rate: the limit.
         control: of what.
         notes: sentences on files that another tool rewrote.
+        said: what the comparison tells of a person; None if that is left out.
     """
 
     found: Comparison
     rate: float
     control: Control
     notes: Sequence[str]
+    said: "Statement | None" = None
 
     def record(self) -> dict[str, Any]:
         """Return the comparison ready for JSON."""
@@ -98,7 +118,8 @@ class ComparisonView:
         sides = [{"title": title, "n": n} for title, n in zip(found.titles, found.sizes, strict=True)]
         asked = {"level": found.level, "simultaneous": found.simultaneous, "rate": self.rate, "control": self.control}
         marks = {"simulated": found.simulated, "notes": self.notes}
-        return {"sides": sides, **asked, "overall": test, **marks, "values": objects(columns)}
+        said = {} if self.said is None else self.said.record()
+        return {"sides": sides, **asked, "overall": test, **said, **marks, "values": objects(columns)}
 
     def parts(self, largest: int) -> Iterator[str | Table]:
         """Yield the table of the clearest differences, and the tests."""
@@ -129,6 +150,8 @@ class ComparisonView:
             statistic, degrees, p_value = found.overall
             p = spelled_p_value(p_value, sign=True)
             yield f"No difference at all: chi-square {statistic:.2f}, {degrees} degrees of freedom, p {p[0]} {p[1:]}."
+        if self.said is not None:
+            yield from self.said.parts()
         if found.simulated:
             yield SIMULATED_REPORTS
         yield from (f"Note: {note}" for note in self.notes)

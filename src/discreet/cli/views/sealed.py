@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from discreet.cli.output import SIMULATED_REPORTS, show
+from discreet.cli.publications import Statement
 
 if TYPE_CHECKING:
     from discreet.io.sealed_checks import SealedFile
@@ -35,12 +36,24 @@ def verify_sealed(mechanism: "Mechanism", source: str | Path, *, as_json: bool) 
     except UnsealedError as error:
         flaw = str(error)
     result = {"plan": mechanism.fingerprint, "sealed": not flaw, "flaw": flaw or None, "files": files}
-    show(result, [flaw] if flaw else _parts(files, mechanism.fingerprint), as_json=as_json)
+    said = None if flaw else _statement(mechanism, files)
+    record = {} if said is None else said.record()
+    show({**result, **record}, [flaw] if flaw else _parts(files, mechanism.fingerprint, said), as_json=as_json)
     if flaw:
         raise click.exceptions.Exit(1)
 
 
-def _parts(files: Sequence["SealedFile"], plan: str) -> Iterator[str]:
+def _statement(mechanism: "Mechanism", files: Sequence["SealedFile"]) -> Statement | None:
+    """Return the statement on a person in the files; None of files without reports."""
+    from discreet.privacy.publication import Publication
+
+    batches = tuple(file.n for file in files if file.n)
+    simulated = any(file.simulated for file in files)
+    shown = "these files, or anything made of them"
+    return Statement(Publication(mechanism, batches, simulated=simulated, shown=shown)) if batches else None
+
+
+def _parts(files: Sequence["SealedFile"], plan: str, said: Statement | None) -> Iterator[str]:
     for file in files:
         yield (
             f"{file.path}: {file.n:,} reports of plan {plan[:12]}, sealed: sorted by what they say, with nothing "
@@ -53,4 +66,5 @@ def _parts(files: Sequence["SealedFile"], plan: str) -> Iterator[str]:
             )
         if file.simulated:
             yield SIMULATED_REPORTS
+    yield from () if said is None else said.parts()
     yield "No check of a sealed file can show that each person has one report in it."

@@ -11,7 +11,7 @@ from discreet.cli.output import Table
 from discreet.core.domain import Domain
 from discreet.core.guarantee import NOT_TWO_SIDED, ONE_SIDED
 from discreet.mechanisms import BlockMechanism
-from discreet.privacy.shuffling import ShuffledGuarantee
+from discreet.privacy.publication import Publication
 from discreet.privacy.verify import GroupVerification, Verification
 
 _MOST_NAMES = 3
@@ -41,7 +41,7 @@ class VerifiedGroup(Struct, frozen=True):
 class VerifiedPlan(Struct, frozen=True, omit_defaults=True):
     """Record of a verification; ``reading`` and ``per_value`` where values have promises of their own.
 
-    ``shuffled`` is the central guarantee, where it is asked for.
+    ``shuffled`` is what shuffled reports tell of a person, where it is asked for.
     """
 
     plan: str
@@ -58,18 +58,18 @@ class VerifiedPlan(Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(
-        cls, found: Verification, mechanism: BlockMechanism, central: ShuffledGuarantee | None = None
+        cls, found: Verification, mechanism: BlockMechanism, publication: Publication | None = None
     ) -> "VerifiedPlan":
         """Return the record of a verification."""
         numbers = found.promised, found.realised, found.ratio, found.integers, found.from_matrix
         groups = [VerifiedGroup.of(group, mechanism.domain) for group in found.groups]
         reading = _reading(found) if groups else ""
-        shuffled = None if central is None else central.to_dict()
+        shuffled = None if publication is None else publication.to_dict()
         return cls(mechanism.fingerprint, found.notion, *numbers, found.holds, reading, groups, shuffled)
 
 
 def verification_parts(
-    found: Verification, mechanism: BlockMechanism, central: ShuffledGuarantee | None = None
+    found: Verification, mechanism: BlockMechanism, publication: Publication | None = None
 ) -> Iterator[str | Table]:
     """Yield the mechanism, the table of its integers, the groups of values, the verdict, and what is shuffled."""
     yield f"{mechanism}\n{mechanism.guarantee}"
@@ -88,9 +88,10 @@ def verification_parts(
     if found.groups:
         yield from _level_parts(mechanism.domain, found)
     yield "The promise holds." if found.holds else "THE PROMISE IS BROKEN: do not use this mechanism."
-    if central is not None:
-        yield f"{central.n:,} reports without names and order (central guarantee):"
-        yield from central.sentences()
+    if publication is not None:
+        person, conditions = publication.lines(status=True)
+        yield person
+        yield f"Conditions: {conditions}"
 
 
 def _reading(found: Verification) -> str:

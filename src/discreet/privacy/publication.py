@@ -1,0 +1,433 @@
+"""Publications: what leaves, made of which reports of a person, and the one statement of what that tells of her.
+
+A *batch* is a set of reports published without names, order and time; whatever is computed from batches is
+post-processing, so that any number of estimates of the same batches costs nothing more. The unit is the finest
+partition of the reports that anything published depends on: epochs, and the cells of every public column that is
+published or kept beside them. A person has one report in a batch at most, and what she is told holds whatever else is
+published of the same batches.
+
+People are told chances, not delta: (epsilon, delta) does not mean "at most epsilon but for a chance of delta" (see
+`discreet.privacy.shuffling.ShuffledGuarantee.at_most`). Both are stated, at one choice of the number that is left out.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from math import ceil, floor, inf, log10
+from typing import Any, Literal, cast, get_args
+
+from discreet.core.checks import checked_between, checked_choice, checked_whole
+from discreet.core.estimate_table import facts_as_html
+from discreet.core.grouped_estimate import GroupedEstimate
+from discreet.core.tally import Tally
+from discreet.errors import ParameterError
+from discreet.mechanisms import Mechanism, given
+from discreet.privacy.rounding import rounded_down, rounded_up, sureness
+from discreet.privacy.shuffling import ShuffledGuarantee, Surest, shuffled
+
+Answers = Literal["once", "fresh", "permanent", "unknown"]
+"""How a person may be in the batches: one report in all, a new one in each, the same one again, or who knows."""
+
+WEIGHTS = "weights differ between people, so that what is published is no function of reports without order"
+"""The reason for which an estimate with weights has no statement."""
+
+REGRESSION = "a regression knows each report's covariates, so that it is no function of reports without order"
+"""The reason for which a regression has no statement."""
+
+_HONEST = (
+    "Devices follow the plan and draw from secure randomness, and nobody who sees names or order works with the reader."
+)
+_LARGEST_CHANCE = 1e-6
+_KNOWN = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Publication:
+    """A publication: its batches, and how one person may be in them. It answers with one statement.
+
+    Attributes:
+        mechanism: what made the reports: of blocks, a channel, or a personalized one.
+        batches: number of reports of each batch.
+        answers: how a person may be in them: ``"once"``, ``"fresh"``, ``"permanent"`` or ``"unknown"``.
+        most: the most batches that hold a report of one person, where answers are fresh; None for all.
+        not_trusted: reports of each batch that hide nobody: known, faked or made elsewhere.
+        beside: why something published is no function of unordered batches; empty if all is.
+        simulated: whether the reports are simulated or seeded.
+        planned: whether the batches are the smallest that may come, and nothing is published yet.
+        delta: that is left out, as delta and as a chance; None for `left_out` of the largest batch.
+        shown: what the reader sees, in words.
+        remarks: further conditions, a sentence each.
+
+    Example:
+        >>> import discreet as dc
+        >>> domain = dc.Domain(range(6), sensitive=range(2))
+        >>> publication = dc.published(dc.RandomizedResponse(domain, epsilon=2.0), 10_000, answers="once")
+        >>> print(publication.person()[0])
+        Whoever sees what is published, however much they know of everybody else, can go from 50% to at most 54% sure \
+which of two protected values is a person's; the chance that they get further is at most 1 in 1,000,000.
+    """
+
+    mechanism: Mechanism
+    batches: tuple[int, ...]
+    answers: Answers = "unknown"
+    most: int | None = None
+    not_trusted: int = 0
+    beside: str = ""
+    simulated: bool = False
+    planned: bool = False
+    delta: float | None = None
+    shown: str = "what is published"
+    remarks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse batches of nobody, and numbers out of range.
+
+        Raises:
+            ParameterError: if there are some.
+        """
+        if not self.batches:
+            raise ParameterError("a publication needs at least one batch of reports, got none.")
+        for n in self.batches:
+            checked_whole("n", n)
+        checked_choice("answers", self.answers, get_args(Answers))
+        checked_whole("not_trusted", self.not_trusted, 0)
+        if self.most is not None:
+            checked_whole("most", self.most)
+            if self.answers != "fresh":
+                raise ParameterError("most says how many fresh answers a person gives; it goes with answers='fresh'.")
+        if self.delta is not None:
+            checked_between("delta", self.delta)
+
+    # What is counted
+
+    @property
+    def rounds(self) -> int:
+        """The number of batches that hold a report of one person."""
+        everywhere = len(self.batches) if self.most is None else min(self.most, len(self.batches))
+        return everywhere if self.answers == "fresh" else 1
+
+    @property
+    def n(self) -> int:
+        """The number of reports of the smallest batch; where they add up, of two digits, rounded down."""
+        least = min(self.batches)
+        return least if self.rounds == 1 else two_digits(least)
+
+    @property
+    def chance(self) -> float:
+        """The number that is left out: the chance that a reader gets further, and the delta of officers."""
+        return left_out(max(self.batches)) if self.delta is None else self.delta
+
+    @property
+    def local(self) -> float:
+        """The local epsilon of one report, in nats: for whoever sees reports with names or in order."""
+        return self.mechanism.guarantee.realised
+
+    @cached_property
+    def none(self) -> str:
+        """The reason for which nothing is promised beyond the local guarantee; empty if something is."""
+        return next(filter(None, self._reasons()), "") or self._stated[1]
+
+    def _reasons(self) -> Iterator[str]:
+        yield "the reports are simulated, and protect nobody" if self.simulated else ""
+        yield self.beside
+        if not 0 < self.local < inf:
+            yield "nothing is protected, as every value is told in clear"
+        personalized = given.as_personalized(self.mechanism)
+        if personalized is not None and len(personalized.tags) > 1:
+            yield "a plan with several tags is not covered, as which secrets stand behind them differs between people"
+        if self.answers == "permanent" and len(self.batches) > 1:
+            yield "permanent answers are sent again, which links the reports of a person in different batches"
+        if self.n - self.not_trusted < 2:
+            known = f", {self.not_trusted:,} of them not trusted" if self.not_trusted else ""
+            yield (
+                "a batch must have at least 2 reports that hide each other, and the smallest has "
+                f"{self.n:,}{known}: a report alone tells what its local epsilon allows"
+            )
+
+    @property
+    def central(self) -> ShuffledGuarantee | None:
+        """The central guarantee, at `chance` as delta; None where there is none."""
+        return None if self.none else self._stated[0]
+
+    @cached_property
+    def _stated(self) -> tuple[ShuffledGuarantee | None, str]:
+        """The central guarantee, or the reason for which it cannot be computed."""
+        try:
+            made = _guarantee(cast(Hashable, self.mechanism), self.n, self.chance, self.rounds, self.not_trusted)
+            _surest(made)
+        except ParameterError as error:
+            return None, str(error).removesuffix(".")
+        return made, ""
+
+    # What is said
+
+    def person(self, *, yours: bool = False) -> list[str]:
+        """Return the sentences for people: how sure whoever sees what is published gets of one person's value.
+
+        Args:
+            yours: whether the person is the reader.
+        """
+        central = self.central
+        if central is None:
+            beyond = "" if self.simulated else " beyond the promise of each report"
+            return [f"Of {self.shown} nothing is promised{beyond}: {self.none}."]
+        told, whose = _surest(central), "yours" if yours else "a person's"
+        sees = f"{self._condition}whoever sees {self.shown}, however much they know of everybody else, can"
+        among = self._reach(told.among, f"which of two protected values is {whose}")
+        said = [f"{sees} {among}."] if central.mechanism.domain.sensitive_count > 1 else []
+        if told.towards is not None:
+            towards = f"that a certain protected value is {whose}, and not a certain one that is not protected"
+            # Certain is nobody, whatever floats say.
+            least = rounded_down(min(100 * sureness(central.curve_towards.floor(self.chance)), 99.0), 2)
+            said += [
+                f"{'They can also' if said else sees} {self._reach(told.towards, towards)}.",
+                f"More people cannot make that less than {least}%.",
+                "Values that are not protected may be told as they are: none of this holds for them.",
+            ]
+        return [f"{said[0][0].upper()}{said[0][1:]}", *said[1:]]
+
+    def _reach(self, epsilon: float, what: str) -> str:
+        """Return the words for how far a reader gets, with the chance of getting further."""
+        if (share := _percent(epsilon)) == "100":
+            return f"become certain {what}"
+        further = f"the chance that they get further is at most 1 in {floor((1 + 1e-9) / self.chance):,}"
+        return f"go from 50% to at most {share}% sure {what}; {further}"
+
+    @property
+    def _condition(self) -> str:
+        """The condition that nobody has looked at, before all else."""
+        people = sum(self.batches)
+        return f"If these are {people:,} different people with one report each, " if self.answers == "unknown" else ""
+
+    def officers(self, *, status: bool = False) -> str:
+        """Return the sentences for officers, in (epsilon, delta); empty where there is none.
+
+        Args:
+            status: whether to say how close the figures are to what an attacker can reach, which takes longer.
+        """
+        return "" if self.central is None else " ".join(self.central.sentences(status=status))
+
+    @property
+    def local_sentence(self) -> str:
+        """The sentence on whoever sees reports as they come, beside each statement; empty where nobody is protected."""
+        if self.simulated or not 0 < self.local < inf:
+            return ""
+        several = f", {rounded_up(self.rounds * self.local)} for the {self.rounds} of one person" * (self.rounds > 1)
+        return (
+            "Whoever sees reports with names or as they arrive, as who collects them does, has the local guarantee, "
+            f"epsilon = {rounded_up(self.local)} for each{several}; that somebody takes part is not hidden."
+        )
+
+    def conditions(self) -> list[str]:
+        """Return the conditions of the statement, a sentence each; that which nobody has looked at comes first."""
+        if self.central is None:
+            return list(self.remarks)
+        said = list(self.remarks)
+        if self.answers == "unknown":
+            said.insert(
+                0, f"These are {sum(self.batches):,} different people with one report each, which no file shows."
+            )
+        said += [self._of_batches(), self._of_trust(), _HONEST]
+        if self.chance * max(self.batches) >= 1:
+            said.append(
+                f"Choose a smaller delta: at {self.chance:g} with {max(self.batches):,} reports, one of them may be "
+                "told openly."
+            )
+        return said
+
+    def _of_batches(self) -> str:
+        number, least = len(self.batches), f"{self.n:,} reports"
+        if self.rounds > 1:
+            return (
+                f"A person is in at most {self.rounds:,} of {number:,} batches of at least {least}, with fresh noise "
+                "in each: that is counted."
+            )
+        if self.planned:
+            return f"A batch has at least {least}, one of each person."
+        if number == 1:
+            return f"The batch has {least}, one of each person."
+        return f"A person is in one of {number:,} batches; that is counted as the smallest, of {least}."
+
+    def _of_trust(self) -> str:
+        if self.not_trusted == 0:
+            return "No report is taken to be faked, or known to the reader (not trusted: 0)."
+        return (
+            f"Of each batch {self.not_trusted:,} reports are taken to hide nobody: faked, known to the reader, or made "
+            f"elsewhere (not trusted: {self.not_trusted:,})."
+        )
+
+    def lines(self, *, status: bool = False) -> tuple[str, str]:
+        """Return the statement in two lines: what holds of a person, and under which conditions.
+
+        Args:
+            status: as for `officers`.
+        """
+        # The first line begins with what no file shows.
+        others = self.conditions()[self.central is not None and self.answers == "unknown" :]
+        return " ".join(self.person()), " ".join(
+            filter(None, [*others, self.local_sentence, self.officers(status=status)])
+        )
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures of how sure a reader gets, as built-ins: shares rounded up, epsilons in nats."""
+        central = self.central
+        if central is None:
+            return {"n": self.n, "none": self.none}
+        told = _surest(central)
+        among = told.among if central.mechanism.domain.sensitive_count > 1 else None
+        floor_ = None if told.towards is None else central.curve_towards.floor(self.chance)
+        return {
+            "n": self.n,
+            "none": None,
+            "chance": self.chance,
+            "among": _direction(among),
+            "towards": _direction(told.towards),
+            "floor": floor_,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statement as built-ins, ready for JSON; epsilons in nats."""
+        about = {"answers": self.answers, "batches": len(self.batches), "rounds": self.rounds}
+        central = self.central
+        sentences = {"person": self.person(), "conditions": self.conditions(), "local": self.local_sentence}
+        return {
+            **self.figures(),
+            **about,
+            "planned": self.planned,
+            "not_trusted": self.not_trusted,
+            "local_epsilon": self.local,
+            "central": None if central is None else central.to_dict(),
+            "sentences": sentences,
+        }
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, self.lines()))
+
+    def __repr__(self) -> str:
+        sizes = f"n={self.n}" if len(self.batches) == 1 else f"{len(self.batches)} batches, least n={self.n}"
+        return f"Publication({sizes}, {self.answers}, epsilon={self.local:.4g})"
+
+    def _repr_html_(self) -> str:
+        cells = {"batches": f"{len(self.batches):,}", "smallest batch": f"{self.n:,}", "answers": self.answers}
+        return facts_as_html("Publication", cells | {"local epsilon": rounded_up(self.local)}, str(self))
+
+
+def published(
+    mechanism: Any,
+    batches: Any,
+    *,
+    answers: Answers = "unknown",
+    most: int | None = None,
+    not_trusted: int = 0,
+    beside: str = "",
+    delta: float | None = None,
+) -> Publication:
+    """Return a publication, with the statement of what it tells of a person.
+
+    Args:
+        mechanism: what made the reports.
+        batches: what is published: a number of reports, or several, one of each batch; reports, a tally or an estimate,
+            or those of groups, each of which is a batch of its own.
+        answers: how a person may be in these: ``"once"`` (one report in all), ``"fresh"`` (a new one in each batch),
+            ``"permanent"`` (the same one again) or ``"unknown"``, which makes it a condition.
+        most: with fresh answers, the most that one person gives.
+        not_trusted: how many reports of each batch hide nobody: known to the reader, faked or made elsewhere.
+        beside: why something published is no function of unordered batches, such as weights; empty if all is.
+        delta: that is left out, as delta and as a chance; by default a millionth, or less where many report.
+
+    Raises:
+        ParameterError: if there is no batch, or a number is out of range.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(range(100)), epsilon=1.0)
+        >>> month = dc.published(mechanism, [1000] * 30, answers="fresh")
+        >>> month.rounds, month.n, round(month.central.among.upper, 3)
+        (30, 1000, 0.156)
+        >>> dc.published(mechanism, [1000] * 30, answers="permanent").none
+        'permanent answers are sent again, which links the reports of a person in different batches'
+    """
+    sizes, simulated = _sizes(batches)
+    numbers = {"most": most, "not_trusted": not_trusted, "delta": delta}
+    return Publication(mechanism, sizes, answers, beside=beside, simulated=simulated, **numbers)  # type: ignore[arg-type]
+
+
+def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:
+    """Return the number of reports of each batch, and whether any is simulated."""
+    if isinstance(batches, int):
+        return (batches,), False
+    if isinstance(batches, GroupedEstimate):
+        return cells_of(batches), batches.overall.simulated
+    if isinstance(batches, Tally):
+        return batches_of(batches), batches.simulated
+    if hasattr(batches, "n"):
+        return (int(batches.n),), bool(getattr(batches, "simulated", False))
+    if not isinstance(batches, Iterable):
+        raise ParameterError(f"batches must be numbers of reports, or reports, got {type(batches).__name__}.")
+    listed = [_sizes(one) for one in (batches.values() if isinstance(batches, Mapping) else batches)]
+    return tuple(n for sizes, _ in listed for n in sizes), any(marked for _, marked in listed)
+
+
+def batches_of(tally: Tally) -> tuple[int, ...]:
+    """Return the number of reports of each batch of a tally: of those that were sealed, and of all others together.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> batches_of(mechanism.tally(mechanism.obfuscate(["yes"] * 50)))
+        (50,)
+    """
+    return (*(batch.n for batch in tally.batches), *([tally.rest_n] if tally.rest_n else []))
+
+
+def cells_of(found: GroupedEstimate) -> tuple[int, ...]:
+    """Return the number of reports of each cell that estimates by group show; those left out are one.
+
+    Args:
+        found: the estimates; that of everybody counts all reports.
+    """
+    left = found.left_out[1]
+    return (*(one.n for one in found.values()), *([left] if left else []))
+
+
+def with_cells(publication: Publication, cells: Iterable[int], shown: str) -> Publication:
+    """Return a publication of the same reports in finer batches.
+
+    Args:
+        publication: of the reports together.
+        cells: number of reports of each cell.
+        shown: what the reader then sees, in words.
+    """
+    return replace(publication, batches=tuple(cells), shown=shown)
+
+
+def left_out(n: int) -> float:
+    """Return the number that a statement on n people leaves out: a millionth, or a power of ten of at most 1/(10 n)."""
+    return min(_LARGEST_CHANCE, 10.0 ** -(ceil(log10(n)) + 1))
+
+
+def two_digits(n: int) -> int:
+    """Return a number of reports in two digits, rounded down: fewer hide less, and many batches are then alike."""
+    unit: int = 10 ** max(len(str(n)) - 2, 0)
+    return n // unit * unit
+
+
+def _percent(epsilon: float) -> str:
+    """Return the whole percents, rounded up, that 50% becomes with an epsilon."""
+    return rounded_up(100 * sureness(epsilon), 2)
+
+
+def _direction(epsilon: float | None) -> dict[str, Any] | None:
+    return None if epsilon is None else {"sure": int(_percent(epsilon)) / 100, "epsilon": epsilon}
+
+
+@lru_cache(maxsize=_KNOWN)
+def _guarantee(mechanism: Hashable, n: int, delta: float, rounds: int, not_trusted: int) -> ShuffledGuarantee:
+    """Return the central guarantee; many ask for the same, and many rounds take a second."""
+    return shuffled(mechanism, n, delta, rounds, not_trusted)
+
+
+@lru_cache(maxsize=_KNOWN)
+def _surest(central: ShuffledGuarantee) -> Surest:
+    """Return the epsilons that readers get to, but for the chance."""
+    return central.at_most(central.delta)

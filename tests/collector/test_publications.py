@@ -1,0 +1,172 @@
+"""What a collector says of what it publishes: one statement in its facts, its estimates and its pages."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from collectors import added, ids, put, records, serving
+from test_sealing import seal
+
+import discreet as dc
+from chances import beyond_among
+from discreet.collector.catalogue import Entry
+from discreet.collector.facts import facts_of, publication
+from discreet.collector.folder import DataFolder
+from discreet.collector.pages import survey
+from discreet.collector.releases import Counts
+from discreet.collector.sealing import sealed_folder
+from discreet.io.collection import Collection, rebuild
+from discreet.io.collection_fields import Epochs
+from discreet.io.publications import collection_publication as planned
+from discreet.io.publications import most_answers, sentences_on_published
+from running import done, told
+from signed import EPOCH, START, collection
+
+FACTS, ESTIMATES = "/v1/collections/habits/facts", "/v1/collections/habits/estimates"
+TWO_OF_SIX = {"epsilon": 2.0, "domain": {"range": [0, 6], "sensitive": [0, 1]}, "mechanism": {"name": "rr"}}
+
+
+def sealed(folder: Path, n: int, epoch: int = 1, *, entry: Entry | None = None, **terms: Any) -> Entry:
+    entry = added(folder, **terms) if entry is None else entry
+    put(folder, entry, [(ids(n), records(entry, n))], epoch)
+    seal(folder, entry, epoch)
+    return entry
+
+
+def counted(*sizes: int) -> Counts:
+    return Counts(sealed=sum(sizes), epochs=[{"epoch": epoch, "last": epoch, "n": n} for epoch, n in enumerate(sizes)])
+
+
+def of_thirty(**terms: Any) -> Collection:
+    return collection(TWO_OF_SIX, epochs=Epochs(START, EPOCH, 30), lifetime=60.0, least=1000, **terms)
+
+
+def entry_of(one: Collection, mechanism: Any) -> Entry:
+    """Return an entry without a row, for what is worked out from the terms alone."""
+    entry = object.__new__(Entry)
+    for name, part in {"collection": one, "mechanism": mechanism, "row": None, "codec": None}.items():
+        object.__setattr__(entry, name, part)
+    return entry
+
+
+def test_facts_and_estimates_state_all_batches_published_so_far(tmp_path: Path) -> None:
+    """Estimates can be subtracted: whichever is asked for, the smallest sealed epoch decides."""
+    entry = sealed(tmp_path, 60, 0, least=20)
+    sealed(tmp_path, 45, 1, entry=entry)
+    with serving(tmp_path, demo=True) as served:
+        facts = served.client.get(FACTS).json["publication"]
+        release = served.client.get(f"{ESTIMATES}?epochs=0").json
+        both = served.client.get(f"{ESTIMATES}?epochs=0-1").json
+    assert facts == release["publication"] == both["publication"]
+    assert (facts["n"], facts["batches"], facts["rounds"], facts["planned"]) == (45, 2, 1, False)
+    assert facts["central"] == dc.shuffled(entry.mechanism, 45).to_dict()
+    assert release["local_epsilon"] == facts["local_epsilon"] == entry.mechanism.guarantee.realised
+    assert "has the local guarantee" in facts["sentences"]["local"]
+    assert "different people" not in " ".join(facts["sentences"]["person"])
+    assert any("not trusted: 0" in one for one in facts["sentences"]["conditions"])
+
+
+def test_before_anything_is_sealed_the_terms_are_stated(tmp_path: Path) -> None:
+    entry = added(tmp_path, least=1000)
+    facts = facts_of(entry, Counts())
+    assert facts["publication"] == facts["planned_publication"]
+    assert facts["publication"]["planned"] is True
+    assert facts["publication"]["n"] == 1000
+
+
+def test_fresh_answers_of_a_thousand_people_in_thirty_epochs_are_thirty_rounds() -> None:
+    one = of_thirty(answers="fresh")
+    facts = publication(entry_of(one, rebuild(one)), counted(*[1000] * 30)).to_dict()
+    assert facts["central"]["among"]["epsilon"] >= 2.456
+    assert facts["among"]["epsilon"] > 2.456
+    assert "30,000" not in str(facts["sentences"])
+
+
+def test_fresh_answers_count_at_most_what_the_budget_allows() -> None:
+    few = collection(TWO_OF_SIX, answers="fresh", epochs=Epochs(START, EPOCH, 30), lifetime=8.0, least=400)
+    made = publication(entry_of(few, rebuild(few)), counted(*[449] * 6))
+    assert (made.rounds, made.n) == (4, 440)
+
+
+@pytest.mark.parametrize(
+    ("lifetime", "epsilon", "epochs", "most"), [(0.3, 0.1, 9, 3), (4.0, 1.0, 24, 4), (4.0, 1.0, 2, 2), (1.9, 1.0, 9, 1)]
+)
+def test_answers_are_counted_as_a_device_counts_its_budget(
+    lifetime: float, epsilon: float, epochs: int, most: int
+) -> None:
+    plan = {**TWO_OF_SIX, "epsilon": epsilon}
+    one = collection(plan, answers="fresh", epochs=Epochs(START, EPOCH, epochs), lifetime=lifetime)
+    assert most_answers(one) == most
+    assert most_answers(collection(plan, lifetime=lifetime)) == 1
+
+
+def test_permanent_answers_have_the_local_guarantee_unless_all_is_one_batch() -> None:
+    one = of_thirty(answers="permanent", linkable=True)
+    entry = entry_of(one, rebuild(one))
+    facts = publication(entry, counted(400, 400, 400)).to_dict()
+    assert facts["central"] is None
+    assert "links the reports" in facts["none"]
+    assert publication(entry, counted(400)).central is not None
+    assert planned(one, entry.mechanism).central is None
+    assert "links the reports" in " ".join(sentences_on_published(one))
+
+
+def test_fresh_answers_that_are_sealed_together_are_dealt_out() -> None:
+    """What may come is not better than the worst: all answers of a person in one batch of the least size."""
+    one = of_thirty(answers="fresh")
+    made = planned(one, rebuild(one))
+    assert (made.rounds, made.n, made.planned) == (30, 33, True)
+    assert planned(replace(one, answers="once"), rebuild(one)).n == 1000
+    together = Counts(epochs=[{"epoch": 0, "last": 3, "n": 1203}, {"epoch": 4, "last": 4, "n": 1000}])
+    made = publication(entry_of(one, rebuild(one)), together)
+    assert (made.batches, made.rounds, made.n) == ((300, 300, 300, 300, 1000), 5, 300)
+
+
+def test_simulated_collections_promise_nothing() -> None:
+    one = collection(simulated=True)
+    assert "simulated" in planned(one, rebuild(one)).none
+    assert any("simulated, and protect nobody" in said for said in sentences_on_published(one))
+
+
+def test_later_versions_say_that_earlier_ones_add_to_it() -> None:
+    later, first = collection(version=2), collection()
+    assert "earlier versions" in str(planned(later, rebuild(later)))
+    assert "earlier versions" not in str(planned(first, rebuild(first)))
+
+
+def test_people_read_a_chance_before_they_answer(tmp_path: Path) -> None:
+    entry = added(tmp_path, least=1000)
+    text = " ".join(survey.page(entry.collection, entry.row.trust).split())
+    assert "from at least 1,000 answers together" in text
+    found = re.search(r"at most (\d+)% sure which of two protected values is yours; the chance .* 1 in 1,000,000", text)
+    assert found is not None
+    made = planned(entry.collection, entry.mechanism)
+    assert made.person(yours=True)[0].replace("'", "&#39;") in text
+    assert int(found[1]) / 100 == made.figures()["among"]["sure"] > 0.53
+    assert beyond_among(int(found[1]) / 100, 1.0, 1000) <= 1e-6
+    assert "but for a chance" not in text
+    assert "(epsilon = 1)" in text
+    assert "its own word" in text
+    assert "all your answers" not in text
+    again = added(tmp_path / "fresh", least=1000, answers="fresh", lifetime=2.0)
+    assert "all your answers together, of which there are at most 2." in survey.page(again.collection, again.row.trust)
+
+
+def test_a_sealed_folder_says_itself_how_people_are_in_it(tmp_path: Path) -> None:
+    """All that was sealed counts, whatever is estimated, and also where reports have been deleted since."""
+    entry = sealed(tmp_path, 200, 0, answers="fresh", lifetime=2.0)
+    for epoch in (1, 2):
+        sealed(tmp_path, 150, epoch, entry=entry)
+    place = sealed_folder(DataFolder(tmp_path), entry)
+    asked = ("estimate", place / "_plan.json", place)
+    facts = told(*asked)["publication"]
+    assert (facts["answers"], facts["batches"], facts["rounds"], facts["n"]) == ("fresh", 3, 2, 150)
+    text = " ".join(done(*asked).split())
+    assert "different people" not in text
+    assert "is the word of the document _collection.json in the folder" in text
+    next(place.glob("epoch-*.parquet")).unlink()
+    assert told(*asked)["publication"]["batches"] == 3
+    (place / "_collection.json").unlink()
+    assert told(*asked)["publication"]["answers"] == "unknown"
