@@ -17,6 +17,10 @@ const MARGIN = 1 + 1e-9;
 
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|-?\d[^\s,\]}]*/g;
 
+// Controls of direction, joiners where nothing joins, fillers, tags, and controls beside tab and line feed: whatever makes
+// a text another one than people see.
+const INVISIBLE = /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]|(?<![\u0600-\u1fff\u2070-\u{10ffff}])[\u200c\u200d]/u;
+
 /**
  * Read strict JSON in UTF-8: no key twice, no half of a character.
  * In `strict` a number that is written as a fraction, such as 1.0, is one, so that it passes for no integer.
@@ -25,18 +29,20 @@ const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|-?\d[^\s,\]}]*/g;
 function parsed(bytes) {
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), loose = JSON.parse(text);
   // Keys that are written, less those that are read, of which one holds the whole: what is left was there twice.
-  let keys = 1;
+  let keys = 1, hasInvisible = false;
   const marked = text.replace(TOKENS, (token, colon) => {
     if (colon) keys++;
     return token[0] !== '"' && /[.eE]/.test(token) ? "0.5" : token;
   });
   const strict = JSON.parse(marked, function (key, value) {
     if (!Array.isArray(this)) keys--;
-    if (/\p{Cs}/u.test(typeof value === "string" ? `${key} ${value}` : key)) throw SyntaxError();
+    const written = typeof value === "string" ? `${key} ${value}` : key;
+    if (/\p{Cs}/u.test(written)) throw SyntaxError();
+    hasInvisible ||= INVISIBLE.test(written);
     return value;
   });
   if (keys) throw SyntaxError();
-  return { loose, strict };
+  return { loose, strict, hasInvisible };
 }
 
 /** @param {any} said @returns {said is Record<string, any>} */
@@ -155,16 +161,21 @@ const FIELDS = {
  */
 export async function readDocument(envelope, trust) {
   const document = await opened(envelope, trust);
-  /** @type {{strict?: any, loose?: any}} */
+  /** @type {{strict?: any, loose?: any, hasInvisible?: boolean}} */
   let said = {};
   try {
     said = parsed(document);
   } catch { /* Then it is of no format. */ }
-  const { strict, loose } = said, checks = Object.entries(FIELDS);
+  const { strict, loose, hasInvisible } = said, checks = Object.entries(FIELDS);
   must(isTable(strict) && strict.format === FORMAT, "format");
-  must(hasExactly(strict, Object.keys(FIELDS)), "field");
+  // A mark that may be left out, and is nothing but true.
+  const { listed = true, ...rest } = strict;
+  must(hasExactly(rest, Object.keys(FIELDS)), "field");
   for (const [name, isRight] of checks) must(isRight((isRight === nats ? loose : strict)[name]), "field", name);
+  must(listed === true, "field", "listed");
   must(loose.lifetime >= loose.epsilon, "field", "lifetime");
+  // A notice of withdrawal asks nobody, and must reach whoever accepted an earlier version.
+  must(loose.state !== "open" || !hasInvisible, "field", "invisible");
   return { id: hex(await sha256(document)), strict, loose };
 }
 
@@ -205,7 +216,7 @@ function collectionOf({ id, strict, loose }) {
     for (let code = start; code < stop && names.length < MOST_NAMES; code++) names.push(space.name(code));
   }
   return Object.freeze({
-    ...said, id, space, bots: botsOf(strict.plan, space, isSensitive), isSensitive,
+    ...said, listed: said.listed === true, id, space, bots: botsOf(strict.plan, space, isSensitive), isSensitive,
     protected: frozen({ count: inside, names }),
     epochAt(/** @type {number} */ now) {
       const epoch = Math.floor((now - start) / seconds);

@@ -156,6 +156,12 @@ export class Device {
 
   // Answers
 
+  /** The epochs that were answered under a version, also where nothing else is left of it. @param {Collection | string} collection */
+  async answered(collection) {
+    const { id } = this.#known(collection), { state } = await this.#memory.look(), found = state.versions.find((one) => one.id === id);
+    return (found?.answers ?? []).map((one) => one.epoch).sort((left, right) => left - right);
+  }
+
   /**
    * Draw, charge and write one report, to be sent when it is due.
    * @param {Collection | string} collection @param {any} value of its values @returns {Promise<import("./index.js").Outcome>}

@@ -40,6 +40,8 @@ export interface Collection {
   readonly least: number;
   readonly retention: number;
   readonly collectors: readonly string[];
+  /** Whether its author marks it as public, so that collectors list it. */
+  readonly listed: boolean;
   /** The values, without bots. */
   readonly space: Space;
   /** The bots of a personalized plan: their tags (null where they stand for cells), how many, and the rank of the one for a code. */
@@ -103,6 +105,8 @@ export class Device {
   isTagged(collection: Collection | string): Promise<boolean>;
   /** Draw, charge and write one report, to be sent when it is due. */
   answer(collection: Collection | string, value: any): Promise<Outcome>;
+  /** The epochs that were answered under this version, ascending; never what was answered. */
+  answered(collection: Collection | string): Promise<number[]>;
   /** Send what is due; safe to call at any time, from anywhere. */
   send(): Promise<{ sent: number; dropped: number; waiting: number }>;
   /** Answer nothing under a name any more; what was not sent is erased. */

@@ -10,6 +10,7 @@ export const SENTENCES = {
   signature: "The signature of a trusted key must be one of this very document, and it is not.",
   format: "A collection must be a document of a format that this device knows; update discreet, or ask who signed it.",
   field: "A collection must have its known fields, each of its type and range, and no others; one is not so",
+  "field: invisible": "What people read in a collection must be what it seems, without controls of direction and other invisible characters, and this one has some; ask who signed it.",
   rollback: "A higher version of this collection was seen before; ask who serves this one",
   equivocation: "Another document was this version of the collection before; who signs must be asked why.",
   promise: "The sampler's integers must keep the epsilon that the collection states, and they do not.",

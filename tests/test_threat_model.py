@@ -1,13 +1,14 @@
 """The numbers of docs/threat-model.md: exact for the value with most reports, and the library's own bounds."""
 
 import re
-from math import comb, lgamma
+from math import comb, exp, lgamma
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import discreet
+from discreet.errors import ParameterError
 from discreet.risk.bounds import identification_bounds
 
 PAGE = Path(__file__).parents[1] / "docs" / "threat-model.md"
@@ -58,3 +59,12 @@ def test_most_reports_are_simulated_alike() -> None:
     exact = named_by_most(30, float(rr.channel().matrix[0, 0]))
     # Six standard errors.
     assert abs(right - exact) < 6 * (exact * (1 - exact) / 2000) ** 0.5
+
+
+def test_what_a_survey_for_one_person_tells() -> None:
+    """By the odds, which a report multiplies by at most e^epsilon; one report has no central guarantee."""
+    page = " ".join(PAGE.read_text(encoding="utf-8").split())
+    pattern = r"At epsilon = 1 whoever .*? can be (\d+%) .*?, at epsilon = 2 (\d+%), at epsilon = 4 (\d+%);"
+    assert re.findall(pattern, page) == [tuple(f"{1 / (1 + exp(-epsilon)):.0%}" for epsilon in (1, 2, 4))]
+    with pytest.raises(ParameterError, match="a report alone has its local epsilon"):
+        discreet.shuffled(discreet.RandomizedResponse(DOMAIN, 1.0), n=1)

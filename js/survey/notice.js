@@ -2,17 +2,8 @@
 
 import { recordWidth } from "../sampler.js";
 import { counted } from "./elements.js";
+import { date, length, waiting } from "./standing.js";
 
-const UNITS = /** @type {const} */ ([[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]]);
-
-/** @param {number} seconds */
-function every(seconds) {
-  const [size, name] = UNITS.find(([size]) => seconds % size === 0) ?? [1, "second"];
-  return `every ${seconds === size ? name : counted(seconds / size, name)}`;
-}
-
-/** @param {number} seconds */
-const date = (seconds) => new Date(seconds * 1000).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
 /** @param {number} share */
 const percent = (share) => (share > 0.999 ? "more than 99.9%" : `${(100 * share).toFixed(share > 0.99 || share < 0.01 ? 1 : 0)}%`);
 /** @param {number} epsilon */
@@ -20,12 +11,13 @@ const sureness = (epsilon) => percent(1 / (1 + Math.exp(-epsilon)));
 
 /** The sentences on what is sent. @param {any} collection */
 export function whatIsSent(collection) {
-  const { sampler, collectors, retention } = collection, clear = Number(BigInt(sampler.truth)) / 2 ** 64;
+  const { sampler, collectors, retention, spread } = collection, clear = Number(BigInt(sampler.truth)) / 2 ** 64;
   const isAllProtected = collection.protected.count === collection.space.size;
   return [
     `One report of ${counted(recordWidth(sampler), "byte")}, drawn by chance on this device, with a random number that is used once. No name, no cookie, and the same length whatever you answer.`,
     isAllProtected ? null : `If your answer is not protected, it is sent as it is with a chance of ${percent(clear)}.`,
     `It goes to ${collectors.join(", ")} and is kept for ${counted(retention, "day")}.`,
+    spread ? `It is sent at a random moment after you answer. ${waiting(spread)}` : null,
   ].filter((one) => one !== null);
 }
 
@@ -53,6 +45,15 @@ export function whatIsNot(collection) {
   ].filter((one) => one !== null);
 }
 
+/** The sentences on who else is asked: whoever asks each person under a document of their own learns who said what. @param {any} collection */
+export function whoElse({ listed, id }) {
+  return [
+    listed ? "Whoever asks marks this survey as public: anybody finds it in the list of its collector."
+      : "This survey is in no public list. It may ask few people, or you alone: then your report is told apart from all others.",
+    `Its number is ${id.replace(/.{8}(?=.)/g, "$& ")}. Ask others which number they see: another number is another survey.`,
+  ];
+}
+
 /** The sentences on frequency, end and cost. @param {any} collection */
 export function howOften({ answers, epochs, epsilon, lifetime }) {
   const end = epochs.start + epochs.seconds * epochs.count, when = `from ${date(epochs.start)} to ${date(end)}`;
@@ -60,7 +61,7 @@ export function howOften({ answers, epochs, epsilon, lifetime }) {
   if (answers === "once") {
     return [`You answer once, ${when}.`, lifetime > epsilon ? `Later versions of this survey may ask again: the costs (epsilon) add up to ${inAll}.` : null].filter((one) => one !== null);
   }
-  const often = `You may answer once ${every(epochs.seconds)}, ${when}.`;
+  const often = `You may answer once every ${length(epochs.seconds).replace(/^1 /, "")}, ${when}.`;
   const cost = answers === "fresh"
     ? `Every answer is a new report, and the costs (epsilon) add up to ${inAll}; then nothing more is sent.`
     : `Only a new answer costs anything; the costs (epsilon) add up to ${inAll}. Then your last report is repeated.`;

@@ -1,5 +1,6 @@
 """The verbs ``collection``: what they write and print, and that each option is used or refused."""
 
+import base64
 import json
 import shutil
 import stat
@@ -9,6 +10,7 @@ import pytest
 from asking import NOW, TERMS, document, options, prepare, public
 
 from running import done, refusal, run, told
+from signed import PUBLIC, resigned
 
 SIGN = ["collection", "sign", "plan.toml", *TERMS]
 RENEW = ["collection", "renew", "habits.json", "--key", "key.pem"]
@@ -28,12 +30,14 @@ TERM_OPTIONS: dict[str, str] = {
     "--collector": "--collector https://other.example.org",
     "--people": "--answers permanent --people 40",
     "--linkable": "--answers permanent --linkable",
+    "--listed": "--listed",
 }
 GIVEN: dict[str, dict[str, str]] = {
     "collection key": {"--json": "--json"},
     "collection show": {"--trust": "--trust SECOND", "--json": "--json"},
     "collection sign": {
         **TERM_OPTIONS,
+        "--page": "--page --spread 10m",
         "--name": "--name other",
         "--simulated": "--simulated",
         "--key": "--key second.pem",
@@ -44,6 +48,7 @@ GIVEN: dict[str, dict[str, str]] = {
     },
     "collection renew": {
         **TERM_OPTIONS,
+        "--page": "--page --spread 10m",
         "--plan": "--plan other.toml",
         "--trust": "--trust KEY",
         "--key": "--key second.pem",
@@ -192,10 +197,55 @@ def test_what_cannot_be_read(words: str) -> None:
 
 
 def test_a_document_does_not_steer_the_terminal() -> None:
-    done(*SIGN, "-o", "x.json", "--title", "\x1b[2J\x1b]0;quiet\x07 \u202e", "--force")
-    shown = done("collection", "show", "x.json")
-    assert not any(ord(one) < 32 and one != "\n" for one in shown)
-    assert "\u202e" not in shown
+    title = "\x1b[2J\x1b]0;quiet\x07 \u202e"
+    shown = [refusal(*SIGN, "-o", "x.json", "--title", title, "--force")]
+    # A notice of withdrawal is shown whatever it is called.
+    Path("x.json").write_bytes(resigned({**document("habits.json"), "title": title, "state": "withdrawn"}))
+    shown.append(done("collection", "show", "x.json"))
+    for text in shown:
+        assert not any(ord(one) < 32 and one != "\n" for one in text)
+        assert "\u202e" not in text
+
+
+def test_invisible_characters_are_refused_where_people_read() -> None:
+    for option, text in (("--title", "Hab\u202eits"), ("--purpose", "Why\u200b"), ("--contact", "\u2066a@example.org")):
+        said = refusal(*SIGN, "-o", "x.json", option, text, "--force")
+        assert f"U+{next(ord(one) for one in text if ord(one) > 127):04X}" in said
+        assert "invisible" in said
+
+
+def test_an_old_collection_with_invisible_characters_can_be_renewed_and_withdrawn() -> None:
+    """Whoever signed it before they were refused can sign another title, and end it."""
+    Path("old.json").write_bytes(resigned({**document("habits.json"), "title": "Hab\u202eits"}))
+    old = ["old.json", "--trust", base64.b64encode(PUBLIC).decode(), "--key", "key.pem", "-o"]
+    assert "U+202E" in refusal("collection", "show", "old.json")
+    assert "U+202E" in refusal("collection", "renew", *old, "new.json")
+    done("collection", "renew", *old, "new.json", "--title", "Habits")
+    done("collection", "withdraw", *old, "gone.json")
+    assert (document("new.json")["title"], document("gone.json")["state"]) == ("Habits", "withdrawn")
+
+
+def test_what_is_listed() -> None:
+    """A document without the mark has no field of it, so that ids of earlier ones stay."""
+    assert "listed" not in document("habits.json")
+    assert "Not marked as public" in done("collection", "show", "habits.json")
+    assert told(*RENEW, "-o", "a.json", "--listed")["listed"] is True
+    assert document("a.json")["listed"] is True
+    again = ["collection", "renew", "a.json", "--key", "key.pem", "-o"]
+    done(*again, "b.json")
+    done(*again, "c.json", "--unlisted")
+    done("collection", "withdraw", "a.json", "--key", "key.pem", "-o", "d.json")
+    marks = [document(name).get("listed") for name in ("b.json", "c.json", "d.json")]
+    assert marks == [True, None, True]
+
+
+def test_a_page_sends_while_it_is_open() -> None:
+    said = refusal(*SIGN, "-o", "x.json", "--page", "--spread", "10m", "--force")
+    assert "no spread, got 600 s: a browser sends only while its page is open" in said
+    done(*SIGN, "-o", "x.json", "--page", "--force")
+    assert "page" not in document("x.json")
+    done(*SIGN, "-o", "x.json", "--spread", "10m", "--force")
+    assert "no spread" in refusal("collection", "renew", "x.json", "--key", "key.pem", "-o", "y.json", "--page")
 
 
 def test_a_damaged_file_is_refused() -> None:

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from discreet.io.collection_errors import (
     SizeError,
     UntrustedError,
 )
-from discreet.io.collection_fields import FIELDS, is_origin
+from discreet.io.collection_fields import FIELDS, OPTIONAL, is_origin
 from discreet.io.envelope import MOST_BYTES, document_bytes, opened, public_key
 from discreet.io.notice import notice
 from discreet.io.sampler import Sampler
@@ -60,7 +61,7 @@ PLANS: dict[str, Any] = {
 
 def test_every_field_is_checked() -> None:
     assert set(FIELDS) == set(document(envelope()))
-    assert set(FIELDS) - {"format"} == set(Collection.__dataclass_fields__) - {"id", "envelope"}
+    assert set(FIELDS) - {"format"} | set(OPTIONAL) == set(Collection.__dataclass_fields__) - {"id", "envelope"}
     assert len({kind.code for kind in REFUSALS}) == len(REFUSALS)
     assert set(REFUSALS) == set(CollectionError.__subclasses__())
 
@@ -282,6 +283,7 @@ FIELD_FAULTS: list[dict[str, Any]] = [
     {"plan": []},
     *({"simulated": flag} for flag in (0, "false", None)),
     {"linkable": 1},
+    *({"listed": mark} for mark in (False, None, 1, "true")),
     *({"fingerprint": text} for text in ("", "0" * 31, "G" * 32, "0" * 32 + "\n")),
     {"sampler": None},
     *({"answers": text} for text in ("twice", None, 1)),
@@ -477,3 +479,57 @@ def test_large_domains_are_not_spelled_out() -> None:
     assert "_mask" not in found.__dict__
     assert found.domain._mask is None
     assert Sampler.parse(document(found.envelope)["sampler"]) == found.sampler
+
+
+# What people read
+
+
+UNSEEN = (
+    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c"
+    "\u200b\u2060\ufeff\xad\u3164\u2028\x00\x1b\x85\U000e0041"
+)
+SEEN = [
+    "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "\u0915\u094d\u200d\u0937",
+    "\U0001f469\u200d\U0001f33e\ufe0f",
+    "\u05d0\u05d1 \xe9\n\t",
+    "\u845b\U000e0100",
+]
+READ: dict[str, Callable[[str], dict[str, Any]]] = {
+    "title": lambda text: {"title": text},
+    "purpose": lambda text: {"purpose": text},
+    "contact": lambda text: {"contact": text},
+    "label": lambda text: {"plan": {**PLAIN, "domain": {"labels": ["often", "daily", "never", text]}}},
+    "attribute": lambda text: {"plan": {**PLAIN, "domain": {"product": [[text, ["a", "b"]], ["c", ["d", "e"]]]}}},
+    "tag": lambda text: {"plan": {**PLAIN, "tags": [text]}},
+    "title of the plan": lambda text: {"plan": {**PLAIN, "title": text}},
+}
+
+
+@pytest.mark.parametrize("place", READ)
+def test_characters_that_nobody_sees_are_refused(place: str) -> None:
+    for hidden in (*UNSEEN, "\u200c", "\u200d"):
+        with pytest.raises(FieldError, match=f"U\\+{ord(hidden):04X}"):
+            open_envelope(altered(envelope(), **READ[place](f"dai{hidden}ly")), TRUST)
+
+
+@pytest.mark.parametrize("text", SEEN)
+def test_joiners_of_scripts_and_pictures_are_seen(text: str) -> None:
+    plan = {**PLAIN, "domain": {"labels": ["often", text]}}
+    assert open_envelope(envelope(plan, title=text), TRUST).title == text
+    refused(FieldError, lambda: open_envelope(altered(envelope(), title=f"{text}\u200d\u200d"), TRUST))
+
+
+def test_what_was_accepted_before_is_read_all_the_same() -> None:
+    """A collector goes on with a collection that it took in when such texts were allowed; devices do not."""
+    old = altered(envelope(), title="Hab\u202eits")
+    refused(FieldError, lambda: open_envelope(old, TRUST))
+    assert open_envelope(old, TRUST, is_known=True).title == "Hab\u202eits"
+    assert open_envelope(altered(old, state="withdrawn"), TRUST).state == "withdrawn"
+
+
+def test_a_mark_that_is_left_out_changes_no_byte() -> None:
+    plain = open_envelope(envelope(), TRUST)
+    listed = open_envelope(envelope(listed=True), TRUST)
+    assert (plain.listed, listed.listed) == (False, True)
+    assert document(envelope(listed=True)) == {**document(envelope()), "listed": True}

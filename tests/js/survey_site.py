@@ -16,12 +16,18 @@ from discreet.io.collection import Collection, open_envelope
 from discreet.io.collection_fields import Epochs
 from discreet.io.envelope import public_key
 from discreet.io.plan import Plan, PlanDocument
-from discreet.io.signing import Terms, sign
+from discreet.io.signing import Terms, sign, withdraw
 from planted import TAGGED, VALUE
 
 JS = Path(__file__).resolve().parents[2] / "js"
 
 _PLACES = ["clinic", VALUE, "park", TAGGED]
+_LONG = [
+    "in a place that can only be described in a great many words, of which none may be cut off on a narrow screen",
+    "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft",
+    "https://example.org/a/place/whose/address/has/no/space/in/it/and/goes/on/and/on/and/on/index.html",
+    "here",
+]
 _MAP = {"lat": [40.7, 40.9], "lon": [-74.0, -73.9], "rows": 25, "cols": 25}
 _PRODUCT = {"marital": ["single", "divorced"], "age": ["20s", "30s", "40s"]}
 PLANS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
@@ -37,6 +43,12 @@ PLANS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     ),
     "simulated": ("once", {"domain": {"labels": ["a", "b"]}}, {"simulated": True}),
     "later": ("once", {"domain": {"labels": ["a", "b"]}}, {"spread": 3600}),
+    "long": ("once", {"domain": {"labels": _LONG, "sensitive": _LONG[:2]}}, {}),
+    "spent": ("fresh", {"domain": {"range": [0, 3]}}, {"lifetime": 1.0}),
+    "early": ("once", {"domain": {"labels": ["a", "b"]}}, {"start": 7200}),
+    "over": ("once", {"domain": {"labels": ["a", "b"]}}, {"start": -100 * 3600}),
+    "withdrawn": ("once", {"domain": {"labels": ["a", "b"]}}, {}),
+    "listed": ("once", {"domain": {"labels": ["a", "b"]}}, {"listed": True}),
     "dear": ("once", {"domain": {"labels": ["a", "b"]}, "epsilon": 5.0}, {}),
 }
 
@@ -50,13 +62,18 @@ class SurveySite:
         posted: headers and body of every report.
         asked: the path of every request.
         altered: names of collections whose envelope is altered on its way.
+        status: of answers to reports.
+        shown: status of answers to whoever asks for an envelope.
     """
 
     origin: str = ""
     posted: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     altered: set[str] = field(default_factory=set)
+    status: int = 202
+    shown: int = 200
     envelopes: dict[str, bytes] = field(default_factory=dict)
+    notice: bytes = b""
     key: Ed25519PrivateKey = field(default_factory=Ed25519PrivateKey.generate)
 
     def collection(self, name: str) -> Collection:
@@ -65,12 +82,14 @@ class SurveySite:
 
     def make(self) -> None:
         """Sign the collections."""
-        epochs = Epochs(int(time.time()) - 10, 3600, 24)
         for name, (answers, plan, terms) in PLANS.items():
+            more = {"start": 0, **terms}
+            epochs = Epochs(int(time.time()) - 10 + more.pop("start"), 3600, 24)
             said = {"epsilon": 1.0, "mechanism": {"name": "rr"}, **plan}
             words = {"title": "Where were you?", "purpose": "To plan <clinics> & parks", "contact": "us@example.org"}
-            agreed = Terms(name=name, answers=answers, epochs=epochs, collectors=(self.origin,), **words, **terms)
+            agreed = Terms(name=name, answers=answers, epochs=epochs, collectors=(self.origin,), **words, **more)
             self.envelopes[name] = sign(Plan(msgspec.convert(said, PlanDocument)), agreed, [self.key])
+        self.notice = withdraw(self.envelopes["withdrawn"], [self.key])
 
     def answer(self, path: str) -> tuple[int, bytes, dict[str, str]]:
         """Return status, body and headers of what is asked for."""
@@ -88,7 +107,7 @@ class SurveySite:
             envelope = (
                 envelope[:place] + (b"A" if envelope[place : place + 1] != b"A" else b"B") + envelope[place + 1 :]
             )
-        return 200, envelope, {"content-type": "application/vnd.discreet.collection+json"}
+        return self.shown, envelope, {"content-type": "application/vnd.discreet.collection+json"}
 
 
 def served(site: SurveySite) -> ThreadingHTTPServer:
@@ -105,7 +124,7 @@ def served(site: SurveySite) -> ThreadingHTTPServer:
         def do_POST(self) -> None:
             site.asked.append(self.path)
             site.posted.append((dict(self.headers), self.rfile.read(int(self.headers["Content-Length"]))))
-            self._said(202, b"", {})
+            self._said(site.status, b"", {})
 
         def _said(self, status: int, body: bytes, headers: dict[str, str]) -> None:
             self.send_response(status)

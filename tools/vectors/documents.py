@@ -164,7 +164,48 @@ def _bad_fields(good: bytes) -> list[dict[str, Any]]:
         {"collectors": ["https://collect.example.org/"]},
     ]
     missing = [{name: part for name, part in said.items() if name != gone} for gone in ("name", "linkable")]
-    return [_edited(good, case, "field") for case in (*missing, *({**said, **change} for change in changes))]
+    return [
+        *(_edited(good, case, "field") for case in (*missing, *({**said, **change} for change in changes))),
+        *_marks_and_texts(good),
+    ]
+
+
+def _marks_and_texts(good: bytes) -> list[dict[str, Any]]:
+    """Return lines on the mark of public collections, and on characters that nobody sees."""
+    said = _document(good)
+    plan = said["plan"]
+    labels = plan["domain"]["labels"]
+    hidden = [
+        "\u202e",
+        "\u2066",
+        "\u200f",
+        "\u061c",
+        "\u200b",
+        "\xad",
+        "\ufeff",
+        "\x1b",
+        "\U000e0041",
+        "a\u200d",
+        "\u3164",
+    ]
+    changes: list[dict[str, Any]] = [
+        *({"title": f"Habits{one}"} for one in hidden),
+        {"purpose": "Why\u2069"},
+        {"contact": "\u202aa@example.org"},
+        {"plan": {**plan, "title": "\u200eHabits"}},
+        {"plan": {**plan, "domain": {**plan["domain"], "labels": [f"{labels[0]}\u202c", *labels[1:]]}}},
+        {"plan": {**plan, "\u200b": 1}},
+        *({"listed": one} for one in (False, None, 1, "true")),
+    ]
+    seen = (
+        "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645, \U0001f469\u200d\U0001f33e\ufe0f,\n\t\xe9 \u05d0\u05d1"
+    )
+    return [
+        *(_edited(good, {**said, **change}, "field") for change in changes),
+        _edited(good, {**said, "title": seen}, "good"),
+        _edited(good, {**said, "title": "\u202ehabits", "state": "withdrawn"}, "good"),
+        _edited(good, {**said, "listed": True}, "good"),
+    ]
 
 
 def _bad_promises(good: bytes) -> list[dict[str, Any]]:

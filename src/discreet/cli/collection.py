@@ -26,6 +26,7 @@ _EPOCHS = 30
 _OUTPUT = click.option(
     "-o", "--output", required=True, type=OutputFile("collections", COLLECTIONS), help="The signed collection: .json."
 )
+_PAGE = click.option("--page", is_flag=True, help="People answer on a page, which sends while it is open: no --spread.")
 _KEYS = click.option(
     "--key", "keys", required=True, multiple=True, type=InputFile(), help="Private key that signs; may be repeated."
 )
@@ -34,6 +35,10 @@ _TRUST = click.option(
 )
 _FORCE = click.option("--force", is_flag=True, help="Replace output files that exist.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences.")
+
+
+_LISTED = "Marked as public: collectors list it for everybody."
+_UNLISTED = "Not marked as public: collectors list it for nobody, and whoever knows its name finds it (--listed)."
 
 
 class Said(TypedDict):
@@ -54,6 +59,8 @@ class Said(TypedDict):
     collectors: tuple[str, ...]
     people: int | None
     linkable: bool
+    listed: bool | None
+    page: bool
 
 
 _TERMS = (
@@ -72,6 +79,7 @@ _TERMS = (
     click.option("--collector", "collectors", multiple=True, help="Origin that devices send to; may be repeated."),
     click.option("--people", type=Count(1), help="For permanent answers: devices expected."),
     click.option("--linkable", is_flag=True, help="Permanent reports may be as good as names; people are told so."),
+    click.option("--listed/--unlisted", default=None, help="Collectors list it for everybody, or not. [not]"),
 )
 
 
@@ -116,6 +124,7 @@ def key(action: str, file: Path, as_json: bool) -> None:
 @click.argument("plan", type=InputFile())
 @click.option("--name", required=True, help="Of the collection: a-z, 0-9 and -.")
 @_terms
+@_PAGE
 @click.option("--simulated", is_flag=True, help="For a simulation alone: devices of people refuse it.")
 @_KEYS
 @_OUTPUT
@@ -178,6 +187,7 @@ def show(file: Path, *, trust: tuple[bytes, ...], as_json: bool) -> None:
 @click.argument("file", type=InputFile())
 @click.option("--plan", type=InputFile(), help="Another plan. [the same]")
 @_other_terms
+@_PAGE
 @_TRUST
 @_KEYS
 @_OUTPUT
@@ -202,7 +212,7 @@ def renew(
     from discreet.io.signing import read_key
     from discreet.io.signing import renew as renewed
 
-    before = opened_file(file, (*trust, *_public(keys)))
+    before = opened_file(file, (*trust, *_public(keys)), is_known=True)
     written = renewed(
         before.envelope,
         list(map(read_key, keys)),
@@ -217,7 +227,8 @@ def _changes(before: "Collection", terms: Said) -> dict[str, Any]:
     """Return the terms that were given, by the names that they have in `Terms`."""
     from dataclasses import replace
 
-    said = {one: part for one, part in terms.items() if part is not None and part is not False and part != ()}
+    # Nothing is said by a flag that is not there; of --unlisted something is.
+    said = {one: part for one, part in terms.items() if part or (one == "listed" and part is False)}
     parts = {"start": said.pop("start", None), "seconds": said.pop("epoch", None), "count": said.pop("epochs", None)}
     changed: dict[str, Any] = {one: part for one, part in parts.items() if part is not None}
     return {**said, "epochs": replace(before.epochs, **changed)} if changed else said
@@ -237,7 +248,7 @@ def withdraw(
     from discreet.io.signing import read_key
     from discreet.io.signing import withdraw as withdrawn
 
-    before = opened_file(file, (*trust, *_public(keys)))
+    before = opened_file(file, (*trust, *_public(keys)), is_known=True)
     written = withdrawn(before.envelope, list(map(read_key, keys)), trust=trust)
     _write(written, keys, output, force=force, as_json=as_json)
 
@@ -249,8 +260,8 @@ def _public(keys: Sequence[Path]) -> list[bytes]:
     return [public_key(read_key(one)) for one in keys]
 
 
-def opened_file(file: Path, trust: Sequence[bytes]) -> "Collection":
-    """Return the collection in a file, rebuilt; errors name the file."""
+def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -> "Collection":
+    """Return the collection in a file, rebuilt; errors name the file; see `open_envelope`."""
     from discreet.io.collection import open_envelope, rebuild
     from discreet.io.collection_errors import CollectionError
     from discreet.io.envelope import MOST_ENVELOPE_BYTES, signers
@@ -261,7 +272,7 @@ def opened_file(file: Path, trust: Sequence[bytes]) -> "Collection":
     except FileNotFoundError:
         raise ParameterError(f"{file} does not exist.") from None
     try:
-        found = open_envelope(envelope, list(trust) or signers(envelope))
+        found = open_envelope(envelope, list(trust) or signers(envelope), is_known=is_known)
         rebuild(found)
     except CollectionError as error:
         raise type(error)(f"{file}: {error}") from None
@@ -294,6 +305,7 @@ def _show_collection(found: "Collection", *, as_json: bool, trusted: bool, outpu
         "id": found.id.hex(),
         "keys": keys,
         "trusted": trusted,
+        "listed": found.listed,
         "answers": found.answers,
         "epsilon": found.epsilon,
         "realised": found.sampler.realised,
@@ -305,6 +317,7 @@ def _show_collection(found: "Collection", *, as_json: bool, trusted: bool, outpu
     lines = [
         *notice(found),
         f"Version {found.version} of {found.name}, id {found.id.hex()}; a report has {facts['record_bytes']} bytes.",
+        _LISTED if found.listed else _UNLISTED,
         f"Signed with {', '.join(keys)}" + ("." if trusted else "; whose keys these are was not checked (--trust)."),
     ]
     if output is not None:

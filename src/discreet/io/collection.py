@@ -18,7 +18,7 @@ import numpy as np
 from discreet.arrays import BoolArray
 from discreet.core.domain import Domain
 from discreet.io.collection_errors import FieldError, FormatError, PlanError, PromiseError, RebuiltError
-from discreet.io.collection_fields import CHECKS, FORMAT, Epochs
+from discreet.io.collection_fields import CHECKS, FORMAT, OPEN, OPTIONAL, Epochs, refuse_invisible
 from discreet.io.envelope import opened, parsed
 from discreet.io.sampler import Sampler, SamplerError
 from discreet.io.spelled_plan import Bots, bots_of, check_fields, code_of, domain_of, mechanism_of
@@ -58,6 +58,7 @@ class Collection:
         least: estimates need at least so many reports.
         retention: days that sealed reports are kept.
         collectors: origins that reports may be sent to.
+        listed: whether its author marks it as public, so that collectors list it for everybody.
     """
 
     id: bytes
@@ -82,6 +83,7 @@ class Collection:
     least: int
     retention: int
     collectors: tuple[str, ...]
+    listed: bool = False
 
     def __repr__(self) -> str:
         return f"Collection({self.name!r}, version {self.version}, {self.state}, id={self.id.hex()[:12]})"
@@ -161,24 +163,27 @@ class Collection:
             raise PlanError("the plan in the collection must have the values and bots of its sampler, and has not.")
 
 
-def open_envelope(envelope: bytes, trust: Sequence[bytes]) -> Collection:
+def open_envelope(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = False) -> Collection:
     """Return the collection of an envelope, if it is signed, well-formed and keeps its promise.
 
     Args:
         envelope: as it came.
         trust: public keys, 32 bytes each, pinned by the application.
+        is_known: whether it was accepted before, when texts might still have invisible characters.
 
     Raises:
         ParameterError: if ``trust`` is no list of such keys.
         CollectionError: a class for each reason.
     """
-    collection = promised(*read_document(envelope, trust), envelope)
+    collection = promised(*read_document(envelope, trust, is_known=is_known), envelope)
     collection.check_plan()
     return collection
 
 
-def read_document(envelope: bytes, trust: Sequence[bytes]) -> tuple[bytes, dict[str, Any]]:
+def read_document(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = False) -> tuple[bytes, dict[str, Any]]:
     """Return the id and the fields of a document that a trusted key has signed; its promise is not yet checked.
+
+    A notice of withdrawal may have invisible characters: it asks nobody, and must reach whoever accepted a version.
 
     Raises:
         CollectionError: see `open_envelope`.
@@ -192,11 +197,13 @@ def read_document(envelope: bytes, trust: Sequence[bytes]) -> tuple[bytes, dict[
         raise FormatError(
             f"a collection must be a document of the format {FORMAT!r}, and this one is of another; update discreet."
         )
-    if wrong := sorted(set(said) ^ {"format", *CHECKS}):
+    if wrong := set(said) - set(OPTIONAL) ^ {"format", *CHECKS}:
         raise FieldError(f"a collection must have {len(CHECKS) + 1} fields, and {len(wrong)} are missing or unknown.")
-    checked = {name: check(name, said[name]) for name, check in CHECKS.items()}
+    checked = {name: check(name, said[name]) for name, check in (CHECKS | OPTIONAL).items() if name in said}
     if checked["lifetime"] < checked["epsilon"]:
         raise FieldError("lifetime must be at least epsilon: otherwise nobody could answer.")
+    if checked["state"] == OPEN and not is_known:
+        refuse_invisible(said)
     return hashlib.sha256(document).digest(), checked
 
 

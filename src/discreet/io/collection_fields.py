@@ -1,7 +1,7 @@
 """Fields of a collection's document: what each must be, one check each."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -95,6 +95,12 @@ def _flag(name: str, said: Any) -> bool:
     return said
 
 
+def _mark(name: str, said: Any) -> bool:
+    if said is not True:
+        raise _refuse(name, "true, or left out")
+    return True
+
+
 def _table(name: str, said: Any) -> dict[str, Any]:
     if type(said) is not dict:
         raise _refuse(name, "an object")
@@ -116,6 +122,43 @@ def _origins(name: str, said: Any) -> tuple[str, ...]:
     if type(said) is not list or not said or not all(type(one) is str and is_origin(one) for one in said):
         raise _refuse(name, "a list of origins such as https://collect.example.org (http only on this machine)")
     return tuple(said)
+
+
+# Controls of direction, joiners where nothing joins, fillers, tags, and controls beside tab and line feed: whatever
+# makes a text another one than people see. Joiners belong to scripts from Arabic on, and to pictures of several parts.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+    "|(?<![\u0600-\u1fff\u2070-\U0010ffff])[\u200c\u200d]"
+)
+
+
+def refuse_invisible(said: Any) -> None:
+    """Refuse a document in which any text has characters that nobody sees.
+
+    Raises:
+        FieldError: if so; it names the first ones.
+    """
+    found = sorted({one for text in _texts(said) for one in _INVISIBLE.findall(text)})
+    if found:
+        shown = ", ".join(f"U+{ord(one):04X}" for one in found[:3])
+        raise FieldError(
+            "what people read in a collection must be what it seems, without controls of direction and other invisible "
+            f"characters, and this one has {shown}{' and more' if len(found) > 3 else ''}; leave them out."
+        )
+
+
+def _texts(said: Any) -> Iterator[str]:
+    """Yield the texts in JSON, names of fields among them."""
+    parts = [said]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict):
+            parts += [*part.keys(), *part.values()]
+        elif isinstance(part, list):
+            parts += part
 
 
 def is_origin(text: str) -> bool:
@@ -155,4 +198,6 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "collectors": _origins,
 }
 FIELDS = ("format", *CHECKS)
-"""The fields of a document, in the order in which they are checked."""
+"""The fields of every document, in the order in which they are checked."""
+OPTIONAL: dict[str, Callable[[str, Any], Any]] = {"listed": _mark}
+"""Fields that a document may have beside them, and is the same without; what is left out is false."""

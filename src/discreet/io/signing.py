@@ -56,6 +56,8 @@ class Terms:
         simulated: whether it is for a simulation alone.
         people: devices expected; needed for permanent answers.
         linkable: allow permanent reports that are as good as names.
+        listed: whether collectors list it for everybody.
+        page: whether people answer on a page; it is not in the document.
     """
 
     name: str
@@ -73,6 +75,8 @@ class Terms:
     simulated: bool = False
     people: int | None = None
     linkable: bool = False
+    listed: bool = False
+    page: bool = False
 
 
 def new_key(path: str | Path) -> bytes:
@@ -129,10 +133,16 @@ def sign(plan: Plan, terms: Terms, keys: Sequence[Ed25519PrivateKey], *, version
 
     Raises:
         ParameterError: if the plan protects nobody or does not keep its promise, the terms allow no answer or too many,
-            or permanent reports would be as good as names.
+            permanent reports would be as good as names, or a page would have to send when it is closed.
+        FieldError: if what people read has invisible characters.
     """
     mechanism = plan.mechanism()
     _refuse_unkept(mechanism)
+    if terms.page and terms.spread:
+        raise ParameterError(
+            f"a collection that is answered on a page must have no spread, got {terms.spread} s: a browser sends only "
+            "while its page is open, and most people close it."
+        )
     lifetime = _lifetime(terms, mechanism.epsilon)
     _refuse_names(terms, mechanism)
     said = {
@@ -158,7 +168,8 @@ def _sampler_of(mechanism: BlockMechanism) -> Sampler:
 
 def _plain_terms(terms: Terms) -> dict[str, Any]:
     names = ("name", "title", "purpose", "contact", "answers", "spread", "least", "retention", "simulated", "linkable")
-    return {**{name: getattr(terms, name) for name in names}, "collectors": list(terms.collectors)}
+    marks = {"listed": True} if terms.listed else {}
+    return {**{name: getattr(terms, name) for name in names}, **marks, "collectors": list(terms.collectors)}
 
 
 def _sealed(said: Mapping[str, Any], keys: Sequence[Ed25519PrivateKey]) -> bytes:
@@ -239,9 +250,9 @@ def _without_none(said: Any) -> Any:
 
 
 def terms_of(collection: Collection) -> Terms:
-    """Return the terms of a collection, for a next version; ``people`` is not among them."""
+    """Return the terms of a collection, for a next version; ``people`` and ``page`` are not among them."""
     names = ("name", "title", "purpose", "contact", "answers", "epochs", "collectors", "lifetime", "late", "spread")
-    more = ("least", "retention", "simulated", "linkable")
+    more = ("least", "retention", "simulated", "linkable", "listed")
     return Terms(**{name: getattr(collection, name) for name in (*names, *more)})
 
 
@@ -266,7 +277,7 @@ def renew(
         CollectionError: if the version before is refused.
         ParameterError: as for `sign`.
     """
-    before = open_envelope(envelope, [*trust, *map(public_key, keys)])
+    before = open_envelope(envelope, [*trust, *map(public_key, keys)], is_known=True)
     if before.state == WITHDRAWN:
         raise ParameterError("a collection that is withdrawn has no next version; choose another name.")
     if "name" in changes:
@@ -308,7 +319,7 @@ def withdraw(envelope: bytes, keys: Sequence[Ed25519PrivateKey], *, trust: Seque
         CollectionError: if the version before is refused.
         ParameterError: if it is withdrawn already.
     """
-    before = open_envelope(envelope, [*trust, *map(public_key, keys)])
+    before = open_envelope(envelope, [*trust, *map(public_key, keys)], is_known=True)
     if before.state == WITHDRAWN:
         raise ParameterError("the collection is withdrawn already.")
     said = {**_plain_terms(terms_of(before)), "version": before.version + 1, "state": WITHDRAWN}

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from discreet.collector.central import sentences_on_published
 from discreet.io.collection import Collection
 from discreet.io.notice import notice
+from discreet.io.publications import sentences_on_published
 
 LIMITS = {"report": 4.0, "epoch": 8.0, "lifetime": 20.0}
 """The most that a person may spend on one site, in nats; see `discreet.client.Limits`."""
