@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.secret_tags import SecretTags
     from discreet.planning.best import best
     from discreet.planning.central import CentralTarget
+    from discreet.privacy.publication import published
     from discreet.privacy.shuffling import shuffled
 
 __version__ = "0.1.0"
@@ -66,6 +67,7 @@ _HOMES = {
     "estimate": "discreet.estimators",
     "estimate_personalized": "discreet.estimators.tags",
     "regress": "discreet.estimators.regression",
+    "published": "discreet.privacy.publication",
     "shuffled": "discreet.privacy.shuffling",
     "read_reports": "discreet.io.reports",
     "write_reports": "discreet.io.reports",
@@ -99,6 +101,7 @@ __all__ = [
     "compare",
     "estimate",
     "estimate_personalized",
+    "published",
     "read_reports",
     "regress",
     "shuffled",

@@ -123,6 +123,7 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     } == examples | scripts | {
         "discreet/py.typed",
         "discreet/engines/spark/log4j2.properties",
+        "discreet/collector/pages/front.html",
         "discreet/collector/pages/survey.html",
         *(f"discreet/pages/{name}" for name in ("base.html", "page.css", "parts.html", "risk.html", "study.html")),
     }
