@@ -1,7 +1,10 @@
 """Verbs beside a running collector, and what is said where it cannot be asked."""
 
+import base64
 import json
 import socket
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,14 +13,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from collectors import added, frame, ids, keeping, kept, put, put_by, records, serving
+from collectors import added, added_envelope, current, frame, ids, keeping, kept, put, put_by, records, serving
 
+from discreet.cli.parameters import spelled_key
 from discreet.collector import control
 from discreet.collector.control import ask
 from discreet.collector.folder import DataFolder
 from discreet.collector.keeper import Keeper
 from discreet.collector.operations import OPERATIONS
 from discreet.errors import DataError, OutputExistsError, ParameterError
+from discreet.io.signing import withdraw
+from signed import PUBLIC, TRUST, envelope, key
 
 
 @pytest.fixture
@@ -216,3 +222,28 @@ def test_a_backup_holds_what_was_acknowledged_before(tmp_path: Path) -> None:
             assert set(before) <= {row[:16] for _, _, row in kept(tmp_path / f"{number}")}
         ended.set()
         thread.join()
+
+
+def test_a_withdrawal_waits_for_no_sealing(tmp_path: Path) -> None:
+    """Nor for a backup: both may take minutes, and devices are to stop at once."""
+    signed = envelope(epochs=current())
+    entry = added_envelope(tmp_path, signed)
+    with serving(tmp_path) as served:
+        with served.app.keeper.upkeep, ThreadPoolExecutor(1) as pool:
+            notice = base64.b64encode(withdraw(signed, [key()], trust=TRUST)).decode()
+            asked = pool.submit(ask, DataFolder(tmp_path), "add", envelope=notice, trust=[spelled_key(PUBLIC)])
+            assert asked.result(20)["state"] == "withdrawn"
+        assert served.client.post(frame(entry)).json["error"] == "withdrawn"
+
+
+def test_a_verb_says_nothing_of_events(tmp_path: Path) -> None:
+    """What a start finds and mends goes into the audit; a bare word on the error stream would help nobody."""
+    entry = added(tmp_path)
+    put(tmp_path, entry, [(ids(3), records(entry, 3))])
+    log = tmp_path / "inbox" / f"{entry.key}-1.log"
+    log.write_bytes(log.read_bytes() + b"torn")
+    command = [sys.executable, "-m", "discreet", "collector", "status", "--json", "--data", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stderr, json.loads(done.stdout)["epochs"][0]["waiting"]) == ("", 3)
+    with keeping(tmp_path) as keeper:
+        assert keeper.store.audit()[-1].detail == f"inbox/{log.name}: 4 torn bytes"

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 _LOGGER = logging.getLogger("discreet.collector")
+# A verb has its own words; only a server writes events.
+_LOGGER.addHandler(logging.NullHandler())
 LEVELS = ("debug", "info", "warning", "error")
 FACTS = frozenset(
     (
