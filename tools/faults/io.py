@@ -195,8 +195,8 @@ FAULTS = [
     Fault(
         "a sealed file counts beside the files that it was sealed from",
         "io/report_sources.py",
-        "        alike = 2 * batch.n == n and ",
-        "        alike = 2 * batch.n < n and ",
+        "        both = 2 * batch.n == n and ",
+        "        both = 2 * batch.n < n and ",
         ("tests/engines/test_nothing_twice.py",),
     ),
     Fault(
