@@ -45,7 +45,9 @@ class Inputs:
         extra = [f"{u},{p},{t},{u // 3},{p[::-1]}" for u, p, t in rows]
         self.events.write_text("user,event,when,other,tnelp\n" + "\n".join(extra) + "\n")
         pairs = [(row, col) for row in range(12) for col in range(12)]
-        lines = [f"{r},{c},{(r == c) / 3 + generator.random():.6f},{generator.random():.6f},{c},{r}" for r, c in pairs]
+        lines = [
+            f"{r},{c},{(r == c) / 1.5 + generator.random():.6f},{generator.random():.6f},{c},{r}" for r, c in pairs
+        ]
         self.scores.write_text("row,col,good,bad,probe,template\n" + "\n".join(lines) + "\n")
 
     def plan(self, name: str, epsilon: float) -> Path:
@@ -257,6 +259,43 @@ def test_options_that_do_not_go_together(options: list[object], said: str, input
 )
 def test_splits_that_are_none(split: str, inputs: Inputs) -> None:
     assert "--split must be" in refusal("risk", inputs.events, "--split", split)
+
+
+def test_a_gate_does_not_pass_where_nothing_was_learned(inputs: Inputs) -> None:
+    """Every event came once; scores that go the other way name nobody."""
+    once = inputs.folder / "once.csv"
+    once.write_text("user,event\n" + "".join(f"{row // 10},{row}\n" for row in range(600)))
+    found = run("risk", once, "--seed", 1, "--json", "--fail-above", 0.2)
+    assert found.exit_code == 1
+    assert "is above 0.2" in found.stderr
+    facts = told("risk", once, "--seed", 1)
+    assert (facts["risk"], facts["traces_of_which_nothing_was_learned"]) == (1, 1)
+    assert facts["success"]["high"] < 0.2
+    assert "no limit" in done("risk", once, "--seed", 1)
+    for words in (["--score", "worse"], ["--score", "worse", "--distance"]):
+        lines = inputs.scores.read_text().split()
+        lines = [f"{line},{'worse' if not at else float(line.split(',')[2]) % 0.1}" for at, line in enumerate(lines)]
+        (inputs.folder / "worse.csv").write_text("\n".join(lines) + "\n")
+        found = run("risk", "scores", inputs.folder / "worse.csv", *words, "--seed", 1, "--fail-above", 0.99)
+        assert found.exit_code == 1
+        assert "not shown to name more of 12 users than guessing" in found.stderr
+
+
+def test_who_is_left_out_is_told(inputs: Inputs) -> None:
+    with inputs.events.open("a") as file:
+        file.write("once,place 1,3,5,1\n")
+    assert told("risk", *inputs.base(TRACES))["users_left_out"] == 1
+    assert "1 of 31 users are left out" in done("risk", *inputs.base(TRACES))
+
+
+def test_a_row_per_person_is_refused_and_what_is_advised_works(inputs: Inputs) -> None:
+    table = inputs.folder / "people.csv"
+    table.write_text("user,event\n" + "".join(f"{user},{PLACES[user % 6]}\n" for user in range(120)))
+    assert "pass --split all --least 1" in refusal("risk", table)
+    assert "knows no event of 120 of 120 users" in refusal("risk", table, "--least", 1, "--fail-above", 0.5)
+    facts = told("risk", table, "--split", "all", "--least", 1, "--seed", 1)
+    assert facts["success"]["value"] == pytest.approx(6 / 120)
+    assert facts["traces_of_which_nothing_was_learned"] == 0
 
 
 # Verbs of the group

@@ -42,7 +42,8 @@ def test_traces_as_they_are(tmp_path: Path) -> None:
     assert facts["users"] == 40
     assert facts["identification_at_most"] is None
     assert facts["success"]["value"] > 5 / 40
-    assert 0 <= facts["pie_at_least_bits"] <= facts["pie_at_most_bits"] == pytest.approx(np.log2(40))
+    assert 0 <= facts["pie_at_least_bits"] <= np.log2(40)
+    assert facts["pie_at_most_bits"] is None
     assert facts["consistent"] is True
     text = done("risk", table, "--time", "when", "--split", "all")
     assert "nothing limits what a better attack finds" in " ".join(text.split())

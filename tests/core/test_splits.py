@@ -43,8 +43,19 @@ def test_kinds_are_the_splits_of_these_names(kind: str, least: int, split: objec
 
 def test_who_has_too_few_events_for_a_count_is_left_out() -> None:
     assert split_of(traces(), "first:4", least=2)[0].target.lengths.tolist() == [2, 1]
-    with pytest.raises(ParameterError, match="at least 2 users must have 2 events, got 1; lower --least"):
+    with pytest.raises(ParameterError, match="at least 2 users must have 6 events, got 1; choose a smaller N"):
         split_of(traces(), "first:5")
+    with pytest.raises(ParameterError, match="at least 2 users must have 7 events, got 0; lower --least"):
+        split_of(traces(), "first:5", least=7)
+
+
+def test_what_is_advised_for_a_row_per_person_can_be_done() -> None:
+    rows = Traces.of(range(4), [0, 0, 1, 2])
+    with pytest.raises(ParameterError, match="must have 2 events, got 0; pass --split all --least 1"):
+        split_of(rows)
+    with pytest.raises(ParameterError, match="lower --least"):
+        split_of(rows, "all")
+    assert split_of(rows, "all", least=1)[0].target.users == 4
 
 
 @pytest.mark.parametrize(

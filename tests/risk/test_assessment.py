@@ -1,5 +1,6 @@
 """The answer: what is measured below, what bounds it above, in words."""
 
+import re
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -9,12 +10,13 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.core.traces import Traces, by_half, maximum_knowledge
-from discreet.errors import ParameterError
+from discreet.core.traces import Split, Traces, by_half, maximum_knowledge
+from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.risk.assessment import REPORTS, SWEPT, YARDSTICK_USERS, YARDSTICKS, Assessment, _best_among, assess, sweep
 from discreet.risk.attacks.strongest import ALL, ATTACKS, strongest
 from discreet.risk.scores.rates import rank_curve, rate
+from discreet.simulation.risk_page import measured, page
 from refusals import refused
 
 PLACES = 40
@@ -36,11 +38,11 @@ def test_attacks_beat_guessing_and_stay_below_what_there_is_to_know(attack: str)
     assert found.success.value <= found.listed.value
     assert 0 < found.certified < found.alpha
     assert found.consistent
-    assert found.risk == found.success.high
+    assert found.risk == min(found.success.high + found.unlearned, 1)
     assert [one.attack for one in found.tried] == [found.attack] == [attack]
     assert found.singled_out <= 60
     assert found.yardstick == ""
-    assert len(found.sentences) == 2
+    assert len(found.sentences) == 2 + (found.unlearned > 0)
 
 
 @pytest.mark.parametrize(
@@ -177,6 +179,147 @@ def test_the_choice_costs_confidence() -> None:
 def test_the_alarm_is_about_the_upper_limit() -> None:
     found = assess(by_half(traces()), random=SeededRandom(1))
     assert found.risk == found.success.high > found.success.value
+
+
+# What says nothing gives no comfort
+
+
+def halves(known: Any, target: Any) -> Split:
+    """A split of ``(users, events)`` codes of both halves."""
+    known, target = np.asarray(known), np.asarray(target)
+    count = 1 + int(max(known.max(), target.max()))
+    offsets = [np.arange(len(one) + 1) * one.shape[1] for one in (known, target)]
+    return Split(*(Traces(at, one.ravel(), count) for at, one in zip(offsets, (known, target), strict=True)))
+
+
+def shared(known: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """How many events each target shares with what is known of each user."""
+    has = [np.zeros((len(rows), 1 + int(max(known.max(), target.max()))), np.int64) for rows in (target, known)]
+    for there, rows in zip(has, (target, known), strict=True):
+        np.put_along_axis(there, rows, 1, axis=1)
+    return has[0] @ has[1].T
+
+
+def tastes(groups: int = 60, each: int = 5, films: int = 40) -> tuple[Split, float]:
+    """People rate a film once, most of them those of their group; how many are named by sharing none, and by group."""
+    generator, users = np.random.default_rng(7), groups * each
+    own = np.arange(users) // each * films
+    rated = own[:, None] + np.array([generator.permutation(films)[:32] for _ in range(users)])
+    known, target = rated[:, :16], rated[:, 16:]
+    candidates = (shared(known, target) == 0) & (own[:, None] == own)
+    return halves(known, target), float(np.mean(1 / candidates.sum(axis=1)))
+
+
+def neighbours(users: int = 300) -> tuple[Split, float]:
+    """Coordinates that never repeat and hardly move: whoever compares numbers names everybody."""
+    places = np.random.default_rng(8).permutation(users)[:, None] * 100
+    return halves(places + np.arange(5), places + np.arange(5, 10)), 1.0
+
+
+def one_repeat(users: int = 300) -> tuple[Split, float]:
+    """A mark of one's own, which the attacker knows of a half of the people; the others have a neighbouring one."""
+    marks = 2 * np.arange(users)[:, None]
+    return halves(marks, marks + (np.arange(users) % 2)[:, None]), 1.0
+
+
+def popular(users: int = 300) -> tuple[Split, float]:
+    """Films of a group of six and one that is seen twice: others, who saw more of the same, look more alike."""
+    generator, groups = np.random.default_rng(9), users // 50
+    own = (np.arange(users) % groups * 24)[:, None]
+    rated = own + np.array([generator.permutation(24) for _ in range(users)])
+    known, target = rated[:, :12], rated[:, 12:].copy()
+    target[:, 0] = known[:, 0]
+    candidates = (shared(known, target) == 1) & (own == own.T)
+    return halves(known, target), float(np.mean(1 / candidates.sum(axis=1)))
+
+
+def anybody(users: int = 300) -> tuple[Split, float]:
+    """Events of no one in particular, but each person's own number of them in order: the last digit tells who."""
+    drawn = np.random.default_rng(10).integers(0, 50, (users, 8))
+    return halves(drawn[:, :4], drawn[:, 4:]), 1 / users
+
+
+WORLDS = {one.__name__: one for one in (tastes, neighbours, one_repeat, popular, anybody)}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_an_attack_of_another_kind_stays_below_the_risk_that_is_told(world: str) -> None:
+    split, named = WORLDS[world]()
+    found = assess(split, random=SeededRandom(1))
+    assert found.unlearned > 0
+    assert found.risk >= named
+    if world != "anybody":
+        assert found.success.high < named, "this world fools nobody"
+    first = found.sentences[0] if found.is_mostly_blind else found.sentences[1]
+    assert first == found.unlearned_sentence
+    assert first.startswith("Nothing was learned about")
+    assert f"{found.success.high:.2%}" not in " ".join(found.sentences) or not found.is_mostly_blind
+    assert "at most" not in " ".join(found.sentences)
+
+
+@pytest.mark.parametrize("world", ["tastes", "neighbours", "anybody"])
+def test_where_no_attack_rewards_what_the_data_hold_the_answer_is_that_nothing_was_learned(world: str) -> None:
+    found = assess(WORLDS[world]()[0], random=SeededRandom(1))
+    assert (found.unlearned, found.risk) == (1, 1)
+    assert found.sentences[0].startswith("Nothing was learned about the risk: ")
+    assert " and more, the choice accounted for; guessing: 0.33%)" in found.sentences[1]
+    assert "nothing limits what a better attack finds" in found.sentences[2]
+    assert "nothing learned of 100.00%" in repr(found)
+    assert "no limit" in found._repr_html_()
+    assert "Among 517" not in " ".join(assess(neighbours(520)[0], random=SeededRandom(1)).sentences)
+
+
+def test_of_what_part_of_the_traces_nothing_was_learned() -> None:
+    found = assess(one_repeat()[0], random=SeededRandom(1))
+    assert found.unlearned == 0.5
+    assert found.success.value == pytest.approx(0.5 + 0.5 / 300)
+    assert found.risk == min(found.success.high + 0.5, 1)
+    assert not found.is_mostly_blind
+    assert found.sentences[1].startswith("Nothing was learned about 50.00% of the traces")
+
+
+def test_of_few_users_who_are_all_named_it_is_not_said_that_nothing_was_learned() -> None:
+    found = assess(halves([[0] * 3, [1] * 3], [[0] * 3, [1] * 3]), random=SeededRandom(1))
+    assert (found.success.value, found.unlearned, found.risk) == (1, 0, 1)
+    assert "Nothing was learned" not in " ".join(found.sentences)
+
+
+def test_traces_that_are_all_the_same_are_told_apart_by_nobody_who_has_them() -> None:
+    same = Traces.of(np.repeat(range(300), 4), [0] * 1200)
+    found = assess(maximum_knowledge(same), random=SeededRandom(1))
+    assert found.unlearned == 0
+    assert 1 / 300 <= found.risk < 0.03
+    assert assess(by_half(same), random=SeededRandom(1)).risk == 1
+
+
+@pytest.mark.parametrize("mechanism", [None, RandomizedResponse(Domain(range(3)), 1.0)])
+def test_an_attacker_who_knows_nothing_of_many_is_refused(mechanism: Any) -> None:
+    def assessed(unknown: int) -> Assessment:
+        lengths = np.where(np.arange(40) < unknown, 1, 4)
+        rows = Traces.of(np.repeat(range(40), lengths), np.arange(lengths.sum()) % 3, domain=Domain(range(3)))
+        return assess(by_half(rows), mechanism=mechanism, random=SeededRandom(1))
+
+    message = refused(DataError, lambda: assessed(5))
+    assert "the attacker knows no event of 5 of 40 users" in message
+    assert "--split all" in message
+    found = assessed(4)
+    assert found.unlearned >= (0.1 if mechanism is None else 0)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [RandomizedResponse(Domain(range(PLACES)), 30.0), UnaryEncoding(Domain(range(PLACES)), 90.0)]
+)
+@pytest.mark.parametrize("reports", [1, 2])
+def test_a_bound_that_limits_nothing_is_not_told_as_one(mechanism: Any, reports: int) -> None:
+    found = assess(maximum_knowledge(traces(20)), mechanism=mechanism, reports=reports, random=SeededRandom(1))
+    assert found.bounds is not None
+    assert found.risk > 0.9999
+    told = [*found.sentences, found._repr_html_(), str(found.bounds), found.bounds._repr_html_(), page(found, "all")]
+    for text in told:
+        assert not re.search(r"(at most|<=|probability|identification:) 1(\.0*)?([ ,;)<]|\.?$)", text, re.MULTILINE)
+    assert "nothing limits how often a better attack names the right one" in found.sentences[1]
+    assert "names the right one in one guess perhaps always" in found.bounds.identification_sentence
+    assert [row[2] for row in measured(found)[1][:2]] == ["no limit", "no limit"]
 
 
 def test_the_same_seed_gives_the_same_answer() -> None:

@@ -27,8 +27,22 @@ FAULTS = [
     Fault(
         "the alarm asks what was measured, not its upper limit",
         "risk/assessment.py",
-        "return self.success.high if self.bounds is None",
-        "return self.success.value if self.bounds is None",
+        "return min(self.success.high + self.unlearned, 1.0)",
+        "return min(self.success.value + self.unlearned, 1.0)",
+        ("tests/risk/test_assessment.py",),
+    ),
+    Fault(
+        "traces that no attack could tell pass for safe",
+        "risk/assessment.py",
+        "return float(np.mean(blind | ",
+        "return float(np.mean(",
+        ("tests/risk/test_assessment.py",),
+    ),
+    Fault(
+        "an attack that does no better than guessing limits the risk",
+        "risk/assessment.py",
+        "unlearned=1.0 if guessed else",
+        "unlearned=0.0 if guessed else",
         ("tests/risk/test_assessment.py",),
     ),
     Fault(

@@ -161,15 +161,17 @@ def traces(
     chosen: dict[str, Any] = {"attack": attack, "reports": reports, "largest_list": largest_list}
     with progress_bar("comparing every trace with every user"):
         found = assess(parts, mechanism=obfuscating, random=random, **chosen)
-    record = built_ins(AssessedTraces.of(found, parts, knowledge, read.left_out))
+    record = built_ins(AssessedTraces.of(found, parts, knowledge, read))
     files: list[Path] = []
     if output is not None:
         swept = _swept(parts, obfuscating, reports)
         files = write_page(found, knowledge, record, output, swept, force=force)
-    lines = assessment_parts(found, parts, knowledge, read.left_out, files)
+    lines = assessment_parts(found, parts, knowledge, read, files)
     show(record | {"files": files}, chain(lines, [] if seed is not None else [_VARIES]), as_json=as_json)
     if fail_above is not None and found.risk > fail_above:
         known = "" if found.bounds is not None else " (upper limit of what the strongest attack tried achieves)"
+        if found.unlearned:
+            known = f" (with the {found.unlearned:.2%} of the traces of which nothing was learned)"
         click.echo(f"The identification risk, {found.risk:.4g}{known}, is above {fail_above:g}.", err=True)
         raise click.exceptions.Exit(1)
 
@@ -269,9 +271,13 @@ def scores(
             f"Note: genuine pairs look less alike than impostors; if the scores go the other way, {way}.", err=True
         )
     success = found.ranks.rates[0]
-    if fail_above is not None and success.high > fail_above:
+    blind = success.low <= 1 / found.users
+    if fail_above is not None and (blind or success.high > fail_above):
         click.echo(
-            f"The right user is named with probability {success.high:.4g} at most, by the upper limit of what was "
+            f"Nothing was learned: these scores are not shown to name more of {found.users:,} users than guessing "
+            f"would, so that the risk may be above {fail_above:g}."
+            if blind
+            else f"The right user is named with probability {success.high:.4g} at most, by the upper limit of what was "
             f"measured, above {fail_above:g}.",
             err=True,
         )

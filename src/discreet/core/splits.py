@@ -32,10 +32,14 @@ def split_of(traces: Traces, kind: str = "half", *, least: int = 2) -> tuple[Spl
     how, _, number = kind.partition(":")
     # Not isdigit, which also takes letters that int does not, such as a superscript.
     count = int(number) if number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS else 0
-    kept = traces.with_least(max(least, count + 1 if number else least))
+    needed = max(least, count + 1)
+    kept = traces.with_least(needed)
     if kept.users < 2:
+        # With a row per person there is nothing to be split.
+        advice = "choose a smaller N" if count else "pass --split all --least 1"
+        advice = "lower --least" if how == "all" or least > max(count + 1, 2) else advice
         raise ParameterError(
-            f"at least 2 users must have {least} events, got {kept.users}; lower --least, or use other data."
+            f"at least 2 users must have {needed} events, got {kept.users}; {advice}, or use other data."
         )
     if how == "half" and not number:
         return by_half(kept), "the first half of each user's events; the second half is attributed"

@@ -6,21 +6,22 @@ The left sides are what the strongest of some attacks achieves on these data: ot
 least" and never "less than". The right sides hold for every attack and all data.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, expm1, inf, log2
 
 import numpy as np
 
+from discreet.arrays import BoolArray
 from discreet.core.checks import checked_whole
 from discreet.core.estimate_table import facts_as_html
 from discreet.core.random import RandomSource, checked_source
 from discreet.core.traces import Split
-from discreet.errors import ParameterError
+from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
 from discreet.risk.attacks.matching import match
 from discreet.risk.attacks.reports import match_reports, one_report
 from discreet.risk.attacks.strongest import ALL, ATTACKS, Attempt, level_of_each, strongest
-from discreet.risk.bounds.bound import Bound
+from discreet.risk.bounds.bound import NO_LIMIT, Bound, at_most, limit
 from discreet.risk.bounds.identification import Bounds, identification_bounds
 from discreet.risk.scores.det import DET, det
 from discreet.risk.scores.information import Information
@@ -30,6 +31,9 @@ from discreet.risk.scores.rates import RankCurve, Rate, rank_curve, rate
 from discreet.risk.scores.scores import Scores
 
 REPORTS = "likelihood of reports"
+
+MOST_UNKNOWN = 0.1
+"""The largest share of candidates of whom an attacker may know nothing."""
 
 YARDSTICK_USERS = 517
 YARDSTICKS = (
@@ -61,6 +65,10 @@ class Assessment:
             tried.
         tried: the attacks with their rates of success, the strongest first; the intervals of all of them hold at once.
             Empty where reports were attacked by their likelihood.
+        unlearned: share of the traces of which nothing was learned: they share no event with what is known of their own
+            user, or more than half of the other users resemble them more; all of them if the strongest attack is not
+            shown to name more than guessing would, unless the attacker knows the traces themselves. 0 where reports
+            were attacked, whose risk is the bound.
 
     Example:
         >>> from discreet.core.traces import Traces, by_half
@@ -83,15 +91,16 @@ class Assessment:
     largest_list: int
     level: float
     tried: tuple[Attempt, ...] = ()
+    unlearned: float = 0.0
 
     def __repr__(self) -> str:
-        return f"Assessment({self.users} users, {self.attack}, success {self.success.value:.4g})"
+        nothing = f", nothing learned of {self.unlearned:.2%}" if self.unlearned else ""
+        return f"Assessment({self.users} users, {self.attack}, success {self.success.value:.4g}{nothing})"
 
     def _repr_html_(self) -> str:
-        facts = {"users": f"{self.users:,}", "attack": self.attack, "identification risk": f"{self.risk:.4g}"}
-        ends = f"{self.level:.0%} interval {self.success.low:.2%} to {self.success.high:.2%}"
+        facts = {"users": f"{self.users:,}", "attack": self.attack, "identification risk": limit(self.risk)}
         bits = f"at least {self.certified:.3g} of {log2(self.users):.3g} bits"
-        facts |= {"named right": f"{self.success.value:.2%} ({ends})", "information certified": bits}
+        facts |= {"named right": f"{self.success.value:.2%} ({self._ends})", "information certified": bits}
         return facts_as_html("Assessment", facts, " ".join(self.sentences))
 
     @property
@@ -123,9 +132,10 @@ class Assessment:
     def risk(self) -> float:
         """The identification risk: the bound on every attack for reports, else the upper limit of this attack.
 
-        Where nothing was obfuscated a better attack may exceed it.
+        Where nothing was obfuscated a better attack may exceed it, and traces of which nothing was learned count as
+        named, so that an attack that has nothing to go by supports no limit.
         """
-        return self.success.high if self.bounds is None else self.bounds.identification.value
+        return min(self.success.high + self.unlearned, 1.0) if self.bounds is None else self.bounds.identification.value
 
     @property
     def singled_out(self) -> int:
@@ -159,9 +169,10 @@ class Assessment:
     def yardstick(self) -> str:
         """A sentence on the biometric matchers that these data equal at least; empty for too few users.
 
-        What one attack achieves is a lower bound, so nothing is ever called less identifiable.
+        What one attack achieves is a lower bound, so nothing is ever called less identifiable. Empty too where nothing
+        was learned.
         """
-        if self.users < YARDSTICK_USERS:
+        if self.users < YARDSTICK_USERS or self.unlearned == 1:
             return ""
         here = self.success_among(YARDSTICK_USERS)
         names = [name for name, success in YARDSTICKS if here.low >= success]
@@ -181,25 +192,53 @@ class Assessment:
         return f"by the strongest of {len(self.tried)} attacks ({self.attack})"
 
     @property
+    def is_mostly_blind(self) -> bool:
+        """True if of more traces nothing was learned than are named: upper limits of success then say nothing."""
+        return self.unlearned > self.success.value
+
+    @property
+    def _ends(self) -> str:
+        upper = "" if self.is_mostly_blind else f" to {self.success.high:.2%}"
+        return f"{self.level:.0%} interval {self.success.low:.2%}{upper or ' and more'}"
+
+    @property
+    def unlearned_sentence(self) -> str:
+        """The traces of which nothing was learned, in words; empty if there are none."""
+        if not self.unlearned:
+            return ""
+        if self.unlearned == 1:
+            return (
+                "Nothing was learned about the risk: these attacks go by events that a trace shares with what is known "
+                "of its user, and they are not shown to name more than guessing would. Another attack may name many."
+            )
+        return (
+            f"Nothing was learned about {self.unlearned:.2%} of the traces: they share no event with what is known of "
+            "their user, or are more like that of most others, and these attacks go by shared events. Another may name "
+            f"them, so that they count as named in the identification risk: {limit(self.risk)}."
+        )
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """The assessment in sentences for a report."""
         what = "traces without names" if self.reports is None else _reports(self.reports, self.epsilon)
         first = (
             f"Of {self.users:,} users known to an attacker, the right one is named for {self.success.value:.2%} of "
-            f"{what} {self._how} ({self.level:.0%} interval {self.success.low:.2%} to {self.success.high:.2%}"
-            f"{'' if len(self.tried) < 2 else ', the choice accounted for'}; guessing: {1 / self.users:.2g}), and is "
-            f"among the {self.largest_list} best for {self.listed.value:.2%}."
+            f"{what} {self._how} ({self._ends}{'' if len(self.tried) < 2 else ', the choice accounted for'}; guessing: "
+            f"{100 / self.users:.2g}%), and is among the {self.largest_list} best for {self.listed.value:.2%}."
         )
-        bits = (
-            f"They tell at least {self.certified:.3g} of the {log2(self.users):.3g} bits that it takes to name somebody"
-        )
+        takes = f"of the {log2(self.users):.3g} bits that it takes to name somebody"
+        bits = f"They tell at least {self.certified:.3g} {takes}" if self.certified else f"None {takes} is certified"
         if self.bounds is None:
-            return (first, f"{bits}; nothing limits what a better attack finds.", *filter(None, [self.yardstick]))
-        above = (
-            f"{bits}, and at most {self.alpha:.3g}: no attack, whatever it knows, names the right one more often than "
-            f"with probability {self.bounds.identification.value:.3g} on average over users."
-        )
-        return (first, above, self.bounds.attribute_sentence, self.bounds.per_user_sentence)
+            bits += "; nothing limits what a better attack finds."
+            answer = (self.unlearned_sentence, first) if self.is_mostly_blind else (first, self.unlearned_sentence)
+            return tuple(filter(None, (*answer, bits, self.yardstick)))
+        alpha, chance = at_most(self.alpha, log2(self.users)), limit(self.bounds.identification.value)
+        bits += "" if alpha == NO_LIMIT else f", and {alpha}"
+        above = "nothing limits how often a better attack names the right one."
+        if chance != NO_LIMIT:
+            often = f"more often than with probability {chance} on average over users"
+            above = f"no attack, whatever it knows, names the right one {often}."
+        return (first, f"{bits}: {above}", self.bounds.attribute_sentence, self.bounds.per_user_sentence)
 
 
 def assess(
@@ -227,7 +266,8 @@ def assess(
         random: draws reports and folds; None for fresh words.
 
     Raises:
-        DataError: if fewer than 2 users have events in the target.
+        DataError: if fewer than 2 users have events in the target, or the attacker knows no event of over 10% of the
+            users, about whom nothing could be learned.
         ParameterError: if a parameter is out of range, or goes with a mechanism only, or without one only.
 
     Example:
@@ -241,7 +281,8 @@ def assess(
     """
     source = checked_source(random)
     reports, listed = checked_whole("reports", reports, 1), checked_whole("largest_list", largest_list, 1)
-    scores, tried = _attacked(split, attack, mechanism, reports, level=level, random=source)
+    _refuse_unknown(split)
+    scores, tried, blind = _attacked(split, attack, mechanism, reports, level=level, random=source)
     each = level_of_each(level, max(len(tried), 1))
     users = split.training.users
     lists = sorted({1, min(listed, users)})
@@ -249,7 +290,7 @@ def assess(
         None if mechanism is None else identification_bounds(mechanism, users, reports=reports, largest_list=k)
         for k in (lists[0], lists[-1])
     ]
-    return Assessment(
+    found = Assessment(
         tried[0].attack if tried else REPORTS,
         None if mechanism is None else reports,
         None if mechanism is None else mechanism.guarantee.realised,
@@ -264,6 +305,29 @@ def assess(
         level,
         tried,
     )
+    if mechanism is not None:
+        return found
+    # Nobody knows more than an attacker who has the traces themselves, and those that are the same stay together. Of
+    # few users all may be named without showing more than guessing would; the interval then limits nothing itself.
+    guessed = split.training is not split.target and found.success.low <= 1 / users and found.success.high < 1
+    return replace(found, unlearned=1.0 if guessed else _share_unlearned(scores, blind))
+
+
+def _refuse_unknown(split: Split) -> None:
+    unknown = int(np.count_nonzero(split.training.lengths == 0))
+    if unknown > MOST_UNKNOWN * split.training.users:
+        raise DataError(
+            f"the attacker knows no event of {unknown:,} of {split.training.users:,} users, of whom nothing could be "
+            f"learned; at most {MOST_UNKNOWN:.0%} may be such: leave out users with so few events (--least 2), or let "
+            "the attacker know the events themselves (--split all)."
+        )
+
+
+def _share_unlearned(scores: Scores, blind: BoolArray) -> float:
+    """Return the share of probes that share nothing with their own user, or less than with most others."""
+    assert scores.greater is not None
+    assert scores.candidates is not None
+    return float(np.mean(blind | (2 * scores.greater > scores.candidates - 1)))
 
 
 def _attacked(
@@ -274,16 +338,16 @@ def _attacked(
     *,
     level: float,
     random: RandomSource,
-) -> tuple[Scores, tuple[Attempt, ...]]:
-    """Return the scores of the attack on reports, or of the strongest one on traces, and the attacks tried."""
+) -> tuple[Scores, tuple[Attempt, ...], BoolArray]:
+    """Return the scores of the attack on reports, or of the strongest one on traces; and the rest of `strongest`."""
     if mechanism is None:
         if reports > 1:
             raise ParameterError(f"reports={reports} needs a mechanism; traces without one are published as they are.")
-        matcher, tried = strongest(split, tuple(ATTACKS) if attack == ALL else [attack], level=level)
-        return match(matcher), tried
+        matcher, tried, blind = strongest(split, tuple(ATTACKS) if attack == ALL else [attack], level=level)
+        return match(matcher), tried, blind
     if attack != ALL:
         raise ParameterError(f"reports are attacked by their likelihood, so attack={attack!r} goes without mechanism.")
-    return match_reports(split, mechanism, events=reports, random=random), ()
+    return match_reports(split, mechanism, events=reports, random=random), (), np.zeros(0, np.bool_)
 
 
 SWEPT = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from math import log2
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -14,7 +15,7 @@ from discreet.pages.rendering import PageFigure, PageTable, render
 from discreet.plots.curves import Curves, curve_chart
 from discreet.plots.det import det_chart, rank_chart
 from discreet.risk.assessment import Assessment
-from discreet.risk.bounds.bound import Bound
+from discreet.risk.bounds.bound import NO_LIMIT, limit
 from discreet.risk.scores.rates import Rate, rank_curve
 
 _FILES = ("risk.html", "risk.json")
@@ -101,25 +102,38 @@ def page(found: Assessment, knowledge: str, sweep: Sweep = ()) -> str:
 
 def tried_in_words(found: Assessment) -> list[str]:
     """Return each attack that was tried with its success and interval, the strongest first."""
-    return [f"{one.attack} {_with_interval(one.success)}" for one in found.tried]
+    return [f"{one.attack} {_with_interval(one.success, found)}" for one in found.tried]
 
 
-def _with_interval(rate: Rate) -> str:
-    return f"{rate.value:.4g} ({rate.low:.4g} to {rate.high:.4g})"
+def _with_interval(rate: Rate, found: Assessment) -> str:
+    # As few digits as leave room for the bound beside it on a phone.
+    upper = "and more" if found.is_mostly_blind else f"to {rate.high:.3g}"
+    return f"{rate.value:.3g} ({rate.low:.3g} {upper})"
+
+
+def measured(found: Assessment) -> tuple[list[str], list[list[str]]]:
+    """Return headings and cells of what was measured, beside what bounds every attack."""
+    users, bits = found.users, log2(found.users)
+    chances = (None if found.bounds is None else found.bounds.identification, found.list_bound)
+    named, listed = (NO_LIMIT if one is None else limit(one.value) for one in chances)
+    rows = [
+        ["right user named", _with_interval(found.success, found), named],
+        [f"right user among {found.largest_list}", _with_interval(found.listed, found), listed],
+        ["information on the user (bits)", f"{found.certified:.4g} of {bits:.4g}", limit(found.alpha, bits)],
+    ]
+    if found.unlearned:
+        rows += [["nothing learned of (traces)", f"{found.unlearned:.2%}", ""]]
+        rows += [["identification risk, these counted as named", limit(found.risk), ""]]
+    rows += [["singled out (users)", f"{found.singled_out:,} of {users:,}", ""]]
+    return ["", "measured", "at most"], [*rows, ["equal error rate", f"{found.det.equal_error_rate:.4g}", ""]]
 
 
 def _measured(found: Assessment) -> PageTable:
-    identified = None if found.bounds is None else found.bounds.identification
-    rows = [
-        ("information on the user, bits", f"{found.certified:.4g}", f"{found.alpha:.4g}"),
-        ("the right user is named", _with_interval(found.success), _most(identified)),
-        (f"the right user is among {found.largest_list}", f"{found.listed.value:.4g}", _most(found.list_bound)),
-        ("equal error rate of the attack", f"{found.det.equal_error_rate:.4g}", ""),
-    ]
+    headings, rows = measured(found)
     if found.pse.paper is not None:
         # A figure under its own name: it bounds nothing.
-        rows.append(("D(f_G || f_I) of the paper, bits (no bound)", f"{found.pse.paper.bits:.4g}", ""))
-    return PageTable("The attack that was measured, beside what bounds every attack", ("", "measured", "at most"), rows)
+        rows += [["D(f_G || f_I) of the paper, bits (no bound)", f"{found.pse.paper.bits:.4g}", ""]]
+    return PageTable("The attack that was measured, beside what bounds every attack", headings, rows)
 
 
 def _ranks(found: Assessment) -> PageFigure:
@@ -158,15 +172,11 @@ def _swept(sweep: Sweep) -> PageFigure | None:
     )
     first, last = sweep[0], sweep[-1]
     text = (
-        f"Two rising curves: at epsilon = {first[0]:g} this attack names the right user in {first[1]:.2%} of "
-        f"the cases and none in more than {first[2]:.2%}; at epsilon = {last[0]:g} in {last[1]:.2%}, and none in more "
-        f"than {last[2]:.2%}."
+        f"Two rising curves, what no attack exceeds and this attack: at epsilon = {first[0]:g} the limit is "
+        f"{limit(first[2])} and this attack names {first[1]:.4g}; at epsilon = {last[0]:g} {limit(last[2])} and "
+        f"{last[1]:.4g}."
     )
     return PageFigure.of(chart, f"How often the right user is named: {caption}.", text)
-
-
-def _most(bound: Bound | None) -> str:
-    return "1" if bound is None else f"{bound.value:.4g}"
 
 
 def _bounds(found: Assessment) -> list[str]:

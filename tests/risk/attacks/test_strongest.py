@@ -172,7 +172,7 @@ def test_chances_of_small_traces(known: list[list[int]], target: list[list[int]]
 
 def test_the_strongest_is_first_and_its_scores_are_its_own() -> None:
     split = by_half(regulars(200, 9))
-    matcher, attempts = strongest(split)
+    matcher, attempts, _ = strongest(split)
     assert {one.attack for one in attempts} == set(ATTACKS)
     values = [one.success.value for one in attempts]
     assert values == sorted(values, reverse=True)
@@ -186,11 +186,21 @@ def test_the_strongest_is_first_and_its_scores_are_its_own() -> None:
 def test_attacks_that_are_named_only() -> None:
     split = by_half(regulars(60, 2))
     for names in (["cosine"], ["tf-idf", "markov"], ["visits", "smoothed"]):
-        _, attempts = strongest(split, names, level=0.9)
+        _, attempts, _ = strongest(split, names, level=0.9)
         assert {one.attack for one in attempts} == set(names)
         assert all(one.success.level == pytest.approx(1 - 0.1 / len(names)) for one in attempts)
     refused(ParameterError, lambda: strongest(split, ["oracle"]))
     refused(DataError, lambda: strongest(by_count(regulars(5, 1), 100)))
+
+
+@given(ROWS, ROWS)
+def test_blind_is_who_shares_nothing_with_oneself(known: list[list[int]], target: list[list[int]]) -> None:
+    users = min(len(known), len(target))
+    target[0] = target[0] or [3]
+    split = Split(laid_out(known[:users]), laid_out(target[:users]))
+    *_, blind = strongest(split)
+    there = [user for user in range(users) if target[user]]
+    assert blind.tolist() == [not set(known[user]) & set(target[user]) for user in there]
 
 
 def test_chosen_among_equals_the_corrected_interval_keeps_its_level() -> None:

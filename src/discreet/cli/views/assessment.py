@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import Struct
 
 from discreet.cli.output import Table
-from discreet.core.traces import Split
+from discreet.core.traces import Split, Traces
 from discreet.risk.assessment import Assessment
-from discreet.simulation.risk_page import tried_in_words
+from discreet.simulation.risk_page import measured, tried_in_words
 
 
 class AssessedTraces(Struct, frozen=True):
@@ -29,7 +29,7 @@ class AssessedTraces(Struct, frozen=True):
     success_of_list: Any
     singled_out: int
     pie_at_least_bits: float
-    pie_at_most_bits: float
+    pie_at_most_bits: float | None
     lower_bounds: Sequence[Any]
     divergence_of_the_paper: Any
     equal_error_rate: float
@@ -40,10 +40,12 @@ class AssessedTraces(Struct, frozen=True):
     attribution_in_a_sealed_batch: Any
     consistent: bool
     in_words: Sequence[str]
+    traces_of_which_nothing_was_learned: float
     rows_left_out: int
+    users_left_out: int
 
     @classmethod
-    def of(cls, found: Assessment, split: Split, knowledge: str, left_out: int) -> "AssessedTraces":
+    def of(cls, found: Assessment, split: Split, knowledge: str, read: Traces) -> "AssessedTraces":
         """Return the record of an assessment."""
         bounds = found.bounds
         return cls(
@@ -61,7 +63,7 @@ class AssessedTraces(Struct, frozen=True):
             success_of_list=found.listed,
             singled_out=found.singled_out,
             pie_at_least_bits=found.certified,
-            pie_at_most_bits=found.alpha,
+            pie_at_most_bits=None if bounds is None else found.alpha,
             lower_bounds=(found.pse.certified, found.rank_pse),
             divergence_of_the_paper=found.pse.paper,
             equal_error_rate=found.det.equal_error_rate,
@@ -72,19 +74,23 @@ class AssessedTraces(Struct, frozen=True):
             attribution_in_a_sealed_batch=None if bounds is None else bounds.attribution,
             consistent=found.consistent,
             in_words=found.sentences,
-            rows_left_out=left_out,
+            traces_of_which_nothing_was_learned=found.unlearned,
+            rows_left_out=read.left_out,
+            users_left_out=read.users - split.target.users,
         )
 
 
 def assessment_parts(
-    found: Assessment, split: Split, knowledge: str, left_out: int, files: Sequence[Path]
+    found: Assessment, split: Split, knowledge: str, read: Traces, files: Sequence[Path]
 ) -> Iterator[str | Table]:
     """Yield the attack, the table of measured and bounding numbers, the sentences and the files."""
     bounds = found.bounds
-    if left_out:
-        yield f"{left_out:,} rows are left out, since a user, an event or a time is missing in them."
+    if read.left_out:
+        yield f"{read.left_out:,} rows are left out, since a user, an event or a time is missing in them."
+    if users := read.users - split.target.users:
+        yield f"{users:,} of {read.users:,} users are left out, who have too few events; nothing is said of them."
     yield f"{split.target!r}; attack: {found.attack}; the attacker knows {knowledge}"
-    yield _measured(found)
+    yield Table("Identification risk", *measured(found))
     if len(found.tried) > 1:
         yield "Right user named, by each attack: " + "; ".join(tried_in_words(found)) + "."
     if found.pse.paper is not None:
@@ -96,26 +102,3 @@ def assessment_parts(
         yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
     if files:
         yield "Written: " + ", ".join(str(file) for file in files)
-
-
-def _measured(found: Assessment) -> Table:
-    bounds = found.bounds
-    least = max((found.pse.certified, found.rank_pse), key=lambda one: one.certified or 0.0)
-    rows = [
-        ["information on the user (bits)", f"{found.certified:.4g}", f"{found.alpha:.4g}", least.name],
-        [
-            "right user named",
-            f"{found.success.value:.4g} ({found.success.low:.4g} to {found.success.high:.4g})",
-            "1" if bounds is None else f"{bounds.identification.value:.4g}",
-            found.attack,
-        ],
-        [
-            f"right user among {found.largest_list}",
-            f"{found.listed.value:.4g} ({found.listed.low:.4g} to {found.listed.high:.4g})",
-            "1" if found.list_bound is None else f"{found.list_bound.value:.4g}",
-            found.attack,
-        ],
-        ["singled out (users)", f"{found.singled_out:,}", f"{found.users:,}", found.attack],
-        ["equal error rate", f"{found.det.equal_error_rate:.4g}", "", found.attack],
-    ]
-    return Table("Identification risk", ["what", "measured", "at most", "by"], rows, left=1)

@@ -1,6 +1,7 @@
 """Risks of plans: a record per plan, their table, and the conditions of the figures."""
 
 from collections.abc import Iterator, Sequence
+from math import log2
 from pathlib import Path
 
 from msgspec import Struct
@@ -8,7 +9,7 @@ from msgspec import Struct
 from discreet.cli.output import Table
 from discreet.core.guarantee import in_odds
 from discreet.mechanisms import BlockMechanism
-from discreet.risk.bounds.bound import Bound
+from discreet.risk.bounds.bound import Bound, limit
 from discreet.risk.bounds.identification import Bounds, conditions
 
 
@@ -39,8 +40,8 @@ def plan_risk_parts(
         [
             str(risk.plan),
             risk.mechanism,
-            f"{risk.identification.value:.4g}",
-            f"{risk.pie.value:.4g}",
+            limit(risk.identification.value),
+            limit(risk.pie.value, log2(users)),
             f"{risk.epsilon:.4g}",
             f"{risk.told_in_clear:.3g}",
             f"{risk.worst_case_mse:.3e}",

@@ -7,6 +7,9 @@ then all of them hold together with probability 1 - a at least (Bonferroni), and
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from discreet.arrays import BoolArray
 from discreet.core.checks import checked_level
 from discreet.core.traces import Split
 from discreet.errors import ParameterError
@@ -68,8 +71,8 @@ def level_of_each(level: float, attempts: int) -> float:
 
 def strongest(
     split: Split, names: Sequence[str] = tuple(ATTACKS), *, level: float = 0.95, threads: int | None = None
-) -> tuple[Matcher, tuple[Attempt, ...]]:
-    """Return the attack that names the right user most often, and all attempts; of equal ones the first.
+) -> tuple[Matcher, tuple[Attempt, ...], BoolArray]:
+    """Return the attack that names the right user most often, all attempts, and the probes that none can tell.
 
     Args:
         split: the training traces, which the attacker knows by name, and the target.
@@ -78,7 +81,8 @@ def strongest(
         threads: how many to use; None for as many as there are processors.
 
     Returns:
-        The matcher of the strongest attack, and all attempts, the strongest one first.
+        The matcher of the strongest attack, the first of equal ones; all attempts, the strongest one first; and
+        ``(probes,)`` true where by no attack a probe shares anything with what is known of its own user.
 
     Raises:
         ParameterError: if no attack is named, or one that there is not.
@@ -87,9 +91,11 @@ def strongest(
     Example:
         >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
-        >>> matcher, attempts = strongest(split, ["visits", "cosine"])
+        >>> matcher, attempts, blind = strongest(split, ["visits", "cosine"])
         >>> matcher, [(attempt.attack, attempt.success.value) for attempt in attempts]
         (Matcher(2 probes, 2 candidates), [('visits', 1.0), ('cosine', 1.0)])
+        >>> blind.tolist()
+        [False, False]
     """
     from discreet.kernels.traces.best_matches import chances_of_own
     from discreet.kernels.traces.matching import genuine_scores
@@ -99,15 +105,17 @@ def strongest(
         raise ParameterError(f"attack must be {ALL} or one of {', '.join(ATTACKS)}, got attack={''.join(unknown)!r}.")
     each, attempts = level_of_each(level, len(names)), []
     best: tuple[float, Matcher] | None = None
+    blind = np.ones(np.count_nonzero(split.target.lengths), np.bool_)
     for name, matcher in _prepared(split, names):
         genuine = genuine_scores(matcher.problem, threads=threads)
+        blind &= genuine == matcher.problem.constants
         named = float(chances_of_own(matcher.problem, genuine, threads=threads).sum())
         attempts.append(Attempt(name, rate(named, matcher.probes, level=each)))
         if best is None or named > best[0]:
             best = named, matcher
     assert best is not None
     # Sorting keeps the order of equals.
-    return best[1], tuple(sorted(attempts, key=lambda one: -one.success.value))
+    return best[1], tuple(sorted(attempts, key=lambda one: -one.success.value)), blind
 
 
 def _prepared(split: Split, names: Sequence[str]) -> Iterator[tuple[str, Matcher]]:

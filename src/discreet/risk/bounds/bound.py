@@ -7,6 +7,12 @@ from typing import Literal, TypeAlias
 Unit: TypeAlias = Literal["bits", "probability", "share"]
 """Of information; of being right or wrong; of information let through, or of certainty."""
 
+ERROR = "error at least"
+"""The bound that is one from below."""
+
+NO_LIMIT = "no limit"
+"""Of a bound that says nothing."""
+
 _SAME = 1 + 1e-12
 
 
@@ -38,7 +44,30 @@ class Bound:
         unit = " bits" if self.unit == "bits" else ""
         how = "exactly" if self.exact else "bound"
         when = f"; {self.condition}" if self.condition else ""
-        return f"{self.what}: {self.value:.4g}{unit} ({how}, {self.source}{when})"
+        value = f"{self.value:.4g}" if self.unit == "bits" or self.what == ERROR else limit(self.value)
+        return f"{self.what}: {value}{unit} ({how}, {self.source}{when})"
+
+
+def limit(value: float, ceiling: float = 1.0) -> str:
+    """Return a bound in figures; "no limit" where they reach those of what holds anyway, such as a probability of 1.
+
+    Example:
+        >>> limit(0.25), limit(0.99999), limit(12.5592, ceiling=12.5596)
+        ('0.25', 'no limit', 'no limit')
+    """
+    shown = f"{value:.4g}"
+    return shown if float(shown) < float(f"{ceiling:.4g}") else NO_LIMIT
+
+
+def at_most(value: float, ceiling: float = 1.0, *, otherwise: str = NO_LIMIT) -> str:
+    """Return a bound in words: "at most" with its figures, or other words where it is no limit.
+
+    Example:
+        >>> at_most(0.25), at_most(1.0)
+        ('at most 0.25', 'no limit')
+    """
+    shown = limit(value, ceiling)
+    return otherwise if shown == NO_LIMIT else f"at most {shown}"
 
 
 def least(bounds: Iterable[Bound]) -> Bound:

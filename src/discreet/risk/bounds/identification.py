@@ -17,7 +17,7 @@ from discreet.core.guarantee import Guarantee, in_odds
 from discreet.leakage.entropies import BITS
 from discreet.leakage.fano import corollary_8
 from discreet.mechanisms import Mechanism, given
-from discreet.risk.bounds.bound import Bound, least
+from discreet.risk.bounds.bound import ERROR, NO_LIMIT, Bound, at_most, least, limit
 from discreet.risk.bounds.capacity import OF_SEVERAL, information_bounds, paper_information
 from discreet.risk.bounds.guessing import identification_bounds_of
 from discreet.risk.bounds.leakage import ReportLeakage, report_leakage
@@ -115,10 +115,12 @@ class Bounds:
         """The identification risk in words."""
         guesses = "one guess" if self.largest_list == 1 else f"{self.largest_list:,} guesses"
         reports = "a report" if self.reports == 1 else f"{self.reports} reports"
+        bits = at_most(self.pie.value, self.entropy, otherwise="perhaps all")
+        chance = at_most(self.identification.value)
         return (
             f"Identification risk: whoever sees {reports} of one of {self.users:,} users names the right one in "
-            f"{guesses} with probability at most {self.identification.value:.4g} ({self.guessed:.4g} by guessing "
-            f"blindly), and learns at most {self.pie.value:.4g} of {self.entropy:.4g} bits."
+            f"{guesses} {'perhaps always' if chance == NO_LIMIT else f'with probability {chance}'} "
+            f"({self.guessed:.4g} by guessing blindly), and learns {bits} of {self.entropy:.4g} bits."
         )
 
     @property
@@ -131,10 +133,13 @@ class Bounds:
                 f"{chance:.4g}, and if only one user has it, that names them with certainty."
             )
         apart = min(self.reports * self.eta_tv.value, 1.0)
-        ratio = f"TPR <= {exp(self.total_epsilon):.4g} FPR and " if self.total_epsilon < _USELESS else ""
+        limits = [f"TPR <= {exp(self.total_epsilon):.4g} FPR"] if self.total_epsilon < _USELESS else []
+        limits += [] if limit(apart) == NO_LIMIT else [f"TPR - FPR <= {apart:.4g}"]
+        if not limits:
+            return "No limit for a single user: some test may find them always and take nobody else for them."
         return (
             "For every single user, whoever they are: a test that finds them with probability TPR takes others for "
-            f"them with probability FPR, where {ratio}TPR - FPR <= {apart:.4g}."
+            f"them with probability FPR, where {' and '.join(limits)}."
         )
 
     @property
@@ -155,7 +160,7 @@ class Bounds:
     @property
     def attribution_sentence(self) -> str:
         """The bound on attribution within a sealed batch, in words; empty where there is none."""
-        if self.attribution is None:
+        if self.attribution is None or limit(self.attribution.value) == NO_LIMIT:
             return ""
         return (
             f"In a sealed batch, one report of each of {self.users:,} users without names and order, whoever knows "
@@ -170,18 +175,18 @@ class Bounds:
     def _repr_html_(self) -> str:
         facts = {
             "attribute risk, epsilon of all reports": f"{self.total_epsilon:.4g} nats",
-            f"identification, {self.largest_list} guesses": f"at most {self.identification.value:.4g}",
+            f"identification, {self.largest_list} guesses": at_most(self.identification.value),
             "without any report": f"{self.guessed:.4g}",
-            "information on the user (PIE)": f"at most {self.pie.value:.4g} of {self.entropy:.4g} bits",
-            "total variation between two values": f"at most {self.eta_tv.value:.4g}",
-            "share of information let through": f"at most {self.eta_kl.value:.4g}",
+            "information on the user (PIE)": f"{at_most(self.pie.value, self.entropy)} of {self.entropy:.4g} bits",
+            "total variation between two values": at_most(self.eta_tv.value),
+            "share of information let through": at_most(self.eta_kl.value),
         }
         title = f"{self.name}, {self.users:,} users, {self.reports} reports each"
         said = self.attribute_sentence, self.identification_sentence, self.per_user_sentence, self.condition_sentence
         return facts_as_html(title, facts, " ".join(filter(None, said)))
 
     def __str__(self) -> str:
-        shares = f"A report lets through at most {self.eta_kl.value:.4g} of the information on a user (eta_KL)."
+        share = at_most(self.eta_kl.value, otherwise="perhaps all")
         lines = [
             f"{self.name}, {self.users:,} users, {self.reports} report{'' if self.reports == 1 else 's'} each",
             self.attribute_sentence,
@@ -190,7 +195,7 @@ class Bounds:
             f"  {self.identification}",
             *(f"  {figure}" for figure in (self.paper_pie, self.paper_error) if figure is not None),
             *(f"  {figure}" for figure in self.ideal),
-            shares,
+            f"A report lets through {share} of the information on a user (eta_KL).",
             self.per_user_sentence,
             *filter(None, [self.attribution_sentence]),
             "The two risks are different things: a small one does not make the other small.",
@@ -282,7 +287,7 @@ def _paper_error(paper: Bound | None, prior: Prior) -> Bound | None:
     if paper is None:
         return None
     error = corollary_8(paper.value / BITS, prior.likeliest)
-    return Bound(error, "probability", "error at least", "Cor. 8 of [PIE]", condition=paper.condition)
+    return Bound(error, "probability", ERROR, "Cor. 8 of [PIE]", condition=paper.condition)
 
 
 def _ideal(leakage: ReportLeakage) -> list[Bound]:
