@@ -298,6 +298,21 @@ def test_a_row_per_person_is_refused_and_what_is_advised_works(inputs: Inputs) -
     assert facts["traces_of_which_nothing_was_learned"] == 0
 
 
+def test_a_missing_column_is_refused_with_the_option_that_names_another(inputs: Inputs) -> None:
+    for option in ("--user", "--event", "--time"):
+        assert refusal("risk", *inputs.base(TRACES), option, "nope").endswith(f"tnelp; {option} names another.\n")
+    for option in ("--score", "--probe"):
+        assert f"; {option} names another." in refusal("risk", *inputs.base(SCORES), option, "nope")
+
+
+def test_a_page_is_named_by_its_folder(inputs: Inputs) -> None:
+    for name in ("risk.html", "it.json"):
+        message = refusal("risk", *inputs.base(TRACES), "-o", inputs.folder / name)
+        assert f"{name} would be a folder, for risk.html and risk.json; name one, such as" in message
+        assert not (inputs.folder / name).exists()
+    done("risk", *inputs.base(TRACES), "-o", inputs.folder / "v1.2")
+
+
 # Verbs of the group
 
 

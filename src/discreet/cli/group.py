@@ -65,11 +65,18 @@ class Verb(click.Command):
         self.params.append(debug_option())
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Check the outputs, then run the verb."""
+        """Check the outputs, then run the verb; a refusal of a missing column names the option that says which."""
         from discreet.cli.output_files import check_outputs
 
         check_outputs(self.params, ctx.params)
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except DiscreetError as error:
+            said, options = str(error), [one for one in self.params if isinstance(one, click.Option)]
+            named = [max(one.opts, key=len) for one in options if f"no column {ctx.params.get(one.name)!r}" in said]
+            if not named:
+                raise
+            raise type(error)(f"{said.removesuffix('.')}; {named[0]} names another.") from None
 
 
 class VerbGroup(click.Group):

@@ -113,6 +113,9 @@ def check_output(kind: Any, path: Path, *, force: bool) -> None:
     from discreet.plots.pictures import check_drawing
 
     if isinstance(kind, OutputFolder):
+        if any(path.suffix == Path(name).suffix for name in kind.names) and not path.is_dir():
+            listed = " and ".join(kind.names)
+            raise ParameterError(f"{path} would be a folder, for {listed}; name one, such as {path.with_suffix('')}.")
         check_folder(path)
         check_drawing()
         for name in kind.names if path.is_dir() else ():
