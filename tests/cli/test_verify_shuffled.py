@@ -1,5 +1,6 @@
 """``verify --shuffled``: both central epsilons in words, as JSON and as a picture, and what is refused."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,20 @@ def test_the_facts_are_those_of_the_guarantee(files: Files) -> None:
 def test_the_picture_is_written(files: Files, tmp_path: Path) -> None:
     done("verify", files.plan, "--shuffled", 5000, "--plot", tmp_path / "curve.svg")
     assert "what a batch of 5,000 shuffled reports" in (tmp_path / "curve.svg").read_text().lower()
+
+
+@pytest.mark.parametrize(("n", "rounds"), [(5000, 1), (1_000_000_000, 30)])
+def test_the_picture_is_no_wider_than_a_phone(n: int, rounds: int, files: Files, tmp_path: Path) -> None:
+    """Beside the picture, a page has a menu of 38 and margins of 16 pixels."""
+    picture = tmp_path / "curve.svg"
+    done("verify", files.plan, "--shuffled", n, "--rounds", rounds, "--plot", picture)
+    text = picture.read_text()
+    wide = re.search(r'<svg[^>]* width="([0-9.]+)"', text)
+    assert wide is not None
+    # A file of shapes has 54 more pixels of room at its sides, for letters of another font.
+    assert float(wide[1]) - 54 <= 390 - 38 - 8
+    for line in (f"{n:,} shuffled reports", "of one person", "names or order", "dashed: delta"):
+        assert line in text
 
 
 def test_many_reports_warn_of_a_large_delta(files: Files) -> None:

@@ -220,9 +220,9 @@ class ShuffledGuarantee:
             MissingExtraError: if the ``plot`` extra is not installed.
         """
         batches = f"{self.rounds} batches of" if self.rounds > 1 else "a batch of"
-        title = f"What {batches} {self.n:,} shuffled reports {'tell' if self.rounds > 1 else 'tells'} of one person"
+        title = f"What {batches} {self.n:,} shuffled reports", f"{'tell' if self.rounds > 1 else 'tells'} of one person"
         local, delta = rounded_up(self.local), rounded_up(self.delta)
-        subtitle = f"local epsilon {local} for whoever sees names or order; dashed: delta = {delta}"
+        subtitle = f"local epsilon {local} for whoever sees names or order", f"dashed: delta = {delta}"
         return delta_chart(curve_points(self), title=title, subtitle=subtitle, delta=self.delta)
 
     def __str__(self) -> str:
