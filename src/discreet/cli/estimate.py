@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.core.reports import Reports
     from discreet.core.tally import Tally
     from discreet.engines import Engine
+    from discreet.estimators import Method
     from discreet.estimators.tags import TagEstimate
     from discreet.io.plan import Plan
     from discreet.mechanisms import BlockMechanism
@@ -106,7 +107,7 @@ def estimate(
     plan: Path,
     reports: tuple[Path, ...],
     *,
-    method: str,
+    method: "Method",
     by: tuple[str, ...],
     weights: str | None,
     shares: Path | None,

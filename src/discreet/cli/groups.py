@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.cli.views.groups import GroupsView
     from discreet.core.grouped_estimate import GroupedEstimate
     from discreet.engines import Engine
+    from discreet.estimators import Method
     from discreet.io.plan import Plan
 
 IDLE_WITH_GROUPS = ("tally_file", "background", "bad_rows", "memory", "temporary", "plain_parquet")
@@ -121,7 +122,7 @@ class Groups:
         return found, groups, None if self.weights is None else public[self.weights]
 
     def view(
-        self, sources: "Sources", method: str, asked: dict[str, Any], shown: tuple[float | None, bool]
+        self, sources: "Sources", method: "Method", asked: dict[str, Any], shown: tuple[float | None, bool]
     ) -> "GroupsView":
         """Return the estimates, ready to be shown.
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from discreet.errors import ParameterError
-from discreet.estimators import METHODS
+from discreet.estimators import METHODS, Method
 
 _MOST_EPOCHS = 100_000
 _KNOWN = ("epochs", "method", "level", "version")
@@ -21,7 +22,7 @@ class EstimateQuery:
     """
 
     epochs: tuple[int, ...] | None = None
-    method: str = "linear"
+    method: Method = "linear"
     level: float | None = None
 
     @classmethod
@@ -38,7 +39,7 @@ class EstimateQuery:
         method = given.get("method", "linear")
         if method not in METHODS:
             raise ParameterError(f"method must be one of {', '.join(METHODS)}.")
-        return cls(_epochs(given.get("epochs", "sealed")), method, _level(given.get("level")))
+        return cls(_epochs(given.get("epochs", "sealed")), cast("Method", method), _level(given.get("level")))
 
 
 def _epochs(text: str) -> tuple[int, ...] | None:

@@ -18,7 +18,7 @@ from discreet.collector.working import JobError, Workers
 from discreet.core.estimate import Estimate
 from discreet.core.tally import Tally
 from discreet.errors import DiscreetError, ParameterError
-from discreet.estimators import estimate
+from discreet.estimators import Method, estimate
 from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.methods import thresholded
 from discreet.io.tallies import read_tally
@@ -132,7 +132,7 @@ class Releases:
             self._store.note(int(time.time()), who, "saw estimate", f"{detail} {query.method} n={release.found.n}")
         return release
 
-    def _once(self, entry: Entry, seals: Sequence[SealRow], method: str) -> Release:
+    def _once(self, entry: Entry, seals: Sequence[SealRow], method: Method) -> Release:
         """Return a release, made by the first who asks for it; whoever asks meanwhile waits for the same."""
         key = entry.key, tuple(seal.epoch for seal in seals), method
         mine: Future[Release] = Future()
@@ -149,7 +149,7 @@ class Releases:
                 mine.set_exception(error)
         return known.result()
 
-    def _made(self, entry: Entry, seals: Sequence[SealRow], method: str) -> Release:
+    def _made(self, entry: Entry, seals: Sequence[SealRow], method: Method) -> Release:
         with self.turns:
             tallies = (self._tally(entry, seal) for seal in seals)
             whole = sum(tallies, start=entry.mechanism.empty_tally())
@@ -160,7 +160,7 @@ class Releases:
             found = self._from_reports(entry, seals, method)
         return Release(tuple(epoch for seal in seals for epoch in epochs_of(seal)), found, floor)
 
-    def _from_reports(self, entry: Entry, seals: Iterable[SealRow], method: str) -> Estimate:
+    def _from_reports(self, entry: Entry, seals: Iterable[SealRow], method: Method) -> Estimate:
         place = sealed_folder(self._folder, entry)
         files = [str(self._folder.sealed / seal.file) for seal in seals]
         if gone := sum(not Path(file).exists() for file in files):
@@ -216,7 +216,7 @@ def covering(seals: Sequence[SealRow], epochs: Sequence[int] | None) -> list[Sea
     return [chosen[first] for first in sorted(chosen)]
 
 
-def estimate_files(plan: str, files: Sequence[str], method: str) -> Estimate:
+def estimate_files(plan: str, files: Sequence[str], method: Method) -> Estimate:
     """Return an estimate from files of reports; run in a process of its own."""
     from discreet.engines import gather
     from discreet.io.plan import Plan

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from inspect import signature
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
 
 from discreet.core.checks import checked_choice, meant
 from discreet.core.estimate import Estimate
@@ -18,6 +18,20 @@ from discreet.mechanisms.evidence import Data
 
 Method: TypeAlias = Literal["linear", "threshold", "norm-sub", "projected", "mle", "em", "shrunk"]
 """The names of estimators; ``shrunk`` is for groups."""
+
+
+class Options(TypedDict, total=False):
+    """Options of `estimate`, of some methods or with groups; which, it says."""
+
+    significance: float
+    remainder: Literal["uniform", "zero"]
+    tolerance: float
+    progress: Callable[[int, float], Any]
+    shares: Any
+    margins: Any
+    minimum: int
+    small: Literal["refuse", "leave-out"]
+
 
 METHODS: dict[str, Callable[..., Estimate]] = {
     "linear": methods.linear,
@@ -41,10 +55,10 @@ def estimate(
     mechanism: Mechanism,
     data: Data,
     *,
-    method: Method | str = "linear",
+    method: Method = "linear",
     groups: None = None,
     weights: Any = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Estimate: ...
 
 
@@ -53,10 +67,10 @@ def estimate(
     mechanism: Mechanism,
     data: GroupedTally,
     *,
-    method: Method | str = "linear",
+    method: Method = "linear",
     groups: None = None,
     weights: None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> GroupedEstimate: ...
 
 
@@ -65,10 +79,10 @@ def estimate(
     mechanism: Mechanism,
     data: Data,
     *,
-    method: Method | str = "linear",
+    method: Method = "linear",
     groups: Any,
     weights: Any = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> GroupedEstimate: ...
 
 
@@ -76,10 +90,10 @@ def estimate(
     mechanism: Mechanism,
     data: Data | GroupedTally,
     *,
-    method: Method | str = "linear",
+    method: Method = "linear",
     groups: Any = None,
     weights: Any = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Estimate | GroupedEstimate:
     """Estimate the distribution of the true values.
 
@@ -125,22 +139,23 @@ def estimate(
         [0.6, 0.38, 0.02]
     """
     grouped = groups is not None or isinstance(data, GroupedTally)
-    about_groups = {name: options.pop(name) for name in by_group.OPTIONS if name in options}
+    own: dict[str, Any] = {**options}
+    about_groups = {name: own.pop(name) for name in by_group.OPTIONS if name in own}
     if not grouped and (about_groups or (isinstance(method, str) and method == by_group.SHRUNK)):
         idle = next(iter(about_groups), f"method {method!r}")
         raise ParameterError(
             f"{idle} needs groups; pass the column of each report's group as groups (--by on the command line)."
         )
     known = [*METHODS, by_group.SHRUNK] if grouped else METHODS
-    _check_options(checked_choice("method", method, known), options)
+    _check_options(checked_choice("method", method, known), own)
     if grouped:
         batch = by_group.batch_of(mechanism, data, groups, weights)
-        direct = partial(_estimated, mechanism, method=method, options=options)
+        direct = partial(_estimated, mechanism, method=method, options=own)
         return by_group.grouped_estimate(mechanism, batch, method, direct, about_groups)
     assert not isinstance(data, GroupedTally)
     if weights is not None:
         return by_group.weighted_estimate(mechanism, data, weights, method)
-    return _estimated(mechanism, data, method=method, options=options)
+    return _estimated(mechanism, data, method=method, options=own)
 
 
 def _check_options(method: str, options: Mapping[str, Any]) -> None:

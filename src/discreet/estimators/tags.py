@@ -21,7 +21,7 @@ from discreet.core.deferred import Deferred
 from discreet.core.domain import Domain
 from discreet.core.estimate import Estimate
 from discreet.errors import DataError, ParameterError
-from discreet.estimators import estimate
+from discreet.estimators import Method, estimate
 from discreet.mechanisms.evidence import Data
 from discreet.mechanisms.given import as_personalized
 from discreet.mechanisms.personalized import Personalized
@@ -142,7 +142,7 @@ def estimate_personalized(
     personalized: Personalized,
     data: Data,
     *,
-    method: str = "linear",
+    method: Method = "linear",
     background: Background = None,
     **options: Any,
 ) -> TagEstimate:

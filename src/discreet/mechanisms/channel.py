@@ -23,6 +23,7 @@ from discreet.mechanisms.consistency import refuse_unfit_reports
 from discreet.mechanisms.counting import Counting
 from discreet.mechanisms.evidence import Data, Evidence, evidence_of_outputs
 from discreet.mechanisms.matrix_decoder import MatrixDecoder
+from discreet.mechanisms.mechanism import Face
 from discreet.mechanisms.pseudo_values import PseudoValues
 
 _ROW_TOLERANCE = 1e-9
@@ -30,7 +31,7 @@ _RATIO_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Channel(PseudoValues):
+class Channel(PseudoValues, Face):
     """A mechanism given by its probabilities.
 
     The sampler works with integers over 2^64, one per entry, that add up to 2^64 in every row; what is impossible in

@@ -37,6 +37,7 @@ from discreet.mechanisms.consistency import counted_in_clear, refuse_unfit_repor
 from discreet.mechanisms.counting import Counting
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.evidence import Data, Evidence, evidence_of_blocks
+from discreet.mechanisms.mechanism import Face
 from discreet.mechanisms.numbers import numbers_of, threshold_of
 from discreet.mechanisms.obfuscation import obfuscated, obfuscated_batches
 from discreet.mechanisms.pseudo_values import PseudoValues
@@ -59,7 +60,7 @@ class _Usual:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BlockMechanism(_Usual, PseudoValues):
+class BlockMechanism(_Usual, PseudoValues, Face):
     """A mechanism of truth or noise: a domain, an epsilon and options, from which its block law follows.
 
     Options are the other fields, by keyword: `dataclasses.replace`, equality, repr, pickles and the schema of plans

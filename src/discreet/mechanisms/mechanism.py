@@ -1,6 +1,6 @@
 """The interface of all mechanisms: block mechanisms, explicit channels, personalized mechanisms."""
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.core.domain import Domain
@@ -97,3 +97,10 @@ class Mechanism(Protocol):
     def evidence(self, data: Data) -> Evidence:
         """Return the evidence of reports, or of a tally of them."""
         ...
+
+
+if TYPE_CHECKING:
+    Face = Mechanism
+else:
+    # At run time its members would be taken for the defaults of fields.
+    Face = object

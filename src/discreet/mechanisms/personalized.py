@@ -29,6 +29,7 @@ from discreet.mechanisms.counting import Counting
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.evidence import Data, Evidence
 from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.mechanism import Face
 from discreet.mechanisms.secret_tags import SecretTags, SimulatedTags
 
 OTHERS = "others"
@@ -39,7 +40,7 @@ Build: TypeAlias = str | Callable[..., BlockMechanism]
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Personalized:
+class Personalized(Face):
     """A common mechanism over the values and the bots that stand for users' own secret values.
 
     Args:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 import numpy as np
@@ -19,7 +19,7 @@ from discreet.core.estimate import Estimate
 from discreet.core.random import RandomSource
 from discreet.core.reports import Reports
 from discreet.errors import ParameterError
-from discreet.estimators import METHODS, estimate
+from discreet.estimators import METHODS, Method, estimate
 from discreet.io.plan import MechanismSpec, build_mechanism, read_document
 from discreet.io.tables import read_labels, read_table
 from discreet.mechanisms import BlockMechanism
@@ -205,7 +205,7 @@ def _outcome(
     for method in methods:
         tell(f"{name}: estimating ({method})")
         data = reports if method in ("mle", "em") else tally
-        found[method], seconds[method] = _timed(lambda: estimate(mechanism, data, method=method))  # noqa: B023
+        found[method], seconds[method] = _timed(lambda: estimate(mechanism, data, method=cast("Method", method)))  # noqa: B023
     return RunOutcome(spec, mechanism, found, _wire_bytes(reports), obfuscated, tallied, seconds)
 
 
