@@ -196,6 +196,7 @@ export class RamMemory extends Memory {}
 
 /** A browser's memory: IndexedDB, written through to the disk, with a lock against other tabs. */
 export class BrowserMemory extends Memory {
+  private constructor();
   static open(name?: string): Promise<BrowserMemory>;
   close(): void;
 }
