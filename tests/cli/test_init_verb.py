@@ -62,11 +62,18 @@ def test_a_plan_of_a_column(tmp_path: Path, suffix: str) -> None:
     assert told(*asked, "-o", plan, "--force")["plan"] == told(*asked)["plan"]
 
 
-def test_a_plan_is_only_shown_without_an_output(tmp_path: Path) -> None:
-    text = done("init", table(tmp_path), "--column", "age", "--all-sensitive", "--epsilon", 1)
-    shown = tomllib.loads(text[: text.index("\n8 values")])
-    assert shown["domain"] == {"range": [20, 28]}
+def test_the_plan_alone_is_printed_without_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is, however narrow the terminal, so that it can be sent to a file."""
+    monkeypatch.setenv("COLUMNS", "20")
+    people = table(tmp_path, place=["the one side of the street [north]", "the other side"] * 30)
+    result = run("init", people, "--column", "place", "--all-sensitive", "--epsilon", 1)
+    assert result.exit_code == 0
+    shown = tomllib.loads(result.stdout)
+    assert shown["domain"] == {"labels": ["the one side of the street [north]", "the other side"]}
+    assert "A plan is public" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+    (tmp_path / "plan.toml").write_text(result.stdout)
+    assert Plan.load(tmp_path / "plan.toml").fingerprint[:12] in result.stderr
 
 
 def test_the_plan_obfuscates_the_table(tmp_path: Path) -> None:
@@ -79,8 +86,9 @@ def test_the_plan_obfuscates_the_table(tmp_path: Path) -> None:
 
 def test_a_large_epsilon_is_said_in_odds(tmp_path: Path) -> None:
     asked = ("init", table(tmp_path), "--column", "age", "--all-sensitive", "--epsilon")
-    assert "In odds: whoever held a protected value at 1% before may hold it for certain after." in done(*asked, 100)
-    assert "In odds" not in done(*asked, 1)
+    said = run(*asked, 100).stderr
+    assert "In odds: whoever held a protected value at 1% before may hold it for certain after." in said
+    assert "In odds" not in run(*asked, 1).stderr
 
 
 def test_several_columns_make_a_product(tmp_path: Path) -> None:
@@ -101,7 +109,7 @@ def test_listed_labels_take_nothing_from_the_table(tmp_path: Path) -> None:
     assert facts["document"]["domain"]["labels"] == ["never", "yes, once", "married"]
     (column,) = facts["columns"]
     assert (column["found"], column["others"], column["other_rows"]) == (False, 3, 88)
-    assert "A plan is public" not in done(*asked)
+    assert "A plan is public" not in run(*asked).stderr
     names = ("init", people, "--column", "name", "--labels", "a,b", "--all-sensitive", "--epsilon", 1)
     assert told(*names)["values"] == 2
     assert "leave it out" in refusal(*names, "--least", 5)
@@ -118,7 +126,11 @@ def test_rarer_labels_on_request(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--all-sensitive --epsilon 1", "--column must name"),
+        ("--column status --labels status=a,b --cuts 1 --all-sensitive --epsilon 1", "give one of them"),
+        ("--column status --cuts 1 --all-sensitive --epsilon 1", "holds text, which is not cut so"),
+        ("--column age --cuts 24,22 --all-sensitive --epsilon 1", "must be ascending"),
+        ("--column age --cuts a,b --all-sensitive --epsilon 1", "must be numbers"),
+        ("--column age --cuts 1 --least 5 --all-sensitive --epsilon 1", "leave it out"),
         ("--column status --column status --all-sensitive --epsilon 1", "different columns"),
         ("--column status --epsilon 1", "it is never guessed"),
         ("--column status --epsilon 1 --all-sensitive --sensitive single", "it is never guessed"),
@@ -129,7 +141,7 @@ def test_rarer_labels_on_request(tmp_path: Path) -> None:
         ("--column status --sensitive status= --epsilon 1", "got none"),
         ("--column name --all-sensitive --epsilon 1", "as names or e-mails are"),
         ("--column name --least 1 --all-sensitive --epsilon 1", "as names or e-mails are"),
-        ("--column age --least 30 --all-sensitive --epsilon 1", "200 of 200 rows hold a value"),
+        ("--column age --least 130 --all-sensitive --epsilon 1", "200 of 200 rows hold a value"),
         ("--column status --least 100 --all-sensitive --epsilon 1", "at least two labels"),
         ("--column status --labels a,a --all-sensitive --epsilon 1", "different from each other"),
         ("--column status --labels a,b --labels c --all-sensitive --epsilon 1", "once"),
@@ -189,6 +201,101 @@ def test_too_many_labels(tmp_path: Path) -> None:
     message = refused(DataError, lambda: labels_of(people, {"x": None}, least=2))
     assert "at most 1,000 labels" in message
     assert len(labels_of(people, {"x": [str(code) for code in range(2000)]})["x"].labels) == 2000
+
+
+MESSY = {
+    "id": [10_000 + row for row in range(240)],
+    "name": [f"Müller {row}" for row in range(240)],
+    "weight": [f"{60 + row * 7 % 400 / 10}" for row in range(240)],
+    "age": [18 + row * 13 % 70 for row in range(240)],
+    "born": [f"{1940 + row * 11 % 60}-0{1 + row % 9}-15" for row in range(240)],
+    "income": ["" if row % 3 else 1000 + row * 37 for row in range(240)],
+    "town": [["Köln", "Bonn", "NA", "Köln"][row % 4] for row in range(240)],
+    "empty": [""] * 240,
+    "postcode": [["01067", "50667"][row % 2] for row in range(240)],
+    "rare": [["a", "b"][row % 2] if row else "z" for row in range(240)],
+    "day": [f"2026-0{1 + row % 6}-1{row % 8} 12:00:00" for row in range(240)],
+    "children": [0 if row % 3 else 1 for row in range(240)],
+} | {f"more {place}": ["x", "y"] * 120 for place in range(8)}
+
+
+def messy(folder: Path) -> Path:
+    path = table(folder, **MESSY)
+    path.write_bytes(path.read_text().replace(",", ";").encode("latin-1"))
+    return path
+
+
+def test_a_table_is_listed_and_all_that_is_not_said_is_refused_at_once(tmp_path: Path) -> None:
+    result = run("init", messy(tmp_path))
+    assert (result.exit_code, result.stdout) == (2, "")
+    note, heading, *listed, refused_as = result.stderr.splitlines()
+    assert note == f"Note: {tmp_path}/people.csv is not in UTF-8; it was read as Windows-1252 (Latin-1)."
+    assert [line.split("  ")[0] for line in listed] == list(MESSY)
+    lines = {line.split("  ")[0]: " ".join(line.split()) for line in listed}
+    assert heading.split() == ["column", "holds", "missing", "different", "proposed"]
+    assert lines["id"] == "id integers 0 240 nothing: mostly different"
+    assert lines["weight"].startswith("weight numbers 0 240 ")
+    assert lines["born"].endswith(" ranges")
+    assert lines["town"] == "town text 60 2 2 labels"
+    assert lines["empty"] == "empty text 240 0 nothing: it is empty"
+    assert lines["rare"] == "rare text 0 3 2 labels, 1 rare ones not"
+    assert "Müller" not in result.stderr
+    for option in ("--column", "--sensitive", "--all-sensitive", "--epsilon"):
+        assert option in refused_as
+    headless = tmp_path / "headless.csv"
+    headless.write_text("12,Köln\n13,Bonn\n")
+    assert "names look like values" in refusal("init", headless)
+
+
+@pytest.mark.parametrize("column", ["weight", "age", "born", "income", "town", "postcode", "rare", "day", "children"])
+def test_from_a_messy_table_to_an_estimate(tmp_path: Path, column: str) -> None:
+    """Three commands, the last two of them as the first one prints them."""
+    plan, reports = tmp_path / "plan.toml", tmp_path / "reports.parquet"
+    asked = ("--column", column, "--all-sensitive", "--epsilon", 2, "-o", plan)
+    said = run("init", messy(tmp_path), *asked).stdout
+    [obfuscate] = [line.split() for line in said.splitlines() if "discreet obfuscate" in line]
+    assert run(*obfuscate[1:-1], reports).exit_code == 0
+    facts = told("estimate", plan, reports)
+    gone = {"rare": 1, "town": 60, "income": 160}.get(column, 0)
+    assert (facts["n"], sum(row["frequency"] for row in facts["values"])) == (240 - gone, pytest.approx(1))
+
+
+def test_numbers_and_dates_are_cut_into_ranges(tmp_path: Path) -> None:
+    people = messy(tmp_path)
+    asked = ("init", people, "--all-sensitive", "--epsilon", 1, "--column")
+    proposed = {
+        name: json.loads(run(*asked, name, "--json").stdout)["document"]["domain"] for name in ("weight", "day")
+    }
+    assert proposed["weight"]["cuts"] == [65, 70, 75, 80, 85, 90, 95]
+    assert proposed["weight"]["labels"][:2] == ["below 65", "65 to below 70"]
+    assert proposed["day"]["cuts"] == ["2026-02", "2026-03", "2026-04", "2026-05", "2026-06"]
+    both = (*asked, "age", "--column", "born", "--cuts", "age=30,50", "--cuts", "born=1960,1980-07-01", "--json")
+    said = json.loads(run(*both).stdout)["document"]["domain"]
+    assert said["cuts"] == {"age": [30, 50], "born": ["1960", "1980-07-01"]}
+    assert said["product"] == {
+        "age": ["29 and below", "30 to 49", "50 and above"],
+        "born": ["before 1960", "1960 to before 1980-07-01", "from 1980-07-01"],
+    }
+
+
+def test_what_is_not_said_is_asked_at_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions are on the error stream, and asked again until the answer can be used."""
+    monkeypatch.setattr("discreet.cli.init._at_a_terminal", lambda: True)
+    people = messy(tmp_path)
+    answers = ["ages", "town,age", "50,40", "40", "Koeln", "Köln", "-", "one", "1.5"]
+    result = CliRunner().invoke(main, ["init", str(people)], input="\n".join(answers) + "\n")
+    assert result.exit_code == 0, result.stderr
+    document = tomllib.loads(result.stdout)
+    assert document["domain"] == {
+        "product": {"town": ["Bonn", "Köln"], "age": ["39 and below", "40 and above"]},
+        "sensitive": [{"town": ["Köln"]}],
+        "cuts": {"age": [40]},
+    }
+    assert document["epsilon"] == 1.5
+    for said in ("perhaps 'age' was meant", "must be ascending", "got 'Koeln'", "town: Bonn, Köln"):
+        assert said in result.stderr
+    everything = CliRunner().invoke(main, ["init", str(people)], input="weight\n\nall\n1\n")
+    assert len(tomllib.loads(everything.stdout)["domain"]["cuts"]) == 7
 
 
 def test_epsilon_is_asked_at_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

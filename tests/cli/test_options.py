@@ -71,6 +71,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--column": ["--column nope"],
         "--keep": ["--keep nope"],
         "--missing": ["--missing drop --column habit gaps.csv", "--missing drop gaps.csv"],
+        "--unknown": ["--unknown drop --column habit strange.csv", "--unknown drop strange.csv"],
         "--user": ["--user place"],
         "--tags": ["--tags values.csv"],
         "--seed": ["--seed 2"],
@@ -175,7 +176,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
     },
     "examples": {"--json": ["--json"]},
 }
-ABOUT_FILES = {"--bad-rows", "--trust-plan", "--manifest", "--missing"}
+ABOUT_FILES = {"--bad-rows", "--trust-plan", "--manifest", "--missing", "--unknown"}
 # What is proved elsewhere, because no one run shows it.
 ELSEWHERE = {
     ("estimate", "--engine"): "test_estimating_on_spark.py",
@@ -231,6 +232,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     outside.write_text("label\nnever\ndaily\nclinic\npark\n")
     place = f'file = {{ path = "{outside}", label = "label" }}'
     texts["outside.toml"] = f'epsilon = 1.5\n[domain]\n{place}\n[mechanism]\nname = "rr"\n'
+    texts["strange.csv"] = "habit,other\nnever,1\nhermit,2\ndaily,3\n"
+    texts["tagged_strange.csv"] = "who,place\nu1,park\nu2,moon\nu4,street\n"
     texts["gaps.csv"] = "habit,other\nnever,1\n,2\ndaily,3\n"
     texts["tagged_gaps.csv"] = "who,place\nu1,park\nu2,\nu4,street\n"
     for name, text in texts.items():

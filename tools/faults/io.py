@@ -179,10 +179,17 @@ FAULTS = [
         ("tests/cli/test_init_verb.py",),
     ),
     Fault(
+        "a number at a cut is in the range below",
+        "io/cuts.py",
+        "pc.greater_equal(read",
+        "pc.greater(read",
+        ("tests/io/test_cuts.py",),
+    ),
+    Fault(
         "names of people are proposed as labels",
         "io/column_labels.py",
-        "    if 2 * len(counts) > rows:\n",
-        "    if len(counts) > rows:\n",
+        "or 2 * len(self.counts) > self.rows",
+        "or len(self.counts) > self.rows",
         ("tests/cli/test_init_verb.py",),
     ),
     Fault(

@@ -35,6 +35,13 @@ from discreet.io.suffixes import REPORTS, spelled
     help="Rows without a value (or without a user): refuse the table, or leave them out and count them.",
 )
 @click.option(
+    "--unknown",
+    type=click.Choice(["refuse", "drop"]),
+    default="refuse",
+    show_default=True,
+    help="Rows with a value that is not in the plan: refuse the table, or leave them out and count them.",
+)
+@click.option(
     "--keep",
     multiple=True,
     metavar="COLUMN",
@@ -55,6 +62,7 @@ def obfuscate(
     output: Path,
     column: str | None,
     missing: str,
+    unknown: str,
     keep: tuple[str, ...],
     user: str | None,
     tags: Path | None,
@@ -76,7 +84,7 @@ def obfuscate(
 
     document = load_plan(plan)
     mechanism = document.mechanism()
-    columns = value_columns(document, column=column, user=user, tags=tags, missing=missing, keep=keep)
+    columns = value_columns(document, column=column, user=user, tags=tags, missing=missing, keep=keep, unknown=unknown)
     with progress_bar("obfuscating") as progress, notes_on_errors(), sent(output, ".jsonl") as target:
         found = LocalEngine().obfuscate(
             mechanism,

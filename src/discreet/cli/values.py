@@ -20,7 +20,14 @@ TAG = "tag"
 
 
 def value_columns(
-    plan: Plan, *, column: str | None, user: str | None, tags: Path | None, missing: str, keep: tuple[str, ...] = ()
+    plan: Plan,
+    *,
+    column: str | None,
+    user: str | None,
+    tags: Path | None,
+    missing: str,
+    keep: tuple[str, ...] = (),
+    unknown: str = "refuse",
 ) -> ValueColumns:
     """Return the columns of a table of values.
 
@@ -37,7 +44,10 @@ def value_columns(
             "this plan is personalized, so --user must say which column tells whose value it is, and --tags which file "
             "holds users' secret values; without them secrets would go in clear."
         )
-    return ValueColumns(plan.domain, column, user, plan.document.domain.missing, missing == "drop", keep)
+    said = plan.document.domain
+    return ValueColumns(
+        plan.domain, column, user, said.missing, missing == "drop", keep, said.cuts, known=unknown == "drop"
+    )
 
 
 def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> "Replace | None":

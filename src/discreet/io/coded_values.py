@@ -12,8 +12,9 @@ from discreet.core import columns
 from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
 from discreet.errors import DataError
+from discreet.io.cuts import Cuts, cut
 from discreet.io.kept_columns import checked_keep
-from discreet.io.missing import Stand, absent_rows, filled, left_out, without
+from discreet.io.missing import UNKNOWN, Stand, absent_rows, filled, left_out, without
 from discreet.io.piped import Source
 from discreet.io.values import ValueScan
 
@@ -31,6 +32,8 @@ class ValueColumns:
         user: which column says whose value it is, if any.
         stand: the label that a missing value stands for, if any.
         drop: whether rows without a value (or a user) are left out; otherwise they are refused.
+        cuts: where ranges begin of which the labels are names, if the table holds numbers or dates.
+        known: whether rows with a value that is not in the domain are left out; otherwise they are refused.
         keep: names of public columns that are written beside the reports, in clear: nothing protects them, and many
             of them together may make people recognisable.
     """
@@ -41,6 +44,8 @@ class ValueColumns:
     stand: Stand | None = None
     drop: bool = False
     keep: tuple[str, ...] = ()
+    cuts: Cuts | None = None
+    known: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keep", checked_keep(self.keep))
@@ -53,7 +58,7 @@ class ValueColumns:
             ParameterError: if tables are not read from such files, or a column is named where there are several, or
                 one is to be kept that holds values or users.
         """
-        found = ValueScan.of(source, self.domain, user=self.user, column=self.column, keep=self.keep)
+        found = ValueScan.of(source, self.domain, user=self.user, column=self.column, keep=self.keep, cuts=self.cuts)
         return CodedValues(found, self)
 
 
@@ -94,9 +99,19 @@ class CodedValues:
 
     def _whole(self, values: Any, users: Any, kept: Any) -> tuple[dict[str, Any], dict[str, int]]:
         """Return columns by noun, without the rows to be left out, and the number of these by reason."""
-        needed = {"value": filled(values, self.columns.stand)} | ({} if users is None else {"user": users})
-        rows = needed | ({} if kept is None else {"kept": kept})
-        return left_out(rows, list(needed)) if self.columns.drop else (rows, {})
+        asked = self.columns
+        read = filled(cut(values, asked.cuts, asked.domain), asked.stand)
+        needed = {"value": read} | ({} if users is None else {"user": users})
+        rows, counts = needed | ({} if kept is None else {"kept": kept}), dict[str, int]()
+        if asked.drop:
+            rows, counts = left_out(rows, list(needed))
+        if asked.known:
+            outside = ~absent_rows(rows["value"])
+            outside[outside] = asked.domain.space.encode(without(rows["value"], ~outside)) == OUTSIDE
+            if outside.any():
+                rows = {name: without(column, outside) for name, column in rows.items()}
+                counts[UNKNOWN] = int(np.count_nonzero(outside))
+        return rows, counts
 
     def _codes(self, rows: dict[str, Any]) -> IntArray | None:
         if any(noun in rows and absent_rows(rows[noun]).any() for noun in ("user", "kept")):

@@ -5,29 +5,42 @@ hold is not proposed, and a column with mostly different values, such as names o
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
+from math import ceil, floor, log10
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from discreet.core.checks import checked_whole
 from discreet.errors import DataError, ParameterError
 from discreet.io.cells import SPELLINGS, Cells, Kind
+from discreet.io.cuts import DATE, Cut, check_ascending, labels_of_cuts
 from discreet.io.piped import Source
 from discreet.io.read_errors import readable
 from discreet.io.remote import File
 from discreet.io.table_scan import is_text, scan, table_files
-from discreet.io.tables import checked_columns
+from discreet.io.tables import checked_columns, is_number, shown
 
 LEAST = 20
 """The fewest rows that hold a label, for it to be proposed."""
 MOST_LABELS = 1000
 _MOST_DIFFERENT = 100_000
-_INTEGER, _TEXT, _CELLS = "integers", "text", "cells"
+INTEGERS, NUMBERS, DATES, TEXT, _CELLS = "integers", "numbers", "dates", "text", "cells"
+_CUT = (INTEGERS, NUMBERS, DATES)
+KINDS = (*_CUT, TEXT)
+# Ranges of a proposal: about as many of numbers, and at least and at most of dates.
+_RANGES, _FEW_DATES, _MOST_DATES = 8, 3, 12
+# So many integers, each of them once, are numbers of people.
+_IDS = 200
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0+)?", re.ASCII)
+_NUMBER = re.compile(r"\s*[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*", re.ASCII)
 
 Label = str | int
 
@@ -53,6 +66,143 @@ class ColumnLabels:
     other_rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnLook:
+    """A column of a table that was looked at.
+
+    Attributes:
+        name: of the column.
+        kind: ``integers``, ``numbers``, ``dates`` or ``text``; or the type of what is none of these.
+        counts: how often each value is there; dates are texts. Of very many every second is kept, and counted twice.
+        missing: rows without a value.
+        thinned: whether not all values are among the counts.
+    """
+
+    name: str
+    kind: str
+    counts: Counter[Any]
+    missing: int
+    thinned: bool
+
+    @property
+    def rows(self) -> int:
+        """Number of rows with a value."""
+        return self.counts.total()
+
+    @property
+    def is_different(self) -> bool:
+        """True if the values are mostly different from each other, as names are."""
+        return self.thinned or 2 * len(self.counts) > self.rows
+
+
+def look_at(
+    sources: str | File | Sequence[str | File], asked: Mapping[str, Sequence[str] | None] | None = None
+) -> dict[str, ColumnLook]:
+    """Look at columns of tables, in one pass.
+
+    Args:
+        sources: files and folders of tables, on this machine or at URLs.
+        asked: the columns, each with its labels if these are listed, as NA is missing unless it is; None for all that
+            have a name of their own.
+
+    Raises:
+        DataError: if a table is broken, a column is not there, or is of different kinds in different tables.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> look = look_at(files("discreet") / "examples" / "answers.csv")["age"]
+        >>> look.kind, look.rows, len(look.counts), look.missing
+        ('text', 2000, 4, 0)
+    """
+    counts: dict[str, Counter[Any]] = {}
+    kinds: dict[str, str] = {}
+    thinned: set[str] = set()
+    for table in table_files([sources] if isinstance(sources, str | Path | File) else list(sources)):
+        with readable(table):
+            _add(table, asked, (counts, kinds, thinned))
+    return {name: _look(name, counter, kinds[name], name in thinned) for name, counter in counts.items()}
+
+
+def _add(
+    table: Source,
+    asked: Mapping[str, Any] | None,
+    found: tuple[dict[str, Counter[Any]], dict[str, str], set[str]],
+) -> None:
+    """Count the values of a table's columns; None counts the missing ones."""
+    counts, kinds, thinned = found
+
+    def chosen(names: Sequence[str]) -> Mapping[str, Cells]:
+        if asked is None and is_text(table) and any(map(is_number, names)):
+            raise DataError(f"the table has {shown(names)}.")
+        columns = [name for name in names if name and names.count(name) == 1] if asked is None else list(asked)
+        # NA is a missing cell, unless it is listed.
+        return {name: Cells(Kind.TEXT, SPELLINGS & {*((asked or {}).get(name) or ())}) for name in columns}
+
+    scanned = scan(table, checked_columns(chosen), list(asked or ()))
+    for name in scanned.asked:
+        kind = _CELLS if is_text(table) else _kind(scanned.types[name])
+        if kinds.setdefault(name, kind) != kind:
+            raise DataError(f"column {name!r} holds {kind} here and {kinds[name]} in the tables before.")
+    for batch in scanned.batches(list(scanned.asked)):
+        for name in scanned.asked:
+            counter = counts.setdefault(name, Counter())
+            counter.update(dict(_counted(batch.column(name))))
+            while len(counter) > _MOST_DIFFERENT:
+                thinned.add(name)
+                kept = sorted((one for one in counter.items() if one[0] is not None), key=itemgetter(0))[::2]
+                counts[name] = counter = Counter({None: counter[None], **{value: 2 * count for value, count in kept}})
+    for name in scanned.asked:
+        counts.setdefault(name, Counter())
+
+
+def _kind(kind: pa.DataType) -> str:
+    if pa.types.is_dictionary(kind):
+        return _kind(kind.value_type)
+    if pa.types.is_integer(kind):
+        return INTEGERS
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return NUMBERS
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return DATES
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return TEXT
+    return str(kind)
+
+
+def _counted(column: Any) -> Iterator[tuple[Any, int]]:
+    import pyarrow.compute as pc
+
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        column = column.cast(pa.string())
+    if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+        column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, pa.float64()))
+    elif pa.types.is_nested(column.type):
+        return
+    found = pc.value_counts(column)
+    yield from zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True)
+
+
+def _look(name: str, counts: Counter[Any], kind: str, thinned: bool) -> ColumnLook:
+    """Return a column; the cells of a text file, and text that is dates, say their kind themselves."""
+    missing = counts.pop(None, 0)
+    if kind == _CELLS and counts and all(map(_WHOLE.fullmatch, counts)):
+        kind, counts = INTEGERS, _as_integers(counts)
+    elif kind == _CELLS and counts and all(map(_NUMBER.fullmatch, counts)):
+        kind = NUMBERS
+    elif kind in {_CELLS, TEXT}:
+        kind = DATES if counts and all(len(text) > 4 and DATE.fullmatch(text.strip()) for text in counts) else TEXT
+    if kind == NUMBERS:
+        numbers: Counter[Any] = Counter()
+        for value, count in counts.items():
+            numbers[float(value)] += count
+        counts = numbers
+        if counts and all(value.is_integer() and abs(value) < 2.0**53 for value in counts):
+            # As a missing one makes of integers in data frames.
+            kind, counts = INTEGERS, Counter({int(value): count for value, count in counts.items()})
+    return ColumnLook(name, kind, counts, missing, thinned)
+
+
 def labels_of(
     sources: str | File | Sequence[str | File], asked: Mapping[str, Sequence[str] | None], *, least: int = LEAST
 ) -> dict[str, ColumnLabels]:
@@ -75,68 +225,95 @@ def labels_of(
         >>> labels_of(answers, {"age": None})["age"].labels
         ('18-29', '30s', '40s', '50+')
     """
-    checked_whole("least", least)
     if not asked:
         raise ParameterError("at least one column must be asked for, got none.")
-    named = [sources] if isinstance(sources, str | Path | File) else list(sources)
-    tables = table_files(named)
-    counts: dict[str, Counter[Any]] = {name: Counter() for name in asked}
-    kinds: dict[str, str] = {}
-    for table in tables:
-        with readable(table):
-            _add(table, asked, counts, kinds)
-    return {name: _labels(name, counts[name], listed, kinds[name], least) for name, listed in asked.items()}
+    looks = look_at(sources, asked)
+    return {name: labels_in(looks[name], listed, least=least) for name, listed in asked.items()}
 
 
-def _add(table: Source, asked: Mapping[str, Any], counts: Mapping[str, Counter[Any]], kinds: dict[str, str]) -> None:
-    """Count the values of a table's columns; None counts the missing ones."""
-    # NA is a missing cell, unless it is listed.
-    cells = {name: Cells(Kind.TEXT, SPELLINGS & {*(listed or ())}) for name, listed in asked.items()}
-    found = scan(table, checked_columns(lambda _: cells), list(asked))
-    for name in asked:
-        kind = _CELLS if is_text(table) else _kind(name, found.types[name])
-        if kinds.setdefault(name, kind) != kind:
-            raise DataError(f"column {name!r} holds {kind} here and {kinds[name]} in the tables before.")
-    for batch in found.batches(list(asked)):
-        for name, counter in counts.items():
-            counter.update(dict(_counted(batch.column(name))))
-            if len(counter) > _MOST_DIFFERENT:
-                raise _different(name, f"more than {_MOST_DIFFERENT:,}")
-
-
-def _kind(name: str, kind: pa.DataType) -> str:
-    if pa.types.is_dictionary(kind):
-        return _kind(name, kind.value_type)
-    if pa.types.is_integer(kind):
-        return _INTEGER
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return _TEXT
-    raise DataError(
-        f"column {name!r} holds {kind}, and labels of a plan are text or integers; make ranges of numbers or dates, as "
-        "texts, first."
-    )
-
-
-def _counted(column: Any) -> Iterator[tuple[Any, int]]:
-    import pyarrow.compute as pc
-
-    found = pc.value_counts(column)
-    yield from zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True)
-
-
-def _labels(name: str, counts: Counter[Any], listed: Sequence[str] | None, kind: str, least: int) -> ColumnLabels:
-    missing, rows = counts.pop(None, 0), counts.total()
-    if kind == _CELLS:
-        whole = all(_WHOLE.fullmatch(text) for text in (counts if listed is None else listed))
-        kind, counts = (_INTEGER, _as_integers(counts)) if whole else (_TEXT, counts)
+def labels_in(look: ColumnLook, listed: Sequence[str] | None = None, *, least: int = LEAST) -> ColumnLabels:
+    """Return the labels of a column that was looked at; arguments and errors as for `labels_of`."""
+    checked_whole("least", least)
+    counts, kind, name = look.counts, look.kind, look.name
     if listed is None:
+        if kind not in {TEXT, INTEGERS}:
+            raise DataError(
+                f"column {name!r} holds {kind}, and labels of a plan are text or integers; make ranges of numbers or "
+                "dates (--cuts), or list the labels (--labels)."
+            )
         labels = tuple(sorted(value for value, count in counts.items() if count >= least))
-        _refuse_telling(name, counts, labels, least)
+        _refuse_telling(look, labels, least)
     else:
-        labels = _listed(name, listed, kind)
+        whole = kind == INTEGERS or (kind == NUMBERS and all(_WHOLE.fullmatch(text) for text in listed))
+        labels = _listed(name, listed, INTEGERS if whole and look.rows else TEXT)
     known = set(labels)
     others = [count for value, count in counts.items() if value not in known]
-    return ColumnLabels(labels, listed is None, rows + missing, missing, len(others), sum(others))
+    return ColumnLabels(labels, listed is None, look.rows + look.missing, look.missing, len(others), sum(others))
+
+
+def labels_between(look: ColumnLook, cuts: Sequence[Cut]) -> ColumnLabels:
+    """Return the labels of the ranges of a column.
+
+    Raises:
+        DataError: if the column holds neither numbers nor dates, as the cuts are.
+        ParameterError: if the cuts are not ascending.
+    """
+    check_ascending(cuts)
+    if look.rows and (look.kind not in _CUT or (look.kind == DATES) != isinstance(cuts[0], str)):
+        raise DataError(
+            f"column {look.name!r} holds {look.kind}, which is not cut so; cut numbers at numbers, and dates, written "
+            "as 2026-07-31, at dates."
+        )
+    return ColumnLabels(tuple(labels_of_cuts(cuts)), False, look.rows + look.missing, look.missing, 0, 0)
+
+
+def proposed_cuts(look: ColumnLook, *, least: int = LEAST) -> list[Cut]:
+    """Return round numbers or dates with ``least`` rows between them at least, about eight; none for text or ids.
+
+    They are evenly spaced over the middle nine tenths of the rows, so that they tell little of any of them.
+    """
+    whole = look.kind == INTEGERS
+    if look.kind not in _CUT or (whole and look.rows == len(look.counts) >= _IDS):
+        return []
+    values = sorted(look.counts)
+    upto = np.cumsum([look.counts[value] for value in values])
+    if not values or upto[-1] < 2 * least:
+        return []
+    low, high = (values[int(np.searchsorted(upto, share * upto[-1]))] for share in (0.05, 0.95))
+    candidates = _days(low, high) if look.kind == DATES else _round(low, high, whole=whole)
+    cuts: list[Cut] = []
+    before = 0
+    for cut in candidates:
+        below = int(upto[place - 1]) if (place := bisect_left(values, cut)) else 0
+        if below - before >= least and upto[-1] - below >= least:
+            cuts.append(cut)
+            before = below
+    return cuts
+
+
+def _round(low: float, high: float, *, whole: bool) -> list[float]:
+    """Return the multiples of a round step between two numbers."""
+    span = (high - low) / _RANGES
+    if not span:
+        return []
+    size = 10.0 ** floor(log10(span))
+    step = next(factor * size for factor in (1, 2, 5, 10) if factor * size >= span)
+    step = max(round(step), 1) if whole else step
+    multiples = (float(f"{step * count:.12g}") for count in range(ceil(low / step), floor(high / step) + 1))
+    return [int(one) if whole else one for one in multiples]
+
+
+def _days(low: str, high: str) -> list[str]:
+    """Return the years, months or days between two dates, whichever are few and enough."""
+    try:
+        first, last = (date.fromisoformat(f"{one.strip()}-01-01"[:10]) for one in (low, high))
+    except ValueError:
+        # There is no 31 February.
+        return []
+    days = [first + timedelta(days) for days in range((last - first).days + 1)]
+    spelled = [list(dict.fromkeys(day.isoformat()[:letters] for day in days))[1:] for letters in (4, 7, 10)]
+    found = next((one for one in spelled if len(one) >= _FEW_DATES), spelled[-1])
+    return found[:: ceil(len(found) / _MOST_DATES) or 1]
 
 
 def _as_integers(counts: Counter[Any]) -> Counter[Any]:
@@ -148,25 +325,29 @@ def _as_integers(counts: Counter[Any]) -> Counter[Any]:
 
 
 def _listed(name: str, listed: Sequence[str], kind: str) -> tuple[Label, ...]:
-    wrong = [text for text in listed if kind == _INTEGER and not _WHOLE.fullmatch(text)]
+    wrong = [text for text in listed if kind == INTEGERS and not _WHOLE.fullmatch(text)]
     if wrong:
         raise ParameterError(f"column {name!r} holds integers, so its labels must be integers, got {wrong[0]!r}.")
-    labels = tuple(int(text.partition(".")[0]) if kind == _INTEGER else text for text in listed)
+    labels = tuple(int(text.partition(".")[0]) if kind == INTEGERS else text for text in listed)
     if len({*labels}) < len(labels) or not labels:
         raise ParameterError(f"the labels of column {name!r} must be different from each other, and at least one.")
     return labels
 
 
-def _refuse_telling(name: str, counts: Counter[Any], labels: Sequence[Label], least: int) -> None:
+def _refuse_telling(look: ColumnLook, labels: Sequence[Label], least: int) -> None:
     """Refuse labels that were found where they would tell who is in the table, or say little of it."""
-    rows = counts.total()
+    name, counts, rows = look.name, look.counts, look.rows
     if rows < least:
         raise DataError(
             f"column {name!r} holds {rows:,} values, and a label that is found is held by {least} rows at least, as "
             "one that few people hold tells of them; list the labels (--labels), from the questionnaire."
         )
-    if 2 * len(counts) > rows:
-        raise _different(name, f"{len(counts):,} in {rows:,} rows")
+    if look.is_different:
+        many = f"more than {_MOST_DIFFERENT:,}" if look.thinned else f"{len(counts):,}"
+        raise DataError(
+            f"the values of column {name!r} are mostly different ({many} in {rows:,} rows), as names or e-mails are, "
+            "and a plan is public; ask for another column, or list its labels (--labels)."
+        )
     rare = rows - sum(counts[label] for label in labels)
     if 2 * rare > rows:
         raise DataError(
@@ -178,10 +359,3 @@ def _refuse_telling(name: str, counts: Counter[Any], labels: Sequence[Label], le
             f"at most {MOST_LABELS:,} labels of a column are proposed, got {len(labels):,} in column {name!r}; join "
             "values to groups first, or write the plan by hand."
         )
-
-
-def _different(name: str, how_many: str) -> DataError:
-    return DataError(
-        f"the values of column {name!r} are mostly different ({how_many}), as names or e-mails are, and a plan is "
-        "public; ask for another column, or list its labels (--labels)."
-    )

@@ -9,6 +9,7 @@ from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 
 Label = str | int
+Cut = int | float | str
 Sensitive = list[str | int | bool | dict[str, Label | list[Label]] | list[float]]
 
 
@@ -55,6 +56,8 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         allow_unprotected: accept that nothing is sensitive.
         missing: the label that a missing value of a table stands for; of a product, by attribute. It changes no
             fingerprint: it says what is done before a report is made, and reports do not show it.
+        cuts: where the ranges begin that the labels but the first name, ascending: numbers, or dates such as
+            "2026-07"; of a product, by attribute. A table then holds numbers or dates. They change no fingerprint.
     """
 
     labels: list[Label] | None = None
@@ -65,6 +68,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sensitive: Sensitive | None = None
     allow_unprotected: bool = False
     missing: Label | dict[str, Label] | None = None
+    cuts: list[Cut] | dict[str, list[Cut]] | None = None
 
     def domain(self, folder: Path, *, allow_outside: bool = False) -> Domain:
         """Build the domain; files are looked up in ``folder``, and only there or below unless others are allowed.
@@ -83,6 +87,10 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             from discreet.io.missing import check_stand
 
             check_stand(built, self.missing)
+        if self.cuts is not None:
+            from discreet.io.cuts import check_cuts
+
+            check_cuts(built, self.cuts)
         return built
 
     def _built(self, folder: Path, allow_outside: bool) -> Domain:

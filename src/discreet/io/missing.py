@@ -86,7 +86,8 @@ def without(values: Any, rows: BoolArray) -> Any:
     return values.filter(flags_of(~rows)) if rows.any() else values
 
 
-REASONS = ("have no value", "have no user")
+UNKNOWN = "have a value that is not in the plan"
+REASONS = ("have no value", "have no user", UNKNOWN)
 """Reasons for which rows of values and their users are left out."""
 
 

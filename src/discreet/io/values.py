@@ -12,6 +12,7 @@ from discreet.core.labels import LabelSpace
 from discreet.core.products import Product
 from discreet.errors import DataError, ParameterError
 from discreet.io.cells import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of, from_typed
+from discreet.io.cuts import Cuts, cells_with_cuts
 from discreet.io.kept_columns import check_apart, kept_in, kept_schema
 from discreet.io.piped import Piped, Source
 from discreet.io.read_errors import readable
@@ -99,8 +100,9 @@ class ValueScan:
         column: str | None = None,
         tag: str | None = None,
         keep: tuple[str, ...] = (),
+        cuts: Cuts | None = None,
     ) -> "ValueScan":
-        """Inspect a table; arguments and errors as for `read_owned`.
+        """Inspect a table; arguments and errors as for `read_owned`, and ``cuts`` of the values, if there are such.
 
         Raises:
             ParameterError: besides, if a column to be kept is one of values or users.
@@ -117,7 +119,7 @@ class ValueScan:
                 _refuse_headless(found, domain)
             names.extend(spread or [_only(found, besides, domain, headed=not plain) if column is None else column])
             check_apart(keep, [*names, *owners])
-            cells = spread or {names[0]: cells_of(domain.space)}
+            cells = cells_with_cuts(spread or {names[0]: cells_of(domain.space)}, cuts)
             return {**cells, **dict.fromkeys(owners, NAMES), **dict.fromkeys(keep, ANYTHING)}
 
         table = scan(source, checked_columns(chosen), wanted)
