@@ -319,3 +319,22 @@ def test_no_bound_is_drawn_where_none_is_known(files: Files) -> None:
 def test_targets_offered_are_the_targets(files: Files) -> None:
     (option,) = (one for one in main.commands["plan"].params if one.name == "target")
     assert tuple(option.type.choices) == get_args(Target)
+
+
+def test_a_warning_of_a_verb_is_a_note(tmp_path: Path) -> None:
+    """Whatever verb it is: one line on the error stream, once, without places in the installation."""
+    (tmp_path / "domain.toml").write_text('[domain]\nlabels = ["Köln", "Bonn"]\n')
+    (tmp_path / "known.csv").write_bytes("label;probability\nKöln;0.5\nBonn;0.5\n".encode("latin-1"))
+    asked = (
+        "plan",
+        tmp_path / "domain.toml",
+        "--users",
+        1000,
+        "--epsilon",
+        1,
+        "--distribution",
+        tmp_path / "known.csv",
+    )
+    result = run(*asked)
+    assert result.exit_code == 0
+    assert result.stderr == f"Note: {tmp_path / 'known.csv'} is not in UTF-8; it was read as Windows-1252 (Latin-1).\n"

@@ -14,7 +14,7 @@ from discreet.cli import options
 from discreet.cli.engines import refuse_idle, running_engine
 from discreet.cli.group import Verb
 from discreet.cli.groups import IDLE_WITH_GROUPS, Groups, Sources, grouping_options
-from discreet.cli.notes import file_notes, notes_on_errors
+from discreet.cli.notes import file_notes
 from discreet.cli.output import show, written
 from discreet.cli.output_files import InputFile, OutputFile
 from discreet.cli.parameters import Count
@@ -232,8 +232,7 @@ def _estimated(
 
     if not plan.is_personalized:
         return estimated(plan.mechanism(), data, **asked), None
-    with notes_on_errors():
-        tagged = estimate_personalized(plan.personalized(), data, background=known, **asked)
+    tagged = estimate_personalized(plan.personalized(), data, background=known, **asked)
     return tagged.estimate, tagged
 
 

@@ -65,12 +65,14 @@ class Verb(click.Command):
         self.params.append(debug_option())
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Check the outputs, then run the verb; a refusal of a missing column names the option that says which."""
+        """Check the outputs, then run the verb: warnings are notes, and a missing column names the option that says it."""
+        from discreet.cli.notes import notes_on_errors
         from discreet.cli.output_files import check_outputs
 
         check_outputs(self.params, ctx.params)
         try:
-            return super().invoke(ctx)
+            with notes_on_errors():
+                return super().invoke(ctx)
         except DiscreetError as error:
             said, options = str(error), [one for one in self.params if isinstance(one, click.Option)]
             named = [max(one.opts, key=len) for one in options if f"no column {ctx.params.get(one.name)!r}" in said]

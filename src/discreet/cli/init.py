@@ -12,7 +12,6 @@ import click
 
 from discreet.cli import options
 from discreet.cli.group import Verb
-from discreet.cli.notes import notes_on_errors
 from discreet.cli.output import print_lines, show
 from discreet.cli.output_files import InputFile, OutputFile
 from discreet.cli.parameters import Count
@@ -104,8 +103,7 @@ def init(
         raise ParameterError("--least is for labels that are found in the table; all are said, so leave it out.")
     asking = not as_json and _at_a_terminal()
     enough = LEAST if least is None else least
-    with notes_on_errors():
-        looks = look_at(tables, {name: listed.get(name) for name in columns} if columns else None)
+    looks = look_at(tables, {name: listed.get(name) for name in columns} if columns else None)
     if not columns:
         click.echo(_listing(looks, enough), err=True)
     _refuse_unsaid(columns, bool(sensitive or all_sensitive), epsilon is not None, asking=asking)

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -11,12 +12,20 @@ from discreet.errors import SourceWarning
 
 @contextmanager
 def notes_on_errors() -> Iterator[None]:
-    """Print the warnings of the body on the error stream, one line each."""
-    with warnings.catch_warnings(record=True) as caught:
+    """Print the warnings of the body for its user on the error stream, a line each, each of them once."""
+    said = set[str]()
+
+    def note(message: Warning | str, category: type[Warning], *place: Any, **named: Any) -> None:
+        if not issubclass(category, UserWarning):
+            others(message, category, *place, **named)
+        elif str(message) not in said:
+            said.add(str(message))
+            click.echo(f"Note: {message}", err=True)
+
+    with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
+        others, warnings.showwarning = warnings.showwarning, note
         yield
-    for warning in caught:
-        click.echo(f"Note: {warning.message}", err=True)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import click
 
 from discreet.cli import options
 from discreet.cli.group import Verb
-from discreet.cli.notes import notes_on_errors
 from discreet.cli.output import SIMULATED_REPORTS, left_out_sentences, show
 from discreet.cli.output_files import InputFile, OutputFile
 from discreet.cli.piping import STANDARD, sent
@@ -85,7 +84,7 @@ def obfuscate(
     document = load_plan(plan)
     mechanism = document.mechanism()
     columns = value_columns(document, column=column, user=user, tags=tags, missing=missing, keep=keep, unknown=unknown)
-    with progress_bar("obfuscating") as progress, notes_on_errors(), sent(output, ".jsonl") as target:
+    with progress_bar("obfuscating") as progress, sent(output, ".jsonl") as target:
         found = LocalEngine().obfuscate(
             mechanism,
             value_source(values),
