@@ -39,7 +39,7 @@ def verbs(files: Files) -> dict[str, list[object]]:
     (files.folder / "per_value.toml").write_text(PER_VALUE)
     (files.folder / "events.csv").write_text(EVENTS)
     return {
-        "plan": ["plan", files.plan, "--epsilon", 1, "--users", "1e7", "--standard-error", 1e-4],
+        "plan": ["plan", files.plan, "--epsilon", 1, "--users", "1e7", "--standard-error", 1e-4, "--all"],
         "plan for identification": ["plan", files.plan, "--identification-error", 0.9, "--users", "1e5"],
         "verify": ["verify", files.plan],
         "verify per value": ["verify", files.folder / "per_value.toml"],

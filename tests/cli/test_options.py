@@ -158,6 +158,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--delta": ["--central 1 --delta 1e-8", "--delta 1e-8"],
         "--towards": ["--central 1 --delta 1e-8 --towards 2", "--towards 2"],
         "--local-at-most": ["--central 1 --delta 1e-8 --local-at-most 2", "--local-at-most 2"],
+        "--all": ["--all"],
         "--change": ["--change 0.05"],
         "--power": ["--power 0.9"],
         "--output": ["-o new.toml"],

@@ -140,7 +140,7 @@ def test_plan_compares(files: Files, options: list[str]) -> None:
     assert facts["best"] == wanted.best.name
     assert facts["recommendation"] == wanted.recommendation
     assert facts["lower_bound"] == {"worst": wanted.bounds.worst, "assumed": wanted.bounds.assumed}
-    text = done("plan", files.plan, "--epsilon", 2, "--users", 5000, *options)
+    text = done("plan", files.plan, "--epsilon", 2, "--users", 5000, *options, "--all")
     assert " ".join(text.split()).count(wanted.recommendation) == 1
     assert ("is assumed; say --sensitive-mass" in text) == (not options)
     for one in wanted.candidates:
@@ -201,7 +201,7 @@ def test_plan_for_a_distribution(files: Files) -> None:
     assert facts["mechanisms"][1]["assumed"] == asdict(wanted.candidates[1].assumed)
     assert facts["lower_bound"]["assumed"] is None
     assert facts["recommendation"] == wanted.recommendation
-    text = done("plan", files.plan, *ONE, "--distribution", known)
+    text = done("plan", files.plan, *ONE, "--distribution", known, "--all")
     assert "50.0% of the people have a sensitive value, as given" in text
     worst = told("plan", files.plan, *ONE, "--distribution", known, "--target", "worst-case")
     assert worst["best"] == worst["best_worst_case"]
@@ -219,7 +219,7 @@ def test_plan_with_all_wishes(files: Files) -> None:
     assert (facts["largest_report"], facts["standard_error"]) == (9, 0.02)
     assert not all(one["report_fits"] for one in facts["mechanisms"])
     assert all(one["users_needed"] > 0 for one in facts["mechanisms"])
-    text = done("plan", files.plan, *ONE, *options)
+    text = done("plan", files.plan, *ONE, *options, "--all")
     assert "hashing !" in text
     assert "3,000 users, 2 reports each" in text
     assert "the 6,000 values reported are taken to be independent" in text
@@ -251,10 +251,10 @@ def test_plan_weighs_reports(files: Files) -> None:
     wanted = compare(Domain(range(20_000)), 0.5, 10**8)
     assert light["recommendation"] == wanted.recommendation
     assert light["mechanisms"][0]["mse_uniform"] == wanted.candidates[0].uniform_mse
-    text = done(*run)
+    text = done(*run, "--all")
     assert "hashing *" in text
     assert "*: smallest report within 5% of the least error there." in text
-    text = done(*run, "--within", 0)
+    text = done(*run, "--within", 0, "--all")
     assert "subset *" in text
     assert "*: least error there." in text
     assert "within" in refusal(*run, "--within", -1)
@@ -272,10 +272,27 @@ def test_plan_names_an_alternative(files: Files) -> None:
     assert told("plan", path, "--epsilon", 1, "--users", 3000)["alternative"] is None
 
 
+def test_a_plan_fits_a_screen(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    """24 lines of 80 columns, with all wishes; the recommended mechanism is in the table, and so is what it takes."""
+    monkeypatch.setenv("COLUMNS", "80")
+    (files.folder / "many.toml").write_text("[domain]\nrange = [0, 20000]\n")
+    few = ("--epsilon", 1, "--users", 3000, "--sensitive-mass", 0.3, "--standard-error", 0.02)
+    for asked in ([files.plan, *few], [files.folder / "many.toml", "--epsilon", 0.5, "--users", 10**8]):
+        text = done("plan", *asked)
+        lines = text.splitlines()
+        assert len(lines) <= 23
+        assert max(map(len, lines)) <= 80
+        facts = told("plan", *asked)
+        [best] = [line.split() for line in lines if " * " in line and line.startswith("│")]
+        assert best[1:3] == [facts["best"], "*"]
+        assert " ".join(text.split()).count(facts["recommendation"]) == 1
+    assert "--all says nothing" in refusal("plan", files.plan, "--identification-error", 0.9, "--users", 9, "--all")
+
+
 def test_tables_fit_a_terminal(files: Files) -> None:
     for options in ((), ("--sensitive-mass", 0.2)):
         wishes = ("--largest-report", 9, "--standard-error", 1e-5, *options)
-        text = done("plan", files.plan, "--epsilon", 0.1, "--users", 10**9, *wishes)
+        text = done("plan", files.plan, "--epsilon", 0.1, "--users", 10**9, *wishes, "--all")
         drawn = [line for line in text.splitlines() if line[:1] in set("│┏┡└┃")]
         assert len(drawn) > 20
         assert max(map(len, drawn)) <= 120

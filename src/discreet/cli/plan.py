@@ -88,6 +88,7 @@ _WITH_CENTRAL = {
     "--change", type=float, metavar="SHARE", help="Say how many users in each of two groups show this change."
 )
 @click.option("--power", type=float, help="With --change, the probability of seeing it. [0.8]")
+@click.option("--all", "everything", is_flag=True, help="Show all mechanisms, options and errors, and what they mean.")
 @click.option(
     "-o", "--output", type=OutputFile("plans", PLANS), help=f"Plan with the recommended mechanism: {spelled(PLANS)}."
 )
@@ -116,6 +117,7 @@ def plan(
     standard_error: float | None,
     change: float | None,
     power: float | None,
+    everything: bool,
     output: Path | None,
     plot: Path | None,
     force: bool,
@@ -153,7 +155,7 @@ def plan(
     )
     sight = _sight(found.best.mechanism, change, power, known.get("p"))
     outputs.write(domain, found.best.mechanism, lambda: comparison_chart(found))
-    parts = chain(comparison_parts(found), sight.values(), outputs.sentences())
+    parts = chain(comparison_parts(found, brief=not everything), sight.values(), outputs.sentences())
     show(built_ins(ComparedMechanisms.of(found)) | sight, parts, as_json=as_json)
 
 

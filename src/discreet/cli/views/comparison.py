@@ -13,6 +13,8 @@ from discreet.planning.curves import LOWER_BOUND, Curve, against_epsilon, agains
 from discreet.plots.losses import Heading, LossPanel, Points, loss_chart
 
 _LOSSES = ("MSE", "/ bound", "l1", "max s.e.")
+# Of the table that fits a screen.
+_MOST_ROWS = 6
 
 
 class MechanismRow(Struct, frozen=True):
@@ -106,15 +108,44 @@ class ComparedMechanisms(Struct, frozen=True):
         )
 
 
-def comparison_parts(found: MechanismComparison) -> Iterator[str | Table]:
-    """Yield the requirements, the tables of losses, the recommendation and the notes."""
+def comparison_parts(found: MechanismComparison, *, brief: bool = False) -> Iterator[str | Table]:
+    """Yield the requirements, the tables of losses, the recommendation and the notes; if brief, what fits a screen."""
     requirements = found.requirements
     each = f", {requirements.reports_per_user} reports each" if requirements.reports_per_user > 1 else ""
     yield f"{requirements.domain!r}, epsilon = {requirements.epsilon:g}, {requirements.users:,} users{each}"
+    if brief:
+        yield _least_losses(found)
+        yield found.recommendation
+        yield from _brief_notes(found)
+        return
     yield _worst_losses(found)
     yield _assumed_losses(found)
     yield found.recommendation
     yield from _notes(found)
+
+
+def _least_losses(found: MechanismComparison) -> Table:
+    """Return the table of the mechanisms with the least errors for what was asked, the recommended one among them."""
+    worst = found.requirements.target == "worst-case"
+    rows = sorted((one for one in found.candidates if one.fits), key=lambda one: one.error(worst=worst))
+    shown = [one for place, one in enumerate(rows) if place < _MOST_ROWS or one is found.best]
+    cells = []
+    for one in shown:
+        mse, bound, _, error = _losses(one.worst if worst else one.assumed)
+        needed = _needed(found, one, worst=worst)
+        cells.append([_name(one, found.best), mse, bound, error, *needed, f"{one.largest_bytes:,}"])
+    mass, even = f"{found.sensitive_mass:.1%} of the people have a sensitive value", found.requirements.people.even
+    people = "worst case over all distributions" if worst else f"{mass}, {'spread evenly' if even else 'as given'}"
+    headings = ["mechanism", "MSE", "/ bound", "max s.e.", *_needed_heading(found, worst=worst), "bytes"]
+    return Table(f"Least errors first; {people}", headings, cells)
+
+
+def _brief_notes(found: MechanismComparison) -> Iterator[str]:
+    yield (
+        "*: recommended. MSE: expected sum of squared errors; / bound: over the least of any mechanism; max s.e.: "
+        "largest standard error of a value; bytes: of a report, at most. --all: all mechanisms, options and errors."
+    )
+    yield from _cautions(found)
 
 
 def _worst_losses(found: MechanismComparison) -> Table:
@@ -180,14 +211,19 @@ def _notes(found: MechanismComparison) -> list[str]:
         notes.append(f"users: how many give every value a standard error of at most {requirements.standard_error:g}.")
     if found.assumed and requirements.domain.clear_count:
         notes.append("The sensitive share is assumed; say --sensitive-mass or --distribution if you know better.")
+    return [*notes, *_cautions(found)]
+
+
+def _cautions(found: MechanismComparison) -> Iterator[str]:
+    """Yield the cautions: for a promise that hardly protects, and for people who report more than once."""
+    requirements = found.requirements
     if odds := in_odds(requirements.epsilon):
-        notes.append(odds)
+        yield odds
     if requirements.reports_per_user > 1:
-        notes.append(
+        yield (
             f"Each report has epsilon = {requirements.epsilon_each:g} and fresh noise; the "
             f"{requirements.reports:,} values reported are taken to be independent, over time too."
         )
-    return notes
 
 
 def _starred(within: float) -> str:
