@@ -196,6 +196,22 @@ def test_na_is_a_label_where_it_is_listed(tmp_path: Path) -> None:
     assert (listed.labels, listed.missing, listed.other_rows) == (("NA", "DE"), 0, 0)
 
 
+def test_listed_labels_decide_what_the_cells_of_a_text_file_are(tmp_path: Path) -> None:
+    people = table(tmp_path, x=["1", "2"] * 30)
+    text = labels_of(people, {"x": ["1", "2", "no answer"]})["x"]
+    assert (text.labels, text.other_rows) == (("1", "2", "no answer"), 0)
+    assert labels_of(people, {"x": ["2", "3"]})["x"].other_rows == 30
+    mixed = labels_of(table(tmp_path, x=["1", "many"] * 30), {"x": ["1", "2"]})["x"]
+    assert (mixed.labels, mixed.other_rows) == ((1, 2), 30)
+
+
+def test_numbers_that_are_mostly_alike_are_cut_over_all_of_them(tmp_path: Path) -> None:
+    people = table(tmp_path, pay=[0.0] * 970 + [round(row * 0.37, 2) for row in range(1, 31)])
+    facts = told("init", people, "--column", "pay", "--all-sensitive", "--epsilon", 1)
+    assert facts["document"]["domain"]["cuts"] == [2.0]
+    assert facts["columns"][0]["found"]
+
+
 def test_too_many_labels(tmp_path: Path) -> None:
     people = table(tmp_path, "parquet", x=list(range(1001)) * 3)
     message = refused(DataError, lambda: labels_of(people, {"x": None}, least=2))

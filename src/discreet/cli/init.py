@@ -29,7 +29,7 @@ Answer = TypeVar("Answer")
 
 _PUBLIC = (
     "A plan is public: the labels of {columns} were read from the table, so the plan tells that each of them occurs in "
-    "it, in {least} rows or more. List them with --labels if that must not be told."
+    "it, in {least} rows or more. List them with --labels (ranges: --cuts) if that must not be told."
 )
 _MOST_SHOWN = 30
 # Of rows with rare integers, before all are taken for numbers and not for codes.
@@ -231,7 +231,7 @@ def _proposal(look: "ColumnLook", listed: list[str] | None, cut: list[str] | Non
         return _Found(labels_between(look, cuts), cuts)
     if listed is not None:
         return _Found(labels_in(look, listed))
-    cuts = proposed_cuts(look, least=way.least)
+    cuts = proposed = proposed_cuts(look, least=way.least)
     try:
         found = labels_in(look, least=way.least)
     except DataError:
@@ -244,7 +244,7 @@ def _proposal(look: "ColumnLook", listed: list[str] | None, cut: list[str] | Non
     if way.asking:
         said = ",".join(str(one) for one in cuts)
         cuts = _asked(f"{look.name} holds {look.kind}; ranges begin at", lambda text: _cuts_of(look, text), said)
-    return _Found(labels_between(look, cuts), cuts)
+    return _Found(labels_between(look, cuts, found=cuts == proposed), cuts)
 
 
 def _cuts_of(look: "ColumnLook", text: str) -> "list[Cut]":

@@ -76,6 +76,7 @@ class ColumnLook:
         counts: how often each value is there; dates are texts. Of very many every second is kept, and counted twice.
         missing: rows without a value.
         thinned: whether not all values are among the counts.
+        is_spelled: whether they come from text files, whose cells have no types.
     """
 
     name: str
@@ -83,6 +84,7 @@ class ColumnLook:
     counts: Counter[Any]
     missing: int
     thinned: bool
+    is_spelled: bool
 
     @property
     def rows(self) -> int:
@@ -185,7 +187,7 @@ def _counted(column: Any) -> Iterator[tuple[Any, int]]:
 
 def _look(name: str, counts: Counter[Any], kind: str, thinned: bool) -> ColumnLook:
     """Return a column; the cells of a text file, and text that is dates, say their kind themselves."""
-    missing = counts.pop(None, 0)
+    missing, is_spelled = counts.pop(None, 0), kind == _CELLS
     if kind == _CELLS and counts and all(map(_WHOLE.fullmatch, counts)):
         kind, counts = INTEGERS, _as_integers(counts)
     elif kind == _CELLS and counts and all(map(_NUMBER.fullmatch, counts)):
@@ -200,7 +202,7 @@ def _look(name: str, counts: Counter[Any], kind: str, thinned: bool) -> ColumnLo
         if counts and all(value.is_integer() and abs(value) < 2.0**53 for value in counts):
             # As a missing one makes of integers in data frames.
             kind, counts = INTEGERS, Counter({int(value): count for value, count in counts.items()})
-    return ColumnLook(name, kind, counts, missing, thinned)
+    return ColumnLook(name, kind, counts, missing, thinned, is_spelled)
 
 
 def labels_of(
@@ -244,15 +246,19 @@ def labels_in(look: ColumnLook, listed: Sequence[str] | None = None, *, least: i
         labels = tuple(sorted(value for value, count in counts.items() if count >= least))
         _refuse_telling(look, labels, least)
     else:
-        whole = kind == INTEGERS or (kind == NUMBERS and all(_WHOLE.fullmatch(text) for text in listed))
-        labels = _listed(name, listed, INTEGERS if whole and look.rows else TEXT)
+        if look.is_spelled:
+            # The labels decide: 1 is text beside "no answer".
+            kind = INTEGERS if all(map(_WHOLE.fullmatch, listed)) else TEXT
+            texts: Counter[Any] = Counter({str(value): count for value, count in counts.items()})
+            counts = _as_integers(texts) if kind == INTEGERS else texts
+        labels = _listed(name, listed, kind)
     known = set(labels)
     others = [count for value, count in counts.items() if value not in known]
     return ColumnLabels(labels, listed is None, look.rows + look.missing, look.missing, len(others), sum(others))
 
 
-def labels_between(look: ColumnLook, cuts: Sequence[Cut]) -> ColumnLabels:
-    """Return the labels of the ranges of a column.
+def labels_between(look: ColumnLook, cuts: Sequence[Cut], *, found: bool = False) -> ColumnLabels:
+    """Return the labels of the ranges of a column; ``found`` if the cuts are those proposed.
 
     Raises:
         DataError: if the column holds neither numbers nor dates, as the cuts are.
@@ -264,13 +270,14 @@ def labels_between(look: ColumnLook, cuts: Sequence[Cut]) -> ColumnLabels:
             f"column {look.name!r} holds {look.kind}, which is not cut so; cut numbers at numbers, and dates, written "
             "as 2026-07-31, at dates."
         )
-    return ColumnLabels(tuple(labels_of_cuts(cuts)), False, look.rows + look.missing, look.missing, 0, 0)
+    return ColumnLabels(tuple(labels_of_cuts(cuts)), found, look.rows + look.missing, look.missing, 0, 0)
 
 
 def proposed_cuts(look: ColumnLook, *, least: int = LEAST) -> list[Cut]:
     """Return round numbers or dates with ``least`` rows between them at least, about eight; none for text or ids.
 
-    They are evenly spaced over the middle nine tenths of the rows, so that they tell little of any of them.
+    They are evenly spaced over the middle nine tenths of the rows (where these are alike, over all), so that they tell
+    little of any of them.
     """
     whole = look.kind == INTEGERS
     if look.kind not in _CUT or (whole and look.rows == len(look.counts) >= _IDS):
@@ -279,15 +286,18 @@ def proposed_cuts(look: ColumnLook, *, least: int = LEAST) -> list[Cut]:
     upto = np.cumsum([look.counts[value] for value in values])
     if not values or upto[-1] < 2 * least:
         return []
-    low, high = (values[int(np.searchsorted(upto, share * upto[-1]))] for share in (0.05, 0.95))
-    candidates = _days(low, high) if look.kind == DATES else _round(low, high, whole=whole)
-    cuts: list[Cut] = []
-    before = 0
-    for cut in candidates:
-        below = int(upto[place - 1]) if (place := bisect_left(values, cut)) else 0
-        if below - before >= least and upto[-1] - below >= least:
-            cuts.append(cut)
-            before = below
+    for share in (0.05, 0.0):
+        low, high = (values[int(np.searchsorted(upto, part * upto[-1]))] for part in (share, 1 - share))
+        candidates: Sequence[Cut] = _days(low, high) if look.kind == DATES else _round(low, high, whole=whole)
+        cuts: list[Cut] = []
+        before = 0
+        for cut in candidates:
+            below = int(upto[place - 1]) if (place := bisect_left(values, cut)) else 0
+            if below - before >= least and upto[-1] - below >= least:
+                cuts.append(cut)
+                before = below
+        if cuts:
+            break
     return cuts
 
 
@@ -299,8 +309,8 @@ def _round(low: float, high: float, *, whole: bool) -> list[float]:
     size = 10.0 ** floor(log10(span))
     step = next(factor * size for factor in (1, 2, 5, 10) if factor * size >= span)
     step = max(round(step), 1) if whole else step
-    multiples = (float(f"{step * count:.12g}") for count in range(ceil(low / step), floor(high / step) + 1))
-    return [int(one) if whole else one for one in multiples]
+    counts = range(ceil(low / step), floor(high / step) + 1)
+    return [step * count for count in counts] if whole else [float(f"{step * count:.12g}") for count in counts]
 
 
 def _days(low: str, high: str) -> list[str]:
