@@ -212,6 +212,18 @@ def test_numbers_that_are_mostly_alike_are_cut_over_all_of_them(tmp_path: Path) 
     assert facts["columns"][0]["found"]
 
 
+def test_odd_columns_are_listed(tmp_path: Path) -> None:
+    odd: dict[str, list[Any]] = {"list": [[1], [2]] * 20, "none": [None] * 40, "flag": [True, False] * 20}
+    lines = " ".join(run("init", table(tmp_path, "parquet", **odd)).stderr.split())
+    assert "list list<element: int64> 0 0 nothing: neither" in lines
+    assert "none null 40 0 nothing: it is empty" in lines
+    assert "flag bool 0 2 nothing: neither" in lines
+    wild = table(tmp_path, far=["1e400", "2"] * 20, wide=["-1.5e308", "1.5e308"] * 20, day=["2025-02-31"] * 40)
+    listed = run("init", wild)
+    assert listed.exit_code == 2
+    assert "far text 0 2 2 labels" in " ".join(listed.stderr.split())
+
+
 def test_too_many_labels(tmp_path: Path) -> None:
     people = table(tmp_path, "parquet", x=list(range(1001)) * 3)
     message = refused(DataError, lambda: labels_of(people, {"x": None}, least=2))

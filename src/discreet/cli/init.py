@@ -195,13 +195,14 @@ def _listing(looks: "Mapping[str, ColumnLook]", least: int) -> str:
 def _in_short(look: "ColumnLook", least: int) -> str:
     from discreet.io.column_labels import KINDS
 
+    if look.kind not in {*KINDS, "null"}:
+        return "nothing: neither text nor numbers nor dates"
     if not look.rows:
         return "nothing: it is empty"
     try:
         found = _proposal(look, None, None, _Way(least, asking=False))
     except DataError:
-        why = "mostly different" if look.is_different else "most are rare"
-        return f"nothing: {why if look.kind in KINDS else 'neither text nor numbers nor dates'}"
+        return f"nothing: {'mostly different' if look.is_different else 'most are rare'}"
     rare = f", {found.labels.others:,} rare ones not" if found.labels.others else ""
     return f"{len(found.labels.labels):,} {'ranges' if found.cuts else 'labels'}{rare}"
 

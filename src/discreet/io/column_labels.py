@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from math import ceil, floor, log10
+from math import ceil, floor, inf, isfinite, log10
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -190,7 +190,7 @@ def _look(name: str, counts: Counter[Any], kind: str, thinned: bool) -> ColumnLo
     missing, is_spelled = counts.pop(None, 0), kind == _CELLS
     if kind == _CELLS and counts and all(map(_WHOLE.fullmatch, counts)):
         kind, counts = INTEGERS, _as_integers(counts)
-    elif kind == _CELLS and counts and all(map(_NUMBER.fullmatch, counts)):
+    elif kind == _CELLS and counts and all(_NUMBER.fullmatch(text) and isfinite(float(text)) for text in counts):
         kind = NUMBERS
     elif kind in {_CELLS, TEXT}:
         kind = DATES if counts and all(len(text) > 4 and DATE.fullmatch(text.strip()) for text in counts) else TEXT
@@ -304,7 +304,7 @@ def proposed_cuts(look: ColumnLook, *, least: int = LEAST) -> list[Cut]:
 def _round(low: float, high: float, *, whole: bool) -> list[float]:
     """Return the multiples of a round step between two numbers."""
     span = (high - low) / _RANGES
-    if not span:
+    if not 0 < span < inf:
         return []
     size = 10.0 ** floor(log10(span))
     step = next(factor * size for factor in (1, 2, 5, 10) if factor * size >= span)
