@@ -29,7 +29,8 @@ _WITH_IDENTIFICATION = {
 }
 _OF_CENTRAL = {"delta", "towards", "local_at_most"}
 _WITH_CENTRAL = {
-    *("central", "epsilon", "users", "sensitive_mass", "distribution", "target", "largest_report", "within"),
+    *("central", "epsilon", "users", "sensitive_mass", "distribution", "target", "largest_report"),
+    *("most_seconds", "within"),
     *("output", "force", "allow_outside", "as_json", "debug"),
     *_OF_CENTRAL,
 }
@@ -70,6 +71,12 @@ _WITH_CENTRAL = {
     help="What the error should be least for. [what is known of the people, else worst-case]",
 )
 @click.option("--largest-report", type=float, metavar="BYTES", help="Most bytes that a report may take.")
+@click.option(
+    "--most-seconds",
+    type=float,
+    metavar="SECONDS",
+    help="Most time of one core that counting all reports and decoding their tally may take the collector.",
+)
 @click.option(
     "--reports-per-user",
     type=Count(),
@@ -112,6 +119,7 @@ def plan(
     distribution: Path | None,
     target: "Target | None",
     largest_report: float | None,
+    most_seconds: float | None,
     reports_per_user: int,
     within: float | None,
     standard_error: float | None,
@@ -135,7 +143,8 @@ def plan(
         _plan_for(asked, identification_error, outputs, as_json=as_json)
         return
     values, known = _known(domain, distribution, sensitive_mass)
-    choice = known | {"target": target or _likely_target(known), "largest_report": largest_report}
+    choice = known | {"target": target or _likely_target(known)}
+    choice |= {"largest_report": largest_report, "most_seconds": most_seconds}
     choice |= {} if within is None else {"within": within}
     if central is not None:
         promise = _Central(central, delta, towards, local_at_most)

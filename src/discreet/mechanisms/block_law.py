@@ -71,6 +71,10 @@ class BlockLaw(Protocol):
     def alphabet_size(self) -> int:
         """Return the number of different blocks."""
 
+    @property
+    def additions(self) -> tuple[float, float]:
+        """Return roughly how many additions it takes to count a block, and to decode a tally, whatever its size."""
+
     def describe(self) -> dict[str, Any]:
         """Return the integers that determine the law, as values of JSON."""
 
@@ -175,6 +179,11 @@ class CommonLaw(ABC):
     @abstractmethod
     def conditional_inclusions(self) -> tuple[Fraction, ...]:
         """Return rho of each group."""
+
+    @property
+    def additions(self) -> tuple[float, float]:
+        """Return one for each value of a block, and of the decoded tally; see `BlockLaw`."""
+        return self.size * float(np.mean(by_group(self.inclusions, self.groups))), self.size
 
     @abstractmethod
     def contains(self, blocks: Blocks) -> BoolArray:

@@ -12,6 +12,9 @@ from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.mechanisms.block_law import EvenLaw
 from discreet.mechanisms.counting import BlockCounts
 
+# Additions for each count that is transformed, as measured: 10 to 40 for signs, 50 to 120 for translates.
+_TRANSFORM = 100
+
 
 class IndexedLaw(EvenLaw):
     """A block law whose block is one index below `alphabet_size`, uniform as noise.
@@ -33,6 +36,11 @@ class IndexedLaw(EvenLaw):
     def columns(self) -> tuple[Column, ...]:
         """Return one column: the index of the block."""
         return (Column(self.index, smallest_unsigned(self.alphabet_size), bound=self.alphabet_size),)
+
+    @property
+    def additions(self) -> tuple[float, float]:
+        """Return one for a block, and those of a transform of all counts; see `BlockLaw`."""
+        return 1, _TRANSFORM * self.alphabet_size
 
     @property
     def counts(self) -> BlockCounts:

@@ -62,6 +62,11 @@ class PackedBitCodec(CommonLaw):
         return -(-self.size // 8)
 
     @property
+    def additions(self) -> tuple[float, float]:
+        """Return one for each byte, and for each value of the decoded tally; see `BlockLaw`."""
+        return self._row_bytes, self.size
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """Return one column: v bits in bytes, the bit of value j at 2^(j % 8) of byte j // 8."""
         return (Column("bits", np.uint8, width=self._row_bytes, random=self._is_random),)

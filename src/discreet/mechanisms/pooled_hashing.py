@@ -106,6 +106,11 @@ class PooledHashBlocks(HashedBlocks):
         return rho * (1 - rho) / self.functions, (tau - rho * rho) / self.functions
 
     @property
+    def additions(self) -> tuple[float, float]:
+        """Return two for a block, and three steps of each function for each value; see `BlockLaw`."""
+        return 2, 3 * self.functions * self.size
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """Return two columns: the function and the bucket."""
         return (

@@ -1,6 +1,6 @@
 """Candidates for a plan: losses in the worst case and for the assumed distribution, report sizes, users needed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
@@ -18,6 +18,8 @@ from discreet.planning.losses import exact_l1, normal_l1, worst_normal_l1
 from discreet.planning.requirements import Requirements, even
 from discreet.planning.sample_size import reports_for_standard_error, worst_variance
 
+# Nanoseconds of an addition to one of few counts, and what a million of them add to it: they leave the caches.
+_ADDITION, _PER_MILLION = 1.0, 1.0
 # What the pool adds to an error, at most, where there are enough functions.
 _LITTLE = 0.01
 _FORMATS = {"theta": ".4f", "sensitive_mass": ".4g"}
@@ -58,7 +60,8 @@ class Candidate:
         clear_error: of a value that may go in clear, at its even share; None if there is none.
         bytes: expected size of a report at that mass.
         largest_bytes: size of the largest report.
-        fits: whether that is allowed.
+        seconds: of one core, roughly, that counting all reports and decoding the tally once take the collector.
+        fits: whether the largest report, and these seconds, are allowed.
         uniform_mse: mean squared error where all values are equally frequent.
         users_needed: least number of users for the wanted standard error under the target; None if none is wanted, or
             no number of them is enough.
@@ -73,6 +76,7 @@ class Candidate:
     bytes: float
     largest_bytes: int
     uniform_mse: float
+    seconds: float = 0.0
     fits: bool = True
     users_needed: int | None = None
 
@@ -188,6 +192,38 @@ def largest_bytes(mechanism: BlockMechanism) -> int:
     return block + in_clear if mechanism.clear_blocks else max(block, in_clear)
 
 
+def collector_seconds(requirements: Requirements, mechanism: BlockMechanism) -> float:
+    """Return roughly the seconds of one core that counting all reports and decoding their tally take."""
+    block, tally = mechanism.law.additions
+    each = _ADDITION + _PER_MILLION * mechanism.domain.size / 1e6
+    return (requirements.counted * block + tally) * each / 1e9
+
+
+def fits(requirements: Requirements, mechanism: BlockMechanism) -> bool:
+    """Return true if reports are as small, and counted as quickly, as is required."""
+    size, seconds = requirements.largest_report, requirements.most_seconds
+    small = size is None or largest_bytes(mechanism) <= size
+    return small and (seconds is None or collector_seconds(requirements, mechanism) <= seconds)
+
+
+def in_seconds(seconds: float) -> str:
+    """Return seconds with two digits, for a table."""
+    return "<0.01" if seconds < 0.01 else f"{seconds:.2g}" if seconds < 10 else f"{seconds:,.0f}"
+
+
+def none_fits(requirements: Requirements, candidates: Sequence[Candidate]) -> str:
+    """Return the sentence of a refusal where no candidate fits."""
+    size, seconds = requirements.largest_report, requirements.most_seconds
+    limits = [] if size is None else [f"reports of at most {size:g} bytes"]
+    limits += [] if seconds is None else [f"at most {seconds:g} s of the collector's"]
+    smallest = min(one.largest_bytes for one in candidates)
+    small = [one for one in candidates if size is None or one.largest_bytes <= size]
+    quickest = (
+        f", and the quickest of those small enough {in_seconds(min(one.seconds for one in small))} s" if small else ""
+    )
+    return f"no mechanism has {' and '.join(limits)}; the smallest takes {smallest}{quickest}."
+
+
 def candidate(requirements: Requirements, name: str, mechanism: BlockMechanism, least: LeastErrors) -> Candidate:
     """Return the candidate of a mechanism under some requirements."""
     domain, people, n = requirements.domain, requirements.people, requirements.reports
@@ -196,7 +232,6 @@ def candidate(requirements: Requirements, name: str, mechanism: BlockMechanism, 
     if domain.clear_count:
         share = (1 - people.mass) / domain.clear_count
         clear_error = sqrt((float(slope[domain.clear_codes[0]]) * share - share**2) / n)
-    largest = largest_bytes(mechanism)
     needed = None
     if requirements.standard_error is not None:
         needed = _users_needed(requirements, mechanism, requirements.standard_error)
@@ -208,9 +243,10 @@ def candidate(requirements: Requirements, name: str, mechanism: BlockMechanism, 
         _rare_error(requirements, mechanism),
         clear_error,
         mechanism.bytes_per_report(people.mass),
-        largest,
+        largest_bytes(mechanism),
         expected_mse(mechanism, n, np.full(domain.size, 1 / domain.size)),
-        requirements.largest_report is None or largest <= requirements.largest_report,
+        collector_seconds(requirements, mechanism),
+        fits(requirements, mechanism),
         needed,
     )
 

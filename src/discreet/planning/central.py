@@ -21,7 +21,7 @@ from discreet.core.result_table import ResultTable
 from discreet.core.searching import bisected
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, UnaryEncoding
-from discreet.planning.candidates import Candidate, LeastErrors, candidate
+from discreet.planning.candidates import Candidate, LeastErrors, candidate, none_fits
 from discreet.planning.choosing import recommended
 from discreet.planning.compare import compare
 from discreet.planning.identification import builders
@@ -149,7 +149,7 @@ class CentralPlan(ResultTable):
         asked, wanted = self.requirements, self.wanted
         towards = f", towards {wanted.most_towards:g}" if asked.domain.clear_count else ""
         return (
-            f"CentralPlan({asked.domain!r}, {asked.users:,} users, central {wanted.epsilon:g}{towards}, "
+            f"CentralPlan({asked.domain!r}, {asked.crowd}, central {wanted.epsilon:g}{towards}, "
             f"delta {wanted.delta:g}, local at most {asked.epsilon:g})"
         )
 
@@ -275,20 +275,22 @@ def plan_central(requirements: Requirements, wanted: CentralTarget) -> CentralPl
         >>> plan_central(asked, CentralTarget(1.0)).best.limit in ("local", "towards")
         True
     """
+    domain, users, worst = requirements.domain, requirements.users, requirements.target == "worst-case"
+    if users is None:
+        raise ParameterError("users must be the reports in a batch where there is a central promise, got None.")
     if requirements.reports_per_user > 1:
         raise ParameterError(
             "a central promise needs one report of each user in a batch; leave reports_per_user out, or shuffle rounds."
         )
     if wanted.towards is not None and requirements.domain.clear_count == 0:
         raise ParameterError("towards does nothing where every value is sensitive; leave it out.")
-    domain, users, worst = requirements.domain, requirements.users, requirements.target == "worst-case"
     known = (
         {"p": requirements.people.p} if not requirements.people.even else {"sensitive_mass": requirements.people.mass}
     )
     without = min(wanted.unshuffled(domain), requirements.epsilon)
     alone = compare(domain, without, users, target=requirements.target, **known)
     local_only = sqrt(alone.least.error(worst=worst))
-    options = []
+    options, others = [], []
     for name, build in _builders(domain).items():
         mechanism, limit = largest_local(build, requirements.epsilon, users, wanted)
         one = candidate(requirements, name, mechanism, LeastErrors(None, None))
@@ -296,8 +298,10 @@ def plan_central(requirements: Requirements, wanted: CentralTarget) -> CentralPl
             error = sqrt(one.error(worst=worst))
             central = shuffled(mechanism, users, wanted.delta)
             options.append(CentralOption(one, central, limit, error, local_only / error if error else 1.0))
+        else:
+            others.append(one)
     if not options:
-        raise ParameterError(f"no mechanism has reports of at most {requirements.largest_report:g} bytes.")
+        raise ParameterError(none_fits(requirements, others))
     options.sort(key=lambda one: one.error)
     chosen = recommended([one.candidate for one in options], requirements.within, worst=worst)
     best = next(one for one in options if one.candidate is chosen)

@@ -11,7 +11,16 @@ from discreet.core.domain import Domain
 from discreet.core.estimate_table import Cells
 from discreet.core.result_table import ResultTable
 from discreet.errors import ParameterError
-from discreet.planning.candidates import Candidate, LeastErrors, bounds, candidate, compared_mechanisms, with_defaults
+from discreet.planning.candidates import (
+    Candidate,
+    LeastErrors,
+    bounds,
+    candidate,
+    compared_mechanisms,
+    in_seconds,
+    none_fits,
+    with_defaults,
+)
 from discreet.planning.choosing import WITHIN, alternative, least, recommended
 from discreet.planning.recommendation import recommendation_sentence
 from discreet.planning.requirements import People, Requirements, Target
@@ -56,26 +65,32 @@ class MechanismComparison(ResultTable):
     def heading(self) -> str:
         """The domain, epsilon and the number of users, in a line."""
         wanted = self.requirements
-        return f"MechanismComparison({wanted.domain!r}, epsilon={wanted.epsilon:g}, {wanted.users:,} users)"
+        return f"MechanismComparison({wanted.domain!r}, epsilon={wanted.epsilon:g}, {wanted.crowd})"
 
     def _shown(self) -> tuple[Cells, str]:
         """Return a heading and a row per mechanism, and the recommendation; a star marks the recommended one."""
         columns = self.columns()
         numbers = ("worst_mse", "assumed_mse", "worst_standard_error")
         rows = zip(columns["mechanism"], columns["options"], *(columns[name] for name in numbers), strict=True)
-        heading = ["mechanism", "options", "worst MSE", "assumed MSE", "worst s.e.", "bytes"]
+        heading = ["mechanism", "options", "worst MSE", "assumed MSE", "worst s.e.", "bytes", "s"]
         starred = [one is self.best for one in self.rows]
         cells = [
             heading,
             *(
-                [f"{name}{' *' * star}", options, *(f"{number:.3e}" for number in errors), f"{size:.2f}"]
-                for (name, options, *errors), size, star in zip(rows, columns["bytes"], starred, strict=True)
+                [
+                    f"{row[0]}{' *' * star}",
+                    row[1],
+                    *(f"{number:.3e}" for number in row[2:]),
+                    f"{size:.2f}",
+                    in_seconds(time),
+                ]
+                for row, size, time, star in zip(rows, columns["bytes"], columns["seconds"], starred, strict=True)
             ),
         ]
         return cells, self.recommendation
 
     def columns(self) -> dict[str, AnyArray]:
-        """Return a row per mechanism as named columns: errors are of the linear estimate, sizes in bytes."""
+        """Return a row per mechanism as named columns: errors of the linear estimate, bytes, seconds."""
         text, rows = np.dtypes.StringDType(), self.rows
         return {
             "mechanism": np.array([one.name for one in rows], dtype=text),
@@ -85,6 +100,7 @@ class MechanismComparison(ResultTable):
             "worst_standard_error": np.array([one.worst.standard_error for one in rows]),
             "rare_sensitive_error": np.array([one.sensitive_error for one in rows]),
             "bytes": np.array([one.bytes for one in rows]),
+            "seconds": np.array([one.seconds for one in rows]),
             "largest_bytes": np.array([one.largest_bytes for one in rows]),
             "fits": np.array([one.fits for one in rows]),
         }
@@ -131,12 +147,13 @@ class MechanismComparison(ResultTable):
 def compare(
     domain: Domain,
     epsilon: float,
-    users: int,
+    users: int | None = None,
     *,
-    target: Target = "worst-case",
+    target: Target | None = None,
     sensitive_mass: float | None = None,
     p: Any = None,
     largest_report: float | None = None,
+    most_seconds: float | None = None,
     reports_per_user: int = 1,
     standard_error: float | None = None,
     within: float = WITHIN,
@@ -146,20 +163,22 @@ def compare(
     Args:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise to each user, in nats.
-        users: n, their number.
+        users: n, their number; None for any number, and then the collector's seconds are those of 100,000 reports.
         target: what the mean squared error should be least for: ``"worst-case"``, ``"sensitive-mass"`` (spread evenly,
-            and the rest too) or ``"distribution"`` (p).
+            and the rest too) or ``"distribution"`` (p); None for what is known of the people, else the worst case.
         sensitive_mass: p(X_S), the share of people whose value is sensitive; None to assume 5% (1 if every value is
             sensitive).
         p: ``(|X|,)`` the distribution that is known or assumed, instead of a mass.
         largest_report: most bytes that a report may take.
+        most_seconds: that counting all reports and decoding their tally may take the collector, on one core.
         reports_per_user: t; each report then has epsilon/t, and n t of them count as independent (see `Requirements`).
         standard_error: wanted for every value, under the target: how many users does that take?
         within: the smallest report is recommended whose error is at most this much, as a share, above the least; 0 for
             the least error.
 
     Raises:
-        ParameterError: if a number is out of range, the target lacks what it is about, or no report is small enough.
+        ParameterError: if a number is out of range, the target lacks what it is about, or no mechanism is small
+            and quick enough.
 
     Example:
         >>> import discreet as dc
@@ -168,10 +187,28 @@ def compare(
         >>> comparison.best.name, comparison.least.name
         ('design, known mass', 'design, known mass')
     """
-    people = People.of(domain, sensitive_mass, p)
-    requirements = Requirements(
-        domain, epsilon, users, people, target, reports_per_user, largest_report, standard_error, within
+    return compared(
+        Requirements.of(
+            domain,
+            epsilon,
+            users,
+            target=target,
+            people=People.of(domain, sensitive_mass, p),
+            largest_report=largest_report,
+            most_seconds=most_seconds,
+            reports_per_user=reports_per_user,
+            standard_error=standard_error,
+            within=within,
+        )
     )
+
+
+def compared(requirements: Requirements) -> MechanismComparison:
+    """Return the comparison of all mechanisms under requirements; see `compare`.
+
+    Raises:
+        ParameterError: if no mechanism is small and quick enough.
+    """
     bound = bounds(requirements)
     candidates = tuple(
         candidate(requirements, name, mechanism, bound) for name, mechanism in compared_mechanisms(requirements)
@@ -183,9 +220,6 @@ def compare(
     }
     fitting = [one for one in candidates if one.fits]
     if not fitting:
-        smallest = min(one.largest_bytes for one in candidates)
-        raise ParameterError(
-            f"no mechanism has reports of at most {largest_report:g} bytes; the smallest takes {smallest}."
-        )
-    by_worst, by_assumed = (recommended(fitting, within, worst=worst) for worst in (True, False))
+        raise ParameterError(none_fits(requirements, candidates))
+    by_worst, by_assumed = (recommended(fitting, requirements.within, worst=worst) for worst in (True, False))
     return MechanismComparison(requirements, candidates, bound, by_worst, by_assumed, usual)

@@ -7,8 +7,8 @@ from math import sqrt
 import numpy as np
 
 from discreet.mechanisms import BlockMechanism
-from discreet.planning.candidates import bounds, compared_mechanisms, expected_mse, largest_bytes
-from discreet.planning.requirements import Requirements
+from discreet.planning.candidates import bounds, compared_mechanisms, expected_mse, fits
+from discreet.planning.requirements import COUNTED, Requirements
 
 LOWER_BOUND = "lower bound"
 
@@ -35,7 +35,7 @@ class Curve:
 
 
 def against_epsilon(requirements: Requirements) -> tuple[Curve, ...]:
-    """Return the error under the target for epsilon from 0.1 to 10, a curve per mechanism with small enough reports.
+    """Return the error under the target for epsilon from 0.1 to 10, a curve per mechanism that fits.
 
     Example:
         >>> import discreet as dc
@@ -65,7 +65,7 @@ def against_users(requirements: Requirements) -> tuple[Curve, ...]:
         (100.0, 10000.0)
     """
     steps = np.arange(-_DECADES * _PER_DECADE, _DECADES * _PER_DECADE + 1) / _PER_DECADE
-    users = sorted({max(round(requirements.users * 10**step), 1) for step in steps.tolist()})
+    users = sorted({max(round((requirements.users or COUNTED) * 10**step), 1) for step in steps.tolist()})
     # The mechanisms of the requirements: none is tuned for another number of users.
     fitting = _fitting(requirements)
     asked = [(count, replace(requirements, users=count)) for count in users]
@@ -73,10 +73,7 @@ def against_users(requirements: Requirements) -> tuple[Curve, ...]:
 
 
 def _fitting(requirements: Requirements) -> list[tuple[str, BlockMechanism]]:
-    limit = requirements.largest_report
-    return [
-        (name, one) for name, one in compared_mechanisms(requirements) if limit is None or largest_bytes(one) <= limit
-    ]
+    return [(name, one) for name, one in compared_mechanisms(requirements) if fits(requirements, one)]
 
 
 def _errors(requirements: Requirements, fitting: Iterable[tuple[str, BlockMechanism]]) -> list[tuple[str, float]]:

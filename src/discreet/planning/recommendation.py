@@ -6,6 +6,11 @@ from discreet.planning.candidates import Candidate
 from discreet.planning.choosing import SAME, least, likely_mse
 from discreet.planning.requirements import Requirements
 
+LONG = 10.0
+"""Seconds of the collector from which on a recommendation names them."""
+
+_TIMES = ((2 * 86400, 86400, "days"), (2 * 3600, 3600, "hours"), (2 * 60, 60, "minutes"), (0, 1, "seconds"))
+
 
 def recommendation_sentence(
     requirements: Requirements, best: Candidate, candidates: Sequence[Candidate], other: Candidate | None = None
@@ -21,7 +26,7 @@ def recommendation_sentence(
     worst = requirements.target == "worst-case"
     losses = best.worst if worst else best.assumed
     bound = "" if losses.excess is None else f" and {losses.excess:.2f} times the least possible"
-    beside = "" if other is None else _beside(requirements, best, other)
+    beside = _cost(best.seconds, requirements.counted) + ("" if other is None else _beside(requirements, best, other))
     return (
         f"Use {_named(best)}: {_people(requirements)} its mean squared error is {'at most ' if worst else ''}"
         f"{losses.mse:.3e}, {_field(requirements, best, candidates)}{bound}; "
@@ -86,6 +91,16 @@ def _beside(requirements: Requirements, best: Candidate, other: Candidate) -> st
     worse = "no more error" if ratio <= SAME else f"{_more(ratio)} error"
     size = _bytes(other.largest_bytes)
     return f"; {_named(other)} has {worse} in the worst case and {less:.1%} less {where}, with up to {size} a report"
+
+
+def _cost(seconds: float, reports: int) -> str:
+    """Return a clause on the collector's time, where it is long."""
+    if seconds <= LONG:
+        return ""
+    unit, name = next((unit, name) for least, unit, name in _TIMES if seconds >= least)
+    return (
+        f"; counting {reports:,} reports and decoding their tally takes about {seconds / unit:,.0f} {name} of one core"
+    )
 
 
 def _needed(requirements: Requirements, best: Candidate) -> str:

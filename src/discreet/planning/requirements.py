@@ -24,6 +24,12 @@ Target = Literal["worst-case", "sensitive-mass", "distribution"]
 
 ASSUMED_SENSITIVE_MASS = 0.05
 
+COUNTED = 100_000
+"""Reports whose cost is reckoned where their number is not known."""
+
+# So many that what lasts in an error counts in full; the others only scale.
+_VERY_MANY = 1 << 40
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class People:
@@ -96,11 +102,12 @@ class Requirements:
     Attributes:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise to each user, all reports together, in nats.
-        users: n.
+        users: n; None for any number, so many that only what lasts in an error counts beside what all of them have.
         people: what is assumed of them.
         target: what the error should be least for.
         reports_per_user: t.
         largest_report: most bytes that a report may take; None for any.
+        most_seconds: that counting all reports and decoding their tally may take on one core; None for any.
         standard_error: wanted for every value; None if none is.
         within: how much more error than the least, as a share of it, is little enough for a smaller report.
 
@@ -113,13 +120,31 @@ class Requirements:
 
     domain: Domain
     epsilon: float
-    users: int
+    users: int | None
     people: People
     target: Target = "worst-case"
     reports_per_user: int = 1
     largest_report: float | None = None
     standard_error: float | None = None
     within: float = 0.0
+    most_seconds: float | None = None
+
+    @classmethod
+    def of(
+        cls, domain: Domain, epsilon: float, users: int | None, *, people: People, target: Target | None, **limits: Any
+    ) -> "Requirements":
+        """Return requirements; without a target the error should be least for what is known of the people.
+
+        Args:
+            domain: as in the attributes.
+            epsilon: in nats.
+            users: or None.
+            people: what is assumed of them.
+            target: or None: for their distribution or mass if that is known, else the worst case.
+            limits: the other attributes.
+        """
+        known: dict[str, Target] = {"assumed": "worst-case", "mass": "sensitive-mass", "distribution": "distribution"}
+        return cls(domain, epsilon, users, people, known[people.source] if target is None else target, **limits)
 
     def __post_init__(self) -> None:
         """Refuse requirements that nothing can meet.
@@ -133,7 +158,7 @@ class Requirements:
             raise ParameterError("target 'distribution' needs the distribution p; give it or choose another target.")
         if self.target == "sensitive-mass" and not self.people.even:
             raise ParameterError("target 'sensitive-mass' takes a mass alone; with p choose target 'distribution'.")
-        for name in ("largest_report", "standard_error"):
+        for name in ("largest_report", "standard_error", "most_seconds"):
             given = getattr(self, name)
             if given is not None:
                 checked_positive(name, given)
@@ -148,7 +173,17 @@ class Requirements:
     @cached_property
     def reports(self) -> int:
         """The number of reports, n t."""
-        return checked_n(checked_n(self.users) * self.reports_per_user)
+        return checked_n(checked_n(_VERY_MANY if self.users is None else self.users) * self.reports_per_user)
+
+    @property
+    def counted(self) -> int:
+        """The number of reports whose cost is reckoned: all of them, or `COUNTED` of any number."""
+        return COUNTED if self.users is None else self.reports
+
+    @property
+    def crowd(self) -> str:
+        """The number of users in words."""
+        return "any number of users" if self.users is None else f"{self.users:,} users"
 
     @property
     def tuned_mass(self) -> float | None:

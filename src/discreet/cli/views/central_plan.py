@@ -71,7 +71,7 @@ class CentralOptions(Struct, frozen=True):
         """Return the record of the options."""
         asked, wanted = found.requirements, found.wanted
         return cls(
-            users=asked.users,
+            users=asked.reports,
             central_epsilon=wanted.epsilon,
             towards=wanted.most_towards if asked.domain.clear_count else None,
             delta=wanted.delta,
@@ -90,7 +90,7 @@ def central_parts(found: CentralPlan) -> Iterator[str | Table]:
     asked, wanted = found.requirements, found.wanted
     towards = f", at most {wanted.most_towards:g} towards values in clear" if asked.domain.clear_count else ""
     yield (
-        f"{asked.domain!r}, {asked.users:,} users; central epsilon at most {wanted.epsilon:g} among sensitive values"
+        f"{asked.domain!r}, {asked.crowd}; central epsilon at most {wanted.epsilon:g} among sensitive values"
         f"{towards}, delta = {wanted.delta:g}; local epsilon at most {asked.epsilon:g}"
     )
     headings = ["mechanism", "local", "among", "towards", "floor", "RMSE", "gain", "bytes"]
@@ -133,9 +133,9 @@ def _notes(found: CentralPlan) -> list[str]:
     ]
     if limits:
         notes.append(f"!: the limit is the promise {' or '.join(limits)}; elsewhere it is that of the local epsilon.")
-    if found.wanted.delta * asked.users >= 1:
+    if found.wanted.delta * asked.reports >= 1:
         notes.append(
-            f"delta should be well below 1/n = {1 / asked.users:.1g}: at that, whole reports may be given away."
+            f"delta should be well below 1/n = {1 / asked.reports:.1g}: at that, whole reports may be given away."
         )
-    notes.append(_CONDITIONS.format(users=asked.users))
+    notes.append(_CONDITIONS.format(users=asked.reports))
     return notes

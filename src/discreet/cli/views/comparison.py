@@ -7,9 +7,10 @@ from msgspec import Struct
 
 from discreet.cli.output import Table
 from discreet.core.guarantee import in_odds
-from discreet.planning.candidates import Candidate, LeastErrors, Losses
+from discreet.planning.candidates import Candidate, LeastErrors, Losses, in_seconds
 from discreet.planning.compare import MechanismComparison
 from discreet.planning.curves import LOWER_BOUND, Curve, against_epsilon, against_users
+from discreet.planning.requirements import COUNTED
 from discreet.plots.losses import Heading, LossPanel, Points, loss_chart
 
 _LOSSES = ("MSE", "/ bound", "l1", "max s.e.")
@@ -30,6 +31,7 @@ class MechanismRow(Struct, frozen=True):
     standard_error_clear: float | None
     bytes_per_report: float
     largest_report_bytes: int
+    collector_seconds: float
     report_fits: bool
     users_needed: int | None
     worst: Losses
@@ -49,6 +51,7 @@ class MechanismRow(Struct, frozen=True):
             standard_error_clear=row.clear_error,
             bytes_per_report=row.bytes,
             largest_report_bytes=row.largest_bytes,
+            collector_seconds=row.seconds,
             report_fits=row.fits,
             users_needed=row.users_needed,
             worst=row.worst,
@@ -61,11 +64,12 @@ class ComparedMechanisms(Struct, frozen=True):
 
     target: str
     epsilon: float
-    users: int
+    users: int | None
     reports_per_user: int
     epsilon_per_report: float
     reports: int
     largest_report: float | None
+    most_seconds: float | None
     standard_error: float | None
     within: float
     sensitive_mass: float
@@ -92,6 +96,7 @@ class ComparedMechanisms(Struct, frozen=True):
             epsilon_per_report=requirements.epsilon_each,
             reports=requirements.reports,
             largest_report=requirements.largest_report,
+            most_seconds=requirements.most_seconds,
             standard_error=requirements.standard_error,
             within=requirements.within,
             sensitive_mass=found.sensitive_mass,
@@ -112,7 +117,7 @@ def comparison_parts(found: MechanismComparison, *, brief: bool = False) -> Iter
     """Yield the requirements, the tables of losses, the recommendation and the notes; if brief, what fits a screen."""
     requirements = found.requirements
     each = f", {requirements.reports_per_user} reports each" if requirements.reports_per_user > 1 else ""
-    yield f"{requirements.domain!r}, epsilon = {requirements.epsilon:g}, {requirements.users:,} users{each}"
+    yield f"{requirements.domain!r}, epsilon = {requirements.epsilon:g}, {requirements.crowd}{each}"
     if brief:
         yield _least_losses(found)
         yield found.recommendation
@@ -153,7 +158,8 @@ def _worst_losses(found: MechanismComparison) -> Table:
     cells = []
     usual = [*found.usual.values()]
     for one in found.rows:
-        row = [*_losses(one.worst), *_needed(found, one, worst=True), f"{one.bytes:.2f}", f"{one.largest_bytes:,}"]
+        sizes = [f"{one.bytes:.2f}", f"{one.largest_bytes:,}"]
+        row = [*_losses(one.worst), *_needed(found, one, worst=True), *sizes]
         name = _name(one, found.best_worst)
         # Below the row of the one that it is the default of.
         cells.append([f"  {one.name.rpartition(', ')[2]}" if one in usual else name, one.options, *row])
@@ -161,11 +167,11 @@ def _worst_losses(found: MechanismComparison) -> Table:
 
 
 def _assumed_losses(found: MechanismComparison) -> Table:
-    headings = ["mechanism", *_LOSSES, "s.e. sens.", "s.e. clear", *_needed_heading(found, worst=False)]
+    headings = ["mechanism", *_LOSSES, "s.e. sens.", "s.e. clear", *_needed_heading(found, worst=False), "time"]
     cells = []
     for one in found.candidates:
         errors = [f"{one.sensitive_error:.3e}", "-" if one.clear_error is None else f"{one.clear_error:.3e}"]
-        row = [*_losses(one.assumed), *errors, *_needed(found, one, worst=False)]
+        row = [*_losses(one.assumed), *errors, *_needed(found, one, worst=False), in_seconds(one.seconds)]
         cells.append([_name(one, found.best_assumed), *row])
     how = "spread evenly" if found.requirements.people.even else "as given"
     return Table(f"{found.sensitive_mass:.1%} of the people have a sensitive value, {how}", headings, cells)
@@ -195,11 +201,12 @@ def _name(one: Candidate, best: Candidate) -> str:
 def _notes(found: MechanismComparison) -> list[str]:
     requirements, large = found.requirements, not all(one.fits for one in found.candidates)
     notes = [
-        f"*: {_starred(requirements.within)}{'; !: its reports may be too large' if large else ''}. "
+        f"*: {_starred(requirements.within)}{'; !: its reports may be too large or too slow' if large else ''}. "
         "MSE: expected sum of squared errors of the linear estimate, exact.",
         "/ bound: MSE over the least of any mechanism. l1: expected sum of absolute errors, exact, or after ~ in the "
         "limit of many reports. max s.e.: largest standard error of a value; s.e. sens.: of a rare sensitive value; "
-        "s.e. clear: of one in clear at its even share. bytes: of a report, expected and at most.",
+        "s.e. clear: of one in clear at its even share. bytes: of a report, expected and at most. time: seconds of one "
+        "core that counting and decoding take the collector, roughly.",
     ]
     if found.usual:
         notes.append(
@@ -248,11 +255,9 @@ def comparison_chart(found: MechanismComparison) -> Any:
     """Return the chart of the errors against epsilon and against the number of users."""
     requirements, error = found.requirements, "root mean squared error (share of people)"
     each = f", {requirements.reports_per_user} reports each" if requirements.reports_per_user > 1 else ""
-    epsilons = LossPanel(
-        f"{requirements.users:,} users{each}", _lines(against_epsilon(requirements)), requirements.epsilon
-    )
+    epsilons = LossPanel(f"{requirements.crowd}{each}", _lines(against_epsilon(requirements)), requirements.epsilon)
     users = LossPanel(
-        f"epsilon = {requirements.epsilon:g}{each}", _lines(against_users(requirements)), requirements.users
+        f"epsilon = {requirements.epsilon:g}{each}", _lines(against_users(requirements)), requirements.users or COUNTED
     )
     panels = [(epsilons, "epsilon (nats)"), (users, "users (people)")]
     title = f"{requirements.domain.size:,} values, {requirements.domain.sensitive_count:,} sensitive"
