@@ -5,7 +5,7 @@
 
 import { hex, joined, sha256, utf8 } from "./bytes.js";
 import { botsOf, spaceOf } from "./domain.js";
-import { must, refuse } from "./errors.js";
+import { DeviceError, must, refuse } from "./errors.js";
 import { realised } from "./promise.js";
 
 const FORMAT = "discreet collection 1";
@@ -233,7 +233,10 @@ export function checkPromise({ strict, loose }) {
   let epsilon = NaN;
   try {
     epsilon = realised(strict.sampler);
-  } catch { /* Then it makes no law. */ }
+  } catch (error) {
+    if (error instanceof DeviceError && error.code === "law") throw error;
+    // Any other makes no law.
+  }
   must(epsilon <= loose.epsilon * MARGIN, "promise");
 }
 

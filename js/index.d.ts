@@ -121,7 +121,7 @@ export class Device {
 
 /**
  * A refusal: nothing of what was refused is kept, and nothing is charged. Its code is, of a collection, size, envelope,
- * untrusted, signature, format, field, rollback, equivocation, promise, cap, lifetime, plan or simulated; otherwise argument
+ * untrusted, signature, format, field, rollback, equivocation, promise, law, cap, lifetime, plan or simulated; otherwise argument
  * (an application's mistake), value (none of the collection's), randomness, store (the memory) or platform. Its message is
  * `code: about`; `sentence` of messages.js says it in words.
  */

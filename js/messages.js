@@ -14,6 +14,7 @@ export const SENTENCES = {
   rollback: "A higher version of this collection was seen before; ask who serves this one",
   equivocation: "Another document was this version of the collection before; who signs must be asked why.",
   promise: "The sampler's integers must keep the epsilon that the collection states, and they do not.",
+  law: "The collection's reports must be of a kind that this device knows, and these are not; update discreet, or install the package that brings it.",
   cap: "One report must cost no more than the application allows, in nats; this one would",
   lifetime: "Reports must cost no more, in all and in one epoch, than the application allows, in nats; these would",
   plan: "The plan in the collection must have the values and the epsilon of its sampler, and has not.",

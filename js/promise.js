@@ -130,6 +130,20 @@ const LAWS = {
       return [[BigInt(law.prime - 1), BigInt(2 * law.prime)]];
     },
   ],
+  translates: [
+    ["base", "modulus", "size"],
+    (law) => {
+      const { base, modulus } = law;
+      must(isWhole(modulus, Math.max(law.size, 2), 2 ** 24)); // A modulus must be at least the size, at most 2^24.
+      must(Array.isArray(base) && isWhole(base.length, 1, Math.min(modulus - 1, 4096))); // A base must be such a list.
+      let last = -1;
+      for (const element of base) {
+        must(isWhole(element, last + 1, modulus - 1)); // Elements must ascend, within the modulus.
+        last = element;
+      }
+      return [[BigInt(base.length), BigInt(modulus)]];
+    },
+  ],
 };
 
 // Laws under which values are in a block independently: only they allow blocks beside values in clear.
@@ -158,7 +172,7 @@ function sensitiveCount({ size, sensitive }) {
  *
  * @param {any} sampler as it stands in a collection.
  * @returns {number} right to 10^-14 of itself.
- * @throws {DeviceError} (promise) if it is no sampler, or one that a device must not use.
+ * @throws {DeviceError} (promise) if it is no sampler, or one that a device must not use; (law) if its law is unknown.
  */
 export function realised(sampler) {
   must(isObjectOf(sampler, ["clear_blocks", "law", "sensitive", "size", "truth"])); // A sampler has five fields.
@@ -166,8 +180,8 @@ export function realised(sampler) {
   must(typeof sampler.clear_blocks === "boolean"); // clear_blocks must be true or false.
   const truth = decimal(sampler.truth, 1n, RANGE - 1n);
   const law = sampler.law;
-  const known = typeof law === "object" && law !== null && typeof law.law === "string" && Object.hasOwn(LAWS, law.law);
-  must(known); // The block law must be a known one.
+  must(typeof law === "object" && law !== null && typeof law.law === "string"); // The block law must have a name.
+  if (!Object.hasOwn(LAWS, law.law)) refuse("law"); // Of an unknown one nobody can say what it promises.
   const [fields, inclusions] = LAWS[law.law];
   must(isObjectOf(law, [...fields, "law"].sort())); // The block law must have its parts and no others.
   must(law.size === sensitiveCount(sampler)); // The block law must be over the sensitive codes.

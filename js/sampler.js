@@ -204,6 +204,14 @@ const LAWS = {
       return [member < 0 ? noise : modulo(member - root * root, law.prime)];
     },
   },
+  translates: {
+    form: (law) => [[bytesFor(law.modulus), 1]],
+    draw(law, member, random) {
+      const noise = random.below(law.modulus);
+      const element = law.base[random.below(law.base.length)];
+      return [member < 0 ? noise : modulo(member - element, law.modulus)];
+    },
+  },
 };
 
 /** The number of codes that are not sensitive. */

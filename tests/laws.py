@@ -28,10 +28,12 @@ from discreet.mechanisms import (
     PooledHashing,
     RandomizedResponse,
     SubsetSelection,
+    TranslateResponse,
     UnaryEncoding,
 )
 from discreet.mechanisms.counting import BlockCounts
 from discreet.mechanisms.designs import MixedSubsets
+from discreet.planning.candidates import PLANES
 from discreet.testing import Outputs, spell_out
 
 EPSILONS = (0.1, 1.0, 3.0, 8.0)
@@ -58,6 +60,12 @@ def per_value(cls: Callable[..., BlockMechanism]) -> Callable[..., BlockMechanis
     return build
 
 
+def plane(domain: Domain, epsilon: float) -> BlockMechanism:
+    """Return the smallest projective plane with a point for every value."""
+    points = next(one for one in PLANES if one >= domain.sensitive_count)
+    return TranslateResponse(domain, epsilon, modulus=points, base=PLANES[points])
+
+
 BUILDERS: dict[str, Callable[..., BlockMechanism]] = {
     "rr": RandomizedResponse,
     "unary": UnaryEncoding,
@@ -72,6 +80,7 @@ BUILDERS: dict[str, Callable[..., BlockMechanism]] = {
     "hashing-pool-g5": partial(PooledHashing, g=5, functions=5, seed=7),
     "hadamard": HadamardResponse,
     "paley": PaleyResponse,
+    "translates": plane,
     "design": BlockDesign,
     "design-mass": partial(BlockDesign, sensitive_mass=0.2),
     "rr-per-value": per_value(PerValueResponse),

@@ -63,7 +63,8 @@ def mechanisms() -> dict[str, BlockMechanism]:
     groups = [{"values": DOMAIN.sensitive & (np.arange(11) < 5), "epsilon": EPSILON}]
     groups.append({"values": DOMAIN.sensitive & (np.arange(11) >= 5), "epsilon": EPSILON / 2})
     for made in BLOCK_MECHANISMS.built_in.values():
-        options = {"epsilons": groups} if made.needs_options() else {}
+        options: dict[str, Any] = {"epsilons": groups} if made.needs_options() else {}
+        options = {"modulus": 13, "base": [0, 1, 3, 9]} if made.name == "translates" else options
         mechanism = made(DOMAIN, EPSILON, **options)
         found.setdefault(mechanism.law.describe()["law"], mechanism)
     # The optimum draws two sizes of blocks at some masses only.

@@ -63,6 +63,9 @@ const FAULTS = [
   ["hadamard", "(2 ** (32 - Math.clz32(law.size)))", "(law.size)"],
   ["paley", "const root = 1 + random.below(law.prime - 1);", "const root = random.below(law.prime);"],
   ["paley", "member - root * root", "member + root * root"],
+  ["translates", "law.base[random.below(law.base.length)]", "law.base[0]"],
+  ["translates", "member - element", "element - member"],
+  ["translates", "const noise = random.below(law.modulus);", "const noise = random.below(law.size);"],
   ["paley", "((number % prime) + prime) % prime", "number % prime"],
 ];
 

@@ -65,7 +65,7 @@ export function checkRefused(lines, promise = realised) {
       return !(promise(sampler) > 0);
     } catch (error) {
       // Anything else broke down.
-      return error.code === "promise" ? true : null;
+      return ["promise", "law"].includes(error.code) ? true : null;
     }
   };
   return { count: lines.length, wrong: lines.filter((line) => isRefused(line) !== Boolean(line.why)) };

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         PooledHashing,
         RandomizedResponse,
         SubsetSelection,
+        TranslateResponse,
         UnaryEncoding,
     )
     from discreet.mechanisms.personalized import Personalized
@@ -60,6 +61,7 @@ _HOMES = {
     "SeededRandom": "discreet.core.random",
     "SubsetSelection": "discreet.mechanisms",
     "Tally": "discreet.core.tally",
+    "TranslateResponse": "discreet.mechanisms",
     "UnaryEncoding": "discreet.mechanisms",
     "best": "discreet.planning.best",
     "CentralTarget": "discreet.planning.central",
@@ -96,6 +98,7 @@ __all__ = [
     "SeededRandom",
     "SubsetSelection",
     "Tally",
+    "TranslateResponse",
     "UnaryEncoding",
     "best",
     "compare",

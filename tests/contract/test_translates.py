@@ -7,13 +7,24 @@ import numpy as np
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.mechanisms import BlockMechanism, PaleyResponse
+from discreet.core.random import SecureRandom, SeededRandom
+from discreet.errors import ParameterError
+from discreet.io.plan import Plan
+from discreet.io.sampler import Sampler, UnknownSamplerError
+from discreet.mechanisms import BlockMechanism, PaleyResponse, RandomizedResponse, TranslateResponse
 from discreet.mechanisms.paley import PaleyTranslates
-from discreet.mechanisms.translates import TranslatesLaw
+from discreet.mechanisms.translates import SetTranslates, TranslatesLaw
+from discreet.planning.candidates import PLANES
+from discreet.planning.compare import compare
 from evidence import multinomial
+from refusals import refused
 
-ALL = {"paley": (PaleyResponse(Domain(range(9)), 1.0), {1, 3, 4, 5, 9})}
+LINE = (0, 1, 4, 14, 16)
+ALL = {
+    "paley": (PaleyResponse(Domain(range(9)), 1.0), {1, 3, 4, 5, 9}),
+    "plane": (TranslateResponse(Domain(range(20)), 1.0, modulus=21, base=LINE), {*LINE}),
+    "all but one": (TranslateResponse(Domain(range(4)), 0.5, modulus=4, base=(0, 1, 2)), {0, 1, 2}),
+}
 every = pytest.mark.parametrize(("mechanism", "base"), ALL.values(), ids=ALL)
 
 
@@ -55,4 +66,100 @@ def test_a_million_values_are_decoded_within_two_seconds() -> None:
     support = law.support_of(counts)
     assert time.process_time() - start < 2
     some = random.integers(0, law.size, 400)
-    assert support[some].tolist() == (law.contains({"translate": came}).T[some] @ times).tolist()
+    assert support[some].tolist() == (law.mask[(some[:, None] - came) % law.prime] @ times).tolist()
+
+
+def test_known_laws_are_instances() -> None:
+    """Randomized response and Paley's, with their own numbers, errors and guarantee; only names and words differ."""
+    for known, modulus, base in (
+        (RandomizedResponse(Domain(range(9)), 1.0), 9, (0,)),
+        (PaleyResponse(Domain(range(9)), 1.0), 11, (1, 3, 4, 5, 9)),
+    ):
+        same = TranslateResponse(known.domain, 1.0, modulus=modulus, base=base)
+        assert same.law.inclusions == known.law.inclusions
+        assert same.law.conditional_inclusions == known.law.conditional_inclusions
+        assert (same.threshold, same.guarantee) == (known.threshold, known.guarantee)
+        assert same.decoder.worst_case_mse(50) == known.decoder.worst_case_mse(50)
+        assert same.fingerprint != known.fingerprint
+
+
+@pytest.mark.parametrize("points", PLANES)
+def test_planes_are_planes(points: int) -> None:
+    line = PLANES[points]
+    law = SetTranslates(points, points, line)
+    assert len(line) * (len(line) - 1) == points - 1
+    assert law.conditional_inclusion * len(line) == 1
+    contained = law.contains(law.alphabet()[0]).astype(int)
+    assert (contained.T @ contained == len(line) * np.eye(points) + 1 - np.eye(points)).all()
+
+
+def test_rho_must_be_constant_where_something_is_planned() -> None:
+    """Devices draw any set; nothing is promised of estimates under one whose values share unequally many blocks."""
+    domain = Domain(range(7))
+    message = refused(ParameterError, lambda: TranslateResponse(domain, 1.0, modulus=7, base=(0, 1, 2)))
+    assert "difference 1..6" in message
+    law = {"law": "translates", "size": 7, "modulus": 7, "base": [0, 1, 2]}
+    sampler = Sampler(7, ((0, 7),), 1 << 63, False, law)
+    assert len(sampler.record(3, SecureRandom())) == 2
+    assert sampler.realised == pytest.approx(np.log(1 + 7 / 3))
+    # Of fewer values only their own differences count.
+    assert TranslateResponse(Domain(range(2)), 1.0, modulus=7, base=(0, 1, 2)).law.conditional_inclusion.numerator == 2
+
+
+@pytest.mark.parametrize(
+    ("modulus", "base"),
+    [
+        (7, ()),
+        (7, (1, 1, 2)),
+        (7, (2, 1, 4)),
+        (7, (1, 2, 7)),
+        (7, (-1, 2, 4)),
+        (7, (1.0, 2, 4)),
+        (7, ("1", "2")),
+        (7, (True, 2, 4)),
+        (7, (1, 10**30, 4)),
+        (7, tuple(range(7))),
+        (7, "124"),
+        (7, {1, 2, 4}),
+        (7, None),
+        (6, (0,)),
+        (5000, tuple(range(4097))),
+        ((1 << 24) + 1, (0,)),
+        (7.0, (1, 2, 4)),
+        (None, (1, 2, 4)),
+    ],
+)
+def test_what_is_no_set_modulo_a_number_is_refused(modulus: Any, base: Any) -> None:
+    refused(ParameterError, lambda: TranslateResponse(Domain(range(7)), 1.0, modulus=modulus, base=base))
+
+
+def test_a_plan_has_the_set_and_everybody_reads_it(tmp_path: Any) -> None:
+    mechanism = TranslateResponse(Domain(range(15), sensitive=range(2, 15)), 1.0, modulus=13, base=[0, 1, 3, 9])
+    for name in ("plan.toml", "plan.json"):
+        assert Plan.of(mechanism).save(tmp_path / name).mechanism() == mechanism
+    assert "base=(0, 1, 3, 9)" in repr(mechanism)
+    sampler = Sampler.of(mechanism)
+    assert Sampler.parse(sampler.document()) == sampler
+    random, again = SeededRandom(5), SeededRandom(5)
+    reports = [mechanism.obfuscate_codes([code], random=random) for code in (0, 2, 14) * 20]
+    records = [sampler.record(code, again) for code in (0, 2, 14) * 20]
+    assert [sampler.codec.encode(one).tobytes() for one in reports] == records
+
+
+def test_the_comparison_recommends_planes() -> None:
+    """At 57 values and epsilon = 2: the error of subsets of the plane's size, in a byte instead of eight."""
+    found = compare(Domain(range(57)), 2.0, 10_000)
+    plane = next(one for one in found.candidates if one.name == "translates, best plane")
+    subset = next(one for one in found.candidates if one.name == "subset")
+    assert found.best is plane
+    assert (plane.largest_bytes, subset.largest_bytes) == (1, 7)
+    assert plane.worst_mse < 1.01 * subset.worst_mse
+    assert plane.options == "V=57, k=8"
+
+
+def test_a_law_of_tomorrow_is_unknown_and_breaks_no_promise() -> None:
+    law = {"law": "of tomorrow", "size": 7}
+    message = refused(UnknownSamplerError, lambda: Sampler(7, ((0, 7),), 1 << 63, False, law))
+    assert message == (
+        "block law 'of tomorrow' is unknown here; update discreet, or install the package that brings it."
+    )

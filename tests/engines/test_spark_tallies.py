@@ -86,6 +86,7 @@ WAYS = {
     "hashing-pool",
     "hadamard",
     "paley",
+    "translates",
     "design",
 } | PER_VALUE
 # Reports that are columns of another type.

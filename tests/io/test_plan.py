@@ -314,7 +314,7 @@ def test_the_schema_knows_every_option_and_forbids_others() -> None:
     needed = {
         name for name, spec in found.items() if set(spec.get("required", ())) > {"name"} and "name" in options[name]
     }
-    assert needed == {"PerValueResponseSpec", "PerValueEncodingSpec"}
+    assert needed == {"PerValueResponseSpec", "PerValueEncodingSpec", "TranslateResponseSpec"}
     assert options["SubsetSelectionSpec"] == {"name", "k"}
     assert options["LocalHashingSpec"] == {"name", "g"}
     assert options["RandomizedResponseSpec"] == options["HadamardResponseSpec"] == {"name"}

@@ -232,6 +232,7 @@ def _bad_promises(good: bytes) -> list[dict[str, Any]]:
     ]
     return [
         *(_edited(good, {**said, **change}, "promise") for change in (*promises, {"epsilon": 0.999})),
+        _edited(good, {**said, "sampler": {**sampler, "law": {"law": "of tomorrow", "size": 2}}}, "law"),
         *(_edited(good, {**said, "plan": {**said["plan"], **change}}, "plan") for change in plans),
         _edited(good, {**said, "sampler": {**sampler, "truth": str(truth + 1)}}, "good"),
         _edited(good, {**said, **_wide(said, 1 << 18)}, "good"),

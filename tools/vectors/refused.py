@@ -12,7 +12,9 @@ _UNEVEN_BITS = {"law": "uneven bits", "size": 4, "thresholds": ["1", "7"], "dept
 _HASHING = {"law": "hashing", "size": 4, "buckets": 2, "prime": 5}
 _MIXED = {"law": "mixed subsets", "size": 4, "count": 2, "larger": "5"}
 
-GOOD = (_BITS, _POOL, _UNEVEN, _UNEVEN_BITS, _HASHING, _MIXED, {"law": "paley", "size": 4, "prime": 7})
+_TRANSLATES = {"law": "translates", "size": 4, "modulus": 7, "base": [1, 2, 4]}
+
+GOOD = (_BITS, _POOL, _UNEVEN, _UNEVEN_BITS, _HASHING, _MIXED, {"law": "paley", "size": 4, "prime": 7}, _TRANSLATES)
 """Laws that are good in the place of the good sampler's."""
 
 _RANGES: list[Any] = [
@@ -75,6 +77,18 @@ _LAWS: list[Any] = [
     {"law": "paley", "size": 4, "prime": 11},
     {"law": "paley", "size": 4, "prime": 5},
     {"law": "paley", "size": 4, "prime": 15},
+    {**_TRANSLATES, "base": [1, 2, 2]},
+    {**_TRANSLATES, "base": [2, 1, 4]},
+    {**_TRANSLATES, "base": [1, 2, 7]},
+    {**_TRANSLATES, "base": [-1, 2]},
+    {**_TRANSLATES, "base": [1, "2"]},
+    {**_TRANSLATES, "base": [True, 2]},
+    {**_TRANSLATES, "base": [0, 1, 2, 3, 4, 5, 6]},
+    {**_TRANSLATES, "base": []},
+    {**_TRANSLATES, "base": "124"},
+    {**_TRANSLATES, "base": list(range(4097)), "modulus": 5000},
+    {**_TRANSLATES, "modulus": 3, "base": [1, 2]},
+    {**_TRANSLATES, "modulus": (1 << 24) + 1},
     {**_UNEVEN, "levels": [0, 0, 0, 0]},
     {**_UNEVEN, "levels": [0, 1, 0, 2]},
     {**_UNEVEN, "levels": [0, 1, 0]},
@@ -97,7 +111,7 @@ def files() -> dict[str, list[dict[str, Any]]]:
     parts = {"size": [0, -1, "20", None, True, 9, 1 << 31], "clear_blocks": [0, None, "false"]}
     for part, bad in {**parts, "sensitive": _RANGES, "truth": _TRUTHS, "law": _LAWS}.items():
         lines += [{"sampler": {**_GOOD, part: one}, "why": part} for one in bad]
-    for law in (_UNEVEN, _POOL, _HASHING, _MIXED):
+    for law in (_UNEVEN, _POOL, _HASHING, _MIXED, _TRANSLATES, {**_TRANSLATES, "modulus": 4, "base": [0, 1]}):
         lines.append({"sampler": {**_GOOD, "law": law, "clear_blocks": True}, "why": "clear_blocks"})
     lines += [{"sampler": one, "why": "sampler"} for one in (None, [], {}, {**_GOOD, "epsilon": 1})]
     size = 8 * (1 << 20)

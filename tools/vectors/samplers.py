@@ -25,6 +25,7 @@ from discreet.mechanisms.paley import PaleyTranslates
 from discreet.mechanisms.pooled_hashing import PooledHashBlocks
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import Subsets
+from discreet.mechanisms.translates import SetTranslates
 from discreet.mechanisms.weighted_bits import WeightedBits
 from discreet.mechanisms.weighted_singletons import WeightedSingletons
 
@@ -57,6 +58,14 @@ def _bits(v: int) -> BlockLaw:
     return IndependentBits(v, (0xD9E3779B97F4A7B5 * v) % (1 << depth) | 1, depth)
 
 
+def _translates(v: int) -> BlockLaw:
+    # Any set will do for a device: a single element, all but one of few, and others.
+    modulus = max(v + v % 3, 2)
+    several = {0} | {7 * place * place % modulus for place in range(v % 50)}
+    base = range(1, modulus) if v in (8, 64) else sorted(several)[: modulus - 1]
+    return SetTranslates(v, modulus, tuple(base))
+
+
 LAWS: dict[str, tuple[Callable[[int], BlockLaw], tuple[int, ...]]] = {
     "singletons": (Singletons, (*SMALL, *LARGE)),
     "uneven singletons": (_uneven, (*SMALL, 300)),
@@ -71,6 +80,7 @@ LAWS: dict[str, tuple[Callable[[int], BlockLaw], tuple[int, ...]]] = {
     "hash pool": (lambda v: PooledHashBlocks(v, (2, 256, 257)[v % 3], (1, 256, 65_537)[v % 3], v << 50), SMALL),
     "hadamard": (HadamardColumns, (*SMALL, 127, 128, 65_535, *LARGE)),
     "paley": (PaleyTranslates, (*SMALL, 251, 65_519, *LARGE)),
+    "translates": (_translates, (*SMALL, *LARGE)),
 }
 """Of every kind of block law: a law by v, and the v that have vectors. A new law joins here."""
 
@@ -146,7 +156,7 @@ def _sampler(law: BlockLaw, place: int, *, size: int | None = None) -> Sampler:
     # Where all is sensitive, no place for a value in clear hides how wide a block is.
     ranges = ((1, 1 + first), (size - v + first, size)) if first and size > v + 1 else ((0, v),)
     truth = [truth_threshold(1.0, max(law.inclusions)), 1 << 63, WORD_RANGE - 1, 1][place % 4]
-    independent = law.inclusions == law.conditional_inclusions
+    independent = not isinstance(law, SetTranslates) and law.inclusions == law.conditional_inclusions
     return Sampler(size, ranges, truth, independent and v % 56 in (8, 9), spelled_out(law))
 
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from discreet.arrays import BoolArray
 from discreet.core.domain import Domain
-from discreet.io.collection_errors import FieldError, FormatError, PlanError, PromiseError, RebuiltError
+from discreet.io.collection_errors import FieldError, FormatError, LawError, PlanError, PromiseError, RebuiltError
 from discreet.io.collection_fields import CHECKS, FORMAT, OPEN, OPTIONAL, Epochs, refuse_invisible
 from discreet.io.envelope import opened, parsed
-from discreet.io.sampler import Sampler, SamplerError
+from discreet.io.sampler import Sampler, SamplerError, UnknownSamplerError
 from discreet.io.spelled_plan import Bots, bots_of, check_fields, code_of, domain_of, mechanism_of
 from discreet.mechanisms import BlockMechanism
 
@@ -217,10 +217,13 @@ def promised(id_: bytes, said: Mapping[str, Any], envelope: bytes) -> Collection
 
     Raises:
         PromiseError: if they do not.
+        LawError: if the sampler's law is unknown here, so that nothing can be said.
     """
     try:
         sampler = Sampler.parse(said["sampler"])
         realised = sampler.realised
+    except UnknownSamplerError as error:
+        raise LawError(str(error)) from None
     except SamplerError:
         raise PromiseError("the sampler's integers must make a law that keeps a promise, and they do not.") from None
     if not (isfinite(realised) and realised <= said["epsilon"] * _MARGIN):

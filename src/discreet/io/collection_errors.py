@@ -69,6 +69,12 @@ class PromiseError(CollectionError):
     code = "promise"
 
 
+class LawError(CollectionError):
+    """The sampler's block law is unknown here: of a later version, or of a package that is not installed."""
+
+    code = "law"
+
+
 class CapError(CollectionError):
     """A report costs more than the application allows."""
 
@@ -109,6 +115,7 @@ REFUSALS: tuple[type[CollectionError], ...] = (
     RollbackError,
     EquivocationError,
     PromiseError,
+    LawError,
     CapError,
     LifetimeError,
     PlanError,

@@ -45,6 +45,7 @@ def _mechanism_spec(name: str, cls: type[BlockMechanism]) -> type[msgspec.Struct
     return made
 
 
+_NAME = "`$.mechanism.name`"
 _STRICT: dict[str, Any] = {"frozen": True, "forbid_unknown_fields": True}
 _SPECS = {name: _mechanism_spec(name, cls) for name, cls in BLOCK_MECHANISMS.built_in.items()}
 MechanismSpec: Any = Union[tuple(_SPECS.values())]  # noqa: UP007
@@ -128,9 +129,9 @@ def read_document(path: str | Path, kind: type[Document]) -> Document:
         raise ParameterError(f"{source} cannot be read ({type(error).__name__}).") from None
     except msgspec.ValidationError as error:
         message = str(error)
-        if kind is PlanDocument and message.endswith("`$.mechanism.name`") and BLOCK_MECHANISMS.joined:
+        if kind is PlanDocument and message.endswith(_NAME) and BLOCK_MECHANISMS.joined:
             return read_document(path, _with_joined())  # type: ignore[no-any-return]
-        known: Sequence[str] | None = tuple(BLOCK_MECHANISMS) if message.endswith("`$.mechanism.name`") else None
+        known: Sequence[str] | None = tuple(BLOCK_MECHANISMS) if message.endswith(_NAME) else None
         if known is None:
             with suppress(RecursionError):
                 known = _known_there(message, decode(written), kind)
@@ -146,7 +147,8 @@ def _sentence(message: str, known: Sequence[str] | None = None) -> str:
     if known:
         given = re.search(r"[`']([^`']*)[`']$", what)
         listed = f"known are {', '.join(known)}" if len(known) > 1 else f"known is {known[0]!r} alone"
-        what += f"; {listed}{meant(given[1] if given else None, known)}"
+        unknown = "; update discreet, or install the package that brings it" if message.endswith(_NAME) else ""
+        what += f"; {listed}{meant(given[1] if given else None, known) or unknown}"
     elif known is not None:
         what += "; there are none here"
     return f"at {where.strip('`').removeprefix('$.')}, {what}." if where else f"{what}."

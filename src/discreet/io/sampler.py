@@ -26,6 +26,8 @@ from discreet.mechanisms import law_of, spelled_out
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.given import as_blocks, as_personalized
 from discreet.mechanisms.obfuscation import obfuscated
+from discreet.mechanisms.registry import UnknownLawError
+from discreet.mechanisms.translates import SetTranslates
 
 _LARGEST_SIZE = (1 << 31) - 1
 # Laws that mark the values that a block has: a byte for each, on every device, whatever asks for it.
@@ -35,6 +37,10 @@ _FIELDS = ("size", "sensitive", "truth", "clear_blocks", "law")
 
 class SamplerError(DataError):
     """A sampler that no device may use."""
+
+
+class UnknownSamplerError(SamplerError):
+    """A sampler of a block law that is unknown here, so that nobody can say what it promises."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,8 @@ class Sampler:
             raise SamplerError(f"a sampler's law must be over its {count} sensitive codes, got size {law.size}.")
         if self.law["law"] in _MARKING and count > _MOST_MARKS:
             raise SamplerError(f"a subset on a device must be of at most {_MOST_MARKS} sensitive codes, got {count}.")
-        if self.clear_blocks and law.inclusions != law.conditional_inclusions:
+        is_set = self.law["law"] == SetTranslates.kind
+        if self.clear_blocks and (is_set or law.inclusions != law.conditional_inclusions):
             raise SamplerError("clear_blocks needs a law whose values are in a block independently.")
         if self.codec.width > LARGEST_RECORD:
             raise SamplerError(f"a record must have at most {LARGEST_RECORD} bytes, got {self.codec.width}.")
@@ -150,6 +157,8 @@ class Sampler:
         """
         try:
             return law_of(self.law)
+        except UnknownLawError as error:
+            raise UnknownSamplerError(str(error)) from None
         except ParameterError as error:
             raise SamplerError(str(error)) from None
 

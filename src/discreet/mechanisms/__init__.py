@@ -14,6 +14,7 @@ from discreet.mechanisms.pooled_hashing import PooledHashing
 from discreet.mechanisms.registry import Registry, spelled_out
 from discreet.mechanisms.singletons import RandomizedResponse
 from discreet.mechanisms.subsets import SubsetSelection
+from discreet.mechanisms.translates import TranslateResponse
 
 BLOCK_MECHANISMS = Registry(
     (
@@ -24,6 +25,7 @@ BLOCK_MECHANISMS = Registry(
         PooledHashing,
         HadamardResponse,
         PaleyResponse,
+        TranslateResponse,
         BlockDesign,
         PerValueResponse,
         PerValueEncoding,
@@ -49,6 +51,7 @@ __all__ = [
     "PooledHashing",
     "RandomizedResponse",
     "SubsetSelection",
+    "TranslateResponse",
     "UnaryEncoding",
     "law_of",
     "spelled_out",

@@ -45,6 +45,7 @@ from discreet.mechanisms.spelled import spelled
 from discreet.mechanisms.weighted_law import group_counts
 
 _FORMAT = 2
+_MOST_NUMBERS = 20
 
 
 class _Usual:
@@ -342,8 +343,10 @@ class BlockMechanism(_Usual, PseudoValues, Face):
 
 
 def _short(option: object) -> str:
-    """Return the repr of an option, or the number of its groups where it has groups."""
-    return f"<{len(option)} groups>" if isinstance(option, tuple) else repr(option)
+    """Return the repr of an option, or the number of its groups, or of its numbers where these are many."""
+    if not isinstance(option, tuple) or (len(option) <= _MOST_NUMBERS and isinstance(option[0], int)):
+        return repr(option)
+    return f"<{len(option)} {'numbers' if isinstance(option[0], int) else 'groups'}>"
 
 
 def sensitive_size(domain: Domain) -> int:

@@ -27,6 +27,10 @@ GROUP = "discreet.block_laws"
 _DIGITS = 20
 
 
+class UnknownLawError(ParameterError):
+    """A block law of a kind that neither this package nor an installed one knows."""
+
+
 def spelled_out(law: BlockLaw) -> dict[str, Any]:
     """Return a description of a law, as values of JSON, from which `Registry.law_of` makes it again.
 
@@ -143,7 +147,11 @@ class Registry(Mapping[str, type[BlockMechanism]]):
             for law in mechanism.laws:
                 if kind == law.kind:
                     return law
-        raise ParameterError(f"the description of a block law must name a known kind of law, got law={shown(kind)}.")
+        if isinstance(kind, str):
+            raise UnknownLawError(
+                f"block law {shown(kind)} is unknown here; update discreet, or install the package that brings it."
+            )
+        raise ParameterError(f"the description of a block law must name a kind of law, got law={shown(kind)}.")
 
     def _lazily_joined(self) -> Iterator[type[BlockMechanism]]:
         yield from self.joined.values()

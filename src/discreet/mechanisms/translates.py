@@ -6,24 +6,35 @@ many as D has pairs of elements that differ by x' - x. So
     pi = |D|/V,  rho = (pairs of D with a given difference)/|D|,
 
 if that number is the same for all differences 1..v - 1, as it is where D is a difference set. A report is the index.
+
+Randomized response (D = {0}), all values but one, Paley's squares, cyclic designs and projective planes are such laws.
+A set of up to 4,096 elements is data: devices read it from the sampler. A larger one needs a rule, as the squares have.
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.checks import checked_whole, is_whole, shown
 from discreet.core.coins import Coins, chosen, joint
 from discreet.core.random import RandomSource, uniform_below
 from discreet.core.reports import Blocks
+from discreet.errors import ParameterError
 from discreet.mechanisms.indexed import IndexedLaw, WholeAlphabet
+from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 # Up to here squares fit into 32 bits, and a 32-bit lane is hardly ever thrown away.
 _SMALL = 1 << 16
 # Digits of counts whose sums of products a transform gives to much less than 1/2.
 _DIGIT = 16
+_MOST_ELEMENTS = 1 << 12
+_LARGEST_MODULUS = 1 << 24
 
 
 class TranslatesLaw(IndexedLaw):
@@ -132,3 +143,155 @@ class Translates(WholeAlphabet):
 
         product: FloatArray = irfft(rfft(np.asarray(vector, dtype=np.float64), self.length) * spectrum, self.length)
         return product
+
+
+@dataclass(frozen=True, slots=True)
+class SetTranslates(TranslatesLaw):
+    """The values of a uniform translate of a set that is given, element by element.
+
+    Attributes:
+        size: v, the number of sensitive values; at least 1.
+        modulus: V, at least v and 2, at most 2^24.
+        base: D, ascending integers in 0..V - 1: at least one, at most 4,096, and not all of them.
+    """
+
+    kind = "translates"
+
+    size: int
+    modulus: int
+    base: tuple[int, ...]
+    _elements: IntArray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that define no law.
+
+        Raises:
+            ParameterError: if V, or D modulo V, is none.
+        """
+        checked_whole("modulus", self.modulus, max(checked_whole("size", self.size), 2), _LARGEST_MODULUS)
+        most = min(_MOST_ELEMENTS, self.modulus - 1)
+        if not isinstance(self.base, tuple) or not 1 <= len(self.base) <= most:
+            given = len(self.base) if isinstance(self.base, tuple) else type(self.base).__name__
+            raise ParameterError(f"base must be a tuple of 1..{most} integers, got {given}.")
+        whole = all(map(is_whole, self.base)) and self.base[0] >= 0 and self.base[-1] < self.modulus
+        if not whole or any(one >= other for one, other in pairwise(self.base)):
+            raise ParameterError(f"base must be integers in 0..{self.modulus - 1}, ascending, none of them twice.")
+        object.__setattr__(self, "_elements", np.array(self.base, dtype=np.int64))
+
+    @property
+    def inclusion(self) -> Fraction:
+        """Return pi = |D|/V."""
+        return Fraction(len(self.base), self.modulus)
+
+    @property
+    def conditional_inclusion(self) -> Fraction:
+        """Return rho, counted.
+
+        Raises:
+            ParameterError: if it is not the same for any two values: devices draw such blocks, but nothing is planned
+                or estimated with them.
+        """
+        pairs = _pairs(self.size, self.modulus, self.base)
+        if pairs is None:
+            raise ParameterError(
+                f"every difference 1..{self.size - 1} must be that of equally many pairs of base modulo "
+                f"{self.modulus}, so that any two values share as many blocks; choose a difference set."
+            )
+        return Fraction(pairs, len(self.base))
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return V."""
+        return self.modulus
+
+    def describe(self) -> dict[str, Any]:
+        """Return v, V and D."""
+        return {"law": self.kind, "size": self.size, "modulus": self.modulus, "base": list(self.base)}
+
+    @classmethod
+    def of_parts(cls, parts: dict[str, Any]) -> Self:
+        """Return the law of a description, whose base is a list; see `CommonLaw.of_parts`."""
+        return cls(**{**parts, "base": tuple(parts["base"])})
+
+    @property
+    def choices(self) -> int:
+        """Return |D|."""
+        return len(self.base)
+
+    def elements(self, drawn: AnyArray) -> AnyArray:
+        """Return elements of D by their places; see `TranslatesLaw`."""
+        return self._elements.astype(drawn.dtype)[drawn]
+
+    @property
+    def mask(self) -> BoolArray:
+        """Return ``(V,)`` booleans: the elements of D."""
+        mask = np.zeros(self.modulus, dtype=np.bool_)
+        mask[self._elements] = True
+        return mask
+
+
+@lru_cache(maxsize=1 << 6)
+def _pairs(size: int, modulus: int, base: tuple[int, ...]) -> int | None:
+    """Return the number of pairs of D with a difference, the same for 1..v - 1 modulo V; None if it is not."""
+    elements, counts = np.array(base, dtype=np.int64), np.zeros(max(size, 2), dtype=np.int64)
+    for element in base:
+        beyond = (elements - element) % modulus
+        counts[beyond[beyond < len(counts)]] += 1
+    return int(counts[1]) if (counts[1:] == counts[1]).all() else None
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TranslateResponse(BlockMechanism):
+    """Translates of a set; utility-optimized when only some values are sensitive. One index per report.
+
+    Any set in which equally many pairs have each difference will do, such as a cyclic difference set: blocks are its
+    translates, and whoever knows the plan can draw them and count them.
+
+    Args:
+        domain: the values and which of them are sensitive.
+        epsilon: the privacy promise, in nats.
+        modulus: V, at least the number of sensitive values.
+        base: D, ascending integers in 0..V - 1.
+
+    Raises:
+        ParameterError: if epsilon is not a finite number above 0, or base is no such set.
+
+    Example:
+        >>> import discreet as dc
+        >>> plane = TranslateResponse(dc.Domain(range(13)), epsilon=1.0, modulus=13, base=(0, 1, 3, 9))
+        >>> plane.law.inclusion, plane.law.conditional_inclusion
+        (Fraction(4, 13), Fraction(1, 4))
+        >>> subsets = dc.SubsetSelection(dc.Domain(range(13)), epsilon=1.0, k=4)
+        >>> [sum(column.bytes for column in one.columns) for one in (plane, subsets)]
+        [1, 4]
+        >>> round(plane.decoder.worst_case_mse(1) / subsets.decoder.worst_case_mse(1), 6)
+        1.0
+    """
+
+    name = "translates"
+    laws = (SetTranslates,)
+    modulus: int = field()
+    base: tuple[int, ...] = field()
+
+    def __post_init__(self) -> None:
+        """Keep the base as a tuple, and refuse what makes no law.
+
+        Raises:
+            ParameterError: if there is none.
+        """
+        if not isinstance(self.base, list | tuple):
+            raise ParameterError(f"base must be a list of integers, got {shown(self.base)}.")
+        object.__setattr__(self, "base", tuple(int(one) if is_whole(one) else one for one in self.base))
+        super().__post_init__()
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """Return V and k."""
+        return {"V": self.modulus, "k": len(self.base)}
+
+    @cached_property
+    def law(self) -> SetTranslates:
+        """The block law."""
+        law = SetTranslates(sensitive_size(self.domain), self.modulus, self.base)
+        _ = law.conditional_inclusion
+        return law

@@ -13,11 +13,33 @@ from discreet.accuracy.theta import optimal_theta
 from discreet.arrays import FloatArray
 from discreet.core.reports import smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, BlockMechanism, PooledHashing, UnaryEncoding
+from discreet.mechanisms import (
+    BLOCK_MECHANISMS,
+    BlockDesign,
+    BlockMechanism,
+    PooledHashing,
+    TranslateResponse,
+    UnaryEncoding,
+)
 from discreet.planning.losses import exact_l1, normal_l1, worst_normal_l1
 from discreet.planning.requirements import Requirements, even
 from discreet.planning.sample_size import reports_for_standard_error, worst_variance
 
+PLANES: dict[int, tuple[int, ...]] = {
+    13: (0, 1, 3, 9),
+    21: (0, 1, 4, 14, 16),
+    31: (1, 5, 11, 24, 25, 27),
+    57: (0, 1, 3, 13, 32, 36, 43, 52),
+    73: (0, 1, 3, 7, 15, 31, 36, 54, 63),
+    91: (0, 1, 3, 9, 27, 49, 56, 61, 77, 81),
+    133: (0, 1, 3, 12, 20, 34, 38, 81, 88, 94, 104, 109),
+    183: (0, 1, 3, 16, 23, 28, 42, 76, 82, 86, 119, 137, 154, 175),
+}
+"""Projective planes with as many points as a byte has room for [Singer 1938]: every difference modulo their number is
+that of exactly one pair of the line."""
+
+# Of fewer values Paley's smallest set is a plane too.
+_FEWEST_POINTS = 8
 # Nanoseconds of an addition to one of few counts, and what a million of them add to it: they leave the caches.
 _ADDITION, _PER_MILLION = 1.0, 1.0
 # What the pool adds to an error, at most, where there are enough functions.
@@ -143,6 +165,10 @@ def compared_mechanisms(requirements: Requirements) -> Iterator[tuple[str, Block
         # At a very large epsilon its bits would be too rare to be drawn.
         with suppress(ParameterError):
             yield f"unary, {name}", UnaryEncoding(domain, epsilon, theta=theta, **UnaryEncoding.proposed)
+    if planes := [one for one in PLANES.items() if one[0] >= v >= _FEWEST_POINTS]:
+        made_planes = (TranslateResponse(domain, epsilon, modulus=points, base=line) for points, line in planes)
+        n, p = requirements.reports, requirements.target_p
+        yield "translates, best plane", min(made_planes, key=lambda one: expected_mse(one, n, p))
     if mass is not None and domain.clear_count and v:
         yield "design, known mass", BlockDesign(domain, epsilon, sensitive_mass=mass)
 
