@@ -18,6 +18,7 @@ from discreet.io.collection_errors import (
     EnvelopeError,
     FieldError,
     FormatError,
+    LawError,
     PlanError,
     PromiseError,
     RebuiltError,
@@ -362,8 +363,8 @@ def _sampler(**changes: Any) -> dict[str, Any]:
         {"sensitive": [[2, 2]]},
         {"size": 0},
         {"law": {"law": "singletons", "size": 3}},
-        {"law": {"law": "unheard-of"}},
         {"law": None},
+        {"law": {"law": 5}},
         {"clear_blocks": 1},
         {"more": 1},
         {"law": {"law": "hashing", "size": 2, "buckets": 2, "prime": 9}},
@@ -372,6 +373,12 @@ def _sampler(**changes: Any) -> dict[str, Any]:
 )
 def test_samplers_that_keep_no_promise(sampler: dict[str, Any]) -> None:
     refused(PromiseError, lambda: open_envelope(altered(envelope(), sampler=_sampler(**sampler)), TRUST))
+
+
+def test_a_law_that_is_unknown_breaks_no_promise() -> None:
+    later = altered(envelope(), sampler=_sampler(law={"law": "unheard-of"}))
+    message = refused(LawError, lambda: open_envelope(later, TRUST))
+    assert message.startswith("block law 'unheard-of' is unknown here; update discreet, or install")
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -67,6 +67,20 @@ FAULTS = [
         ("tests/contract/test_translates.py",),
     ),
     Fault(
+        "a set is planned with whose values share unequally many blocks",
+        "mechanisms/translates.py",
+        "        _ = law.conditional_inclusion\n",
+        "",
+        ("tests/contract/test_translates.py",),
+    ),
+    Fault(
+        "the second half of a transform is not folded back",
+        "mechanisms/translates.py",
+        "summed[1:] += beyond",
+        "summed[1:] -= beyond",
+        ("tests/contract/test_membership.py",),
+    ),
+    Fault(
         "the rows of an explicit channel have a floor",
         "mechanisms/evidence.py",
         "return Evidence(tally, inf, everything,",

@@ -4,6 +4,13 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "nothing is said of a collector who counts for minutes",
+        "planning/recommendation.py",
+        "if seconds <= LONG:",
+        "if seconds > 0:",
+        ("tests/planning/test_compare.py",),
+    ),
+    Fault(
         "a promise about no pair of values decides what shuffling gains",
         "planning/central.py",
         "among = [self.epsilon] if domain.sensitive_count > 1 else []",
