@@ -181,7 +181,8 @@ export function realised(sampler) {
   const truth = decimal(sampler.truth, 1n, RANGE - 1n);
   const law = sampler.law;
   must(typeof law === "object" && law !== null && typeof law.law === "string"); // The block law must have a name.
-  if (!Object.hasOwn(LAWS, law.law)) refuse("law"); // Of an unknown one nobody can say what it promises.
+  // Of an unknown one nobody can say what it promises.
+  if (!Object.hasOwn(LAWS, law.law)) refuse("law");
   const [fields, inclusions] = LAWS[law.law];
   must(isObjectOf(law, [...fields, "law"].sort())); // The block law must have its parts and no others.
   must(law.size === sensitiveCount(sampler)); // The block law must be over the sensitive codes.
