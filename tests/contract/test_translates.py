@@ -1,6 +1,8 @@
 """Blocks that are translates of a set: drawn as their law says, one by one and in batches, and counted exactly."""
 
+import pickle
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -138,6 +140,8 @@ def test_a_plan_has_the_set_and_everybody_reads_it(tmp_path: Any) -> None:
     for name in ("plan.toml", "plan.json"):
         assert Plan.of(mechanism).save(tmp_path / name).mechanism() == mechanism
     assert "base=(0, 1, 3, 9)" in repr(mechanism)
+    again = replace(mechanism, modulus=np.int64(13), base=tuple(np.array([0, 1, 3, 9])))
+    assert again == mechanism == pickle.loads(pickle.dumps(mechanism))
     sampler = Sampler.of(mechanism)
     assert Sampler.parse(sampler.document()) == sampler
     random, again = SeededRandom(5), SeededRandom(5)

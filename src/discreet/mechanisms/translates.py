@@ -281,6 +281,7 @@ class TranslateResponse(BlockMechanism):
         """
         if not isinstance(self.base, list | tuple):
             raise ParameterError(f"base must be a list of integers, got {shown(self.base)}.")
+        object.__setattr__(self, "modulus", checked_whole("modulus", self.modulus))
         object.__setattr__(self, "base", tuple(int(one) if is_whole(one) else one for one in self.base))
         super().__post_init__()
 
