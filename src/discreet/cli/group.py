@@ -65,7 +65,7 @@ class Verb(click.Command):
         self.params.append(debug_option())
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Check the outputs, then run the verb: warnings are notes, and a missing column names the option that says it."""
+        """Check the outputs, then run the verb: warnings are notes, a missing column names the option that says it."""
         from discreet.cli.notes import notes_on_errors
         from discreet.cli.output_files import check_outputs
 

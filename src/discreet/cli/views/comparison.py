@@ -138,17 +138,20 @@ def _least_losses(found: MechanismComparison) -> Table:
     for one in shown:
         mse, bound, _, error = _losses(one.worst if worst else one.assumed)
         needed = _needed(found, one, worst=worst)
-        cells.append([_name(one, found.best), mse, bound, error, *needed, f"{one.largest_bytes:,}"])
+        cells.append(
+            [_name(one, found.best), mse, bound, error, *needed, f"{one.largest_bytes:,}", in_seconds(one.seconds)]
+        )
     mass, even = f"{found.sensitive_mass:.1%} of the people have a sensitive value", found.requirements.people.even
     people = "worst case over all distributions" if worst else f"{mass}, {'spread evenly' if even else 'as given'}"
-    headings = ["mechanism", "MSE", "/ bound", "max s.e.", *_needed_heading(found, worst=worst), "bytes"]
+    headings = ["mechanism", "MSE", "/ bound", "max s.e.", *_needed_heading(found, worst=worst), "bytes", "time"]
     return Table(f"Least errors first; {people}", headings, cells)
 
 
 def _brief_notes(found: MechanismComparison) -> Iterator[str]:
     yield (
         "*: recommended. MSE: expected sum of squared errors; / bound: over the least of any mechanism; max s.e.: "
-        "largest standard error of a value; bytes: of a report, at most. --all: all mechanisms, options and errors."
+        "largest standard error of a value; bytes: of a report, at most; time: of one collector. --all: all "
+        "mechanisms, options and errors."
     )
     yield from _cautions(found)
 
