@@ -6,18 +6,21 @@ Another package joins by an entry point of the group `GROUP`, whose name is that
     exclusion = "own_law:Exclusion"
 
 Entry points are looked up when a name is not of this package, or when all names are wanted: a device that knows its
-plan loads nothing else.
+plan loads nothing else. What joins is looked at first: its law must be what its blocks say, over a few values at least.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
 from discreet.core.checks import shown
+from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, CommonLaw
+from discreet.mechanisms.enumeration import at_small_sizes, examined
 from discreet.mechanisms.law import BlockMechanism
 
 GROUP = "discreet.block_laws"
@@ -84,6 +87,19 @@ def _of_text(part: Any) -> Any:
     return int(part) if isinstance(part, str) and part.isdecimal() and len(part) <= _DIGITS else part
 
 
+def _fault_of(made: type[BlockMechanism]) -> str | None:
+    """Return a sentence on what another package's mechanism does not keep; None if nothing is known against it."""
+    known = {one.name for one in fields(made)}
+    written = {name for name, kind in vars(made).get("__annotations__", {}).items() if "ClassVar" not in str(kind)}
+    if lost := sorted(written - known - {"name", "laws", "proposed", "law"}):
+        return (
+            f"{', '.join(lost)} must be an option, but {made.__name__} is no dataclass; decorate it with "
+            "@dataclass(frozen=True, eq=False, repr=False, kw_only=True)."
+        )
+    laws = at_small_sizes(lambda size: made(Domain(range(size)), 1.0).law)
+    return next((fault for law in laws for fault in examined(law)[1]), None)
+
+
 class Registry(Mapping[str, type[BlockMechanism]]):
     """Block mechanisms by name, those of this package first.
 
@@ -123,6 +139,11 @@ class Registry(Mapping[str, type[BlockMechanism]]):
                 raise ParameterError(
                     f"entry point {point.name!r} of {GROUP} has the name of another mechanism; remove the package that "
                     "brings it, or rename it there."
+                )
+            if (fault := _fault_of(made)) is not None:
+                raise ParameterError(
+                    f"entry point {point.name!r} of {GROUP} must be a mechanism that is what it states: "
+                    f"{fault.rstrip('.')}; mend or remove the package that brings it."
                 )
             found[point.name] = made
         return found

@@ -8,7 +8,8 @@ from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw
 
-_MOST_ENTRIES = 20_000_000
+MOST_ENTRIES = 20_000_000
+"""Of a matrix that is spelled out."""
 
 
 def spelled(domain: Domain, law: BlockLaw, numbers: LinearDecoder) -> FloatArray:
@@ -28,11 +29,16 @@ def spelled(domain: Domain, law: BlockLaw, numbers: LinearDecoder) -> FloatArray
     return np.hstack([blocks, in_clear])
 
 
+def is_small(domain: Domain, law: BlockLaw) -> bool:
+    """Return true if the matrix is small enough to be spelled out."""
+    return (law.alphabet_size + domain.clear_count) * domain.size <= MOST_ENTRIES
+
+
 def _alphabet(domain: Domain, law: BlockLaw) -> tuple[FloatArray, BoolArray]:
-    if (law.alphabet_size + domain.clear_count) * domain.size > _MOST_ENTRIES:
+    if not is_small(domain, law):
         # The number itself may be too large even for a float.
         raise ParameterError(
-            f"only matrices of up to {_MOST_ENTRIES:g} entries are spelled out; this mechanism's has more, "
+            f"only matrices of up to {MOST_ENTRIES:g} entries are spelled out; this mechanism's has more, "
             f"for {domain.size} values."
         )
     blocks, weights = law.alphabet()

@@ -2,18 +2,25 @@
 
 Two computations, independent of the claim: from the integers that the sampler compares its words with, as the logarithm
 of an exact fraction; and, where the mechanism is small enough, from its matrix, output by output (see
-`discreet.privacy.notions`).
+`discreet.privacy.notions`). The probability that a noise block contains a value is not believed either: it is counted
+from the blocks (`discreet.mechanisms.enumeration`), and where these are too many, from those of the same law over few
+values.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from math import inf, isfinite
+from typing import Any, Literal
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.errors import ParameterError
+from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism, given
+from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.enumeration import at_small_sizes, examined, is_countable
+from discreet.mechanisms.spelled import is_small
 from discreet.privacy.notions import at_most, logarithm, one_sided, smallest_epsilon
 
 _WORDS = 1 << 64
@@ -64,6 +71,9 @@ class Verification:
         holds: whether every computed epsilon is within the promise (the exact one exactly).
         groups: where sensitive values have promises of their own, what the numbers say of each of these; ``ratio`` and
             the epsilons above are then the largest.
+        counted: the blocks from which pi and rho were counted: all of them, those of the same law over few values, or
+            none, where the law's own word is all there is.
+        faults: a sentence for each number of the law that is not what its blocks say; the promise does not hold then.
 
     Example:
         >>> import discreet as dc
@@ -79,6 +89,8 @@ class Verification:
     from_matrix: float | None
     holds: bool
     groups: tuple[GroupVerification, ...] = ()
+    counted: Literal["all", "few values", "none"] = "all"
+    faults: tuple[str, ...] = ()
 
 
 def verify(mechanism: Mechanism) -> Verification:
@@ -106,30 +118,54 @@ def verify(mechanism: Mechanism) -> Verification:
 
 
 def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
-    promised, truth, channel = mechanism.epsilon, mechanism.threshold, _spelled(mechanism)
-    groups = _groups(mechanism, channel)
+    promised, truth, law = mechanism.epsilon, mechanism.threshold, mechanism.law
+    countable = is_countable(law)
+    others = at_small_sizes(partial(_law_over, mechanism), partial(_law_of_size, law))
+    examinations = [examined(one) for one in ([law] if countable else others)]
+    faults = [fault for _, found in examinations for fault in found]
+    # Only a size, and reports of two parts, leave the matrix out.
+    spellable = not mechanism.clear_blocks and is_small(mechanism.domain, law)
+    channel = _spelled(mechanism, faults) if spellable else None
+    groups = _groups(mechanism, channel, examinations[0][0] if countable else None)
     ratio = max(group.ratio for group in groups)
     spelled = None if channel is None else matrix_epsilon(channel.matrix, mechanism.domain.sensitive)
     kept = at_most(ratio, promised) and _within(spelled, promised) and all(group.holds for group in groups)
     integers = {"truth": f"{truth} / 2^64"}
-    if mechanism.law.groups is None:
+    if law.groups is None:
         noise = groups[0].inclusion
         integers["block contains a given value"] = f"{noise.numerator} / {noise.denominator}"
         groups = ()
-    return Verification(notion, promised, ratio, integers, logarithm(ratio), spelled, kept, groups)
+    realised = logarithm(ratio)
+    counted: Literal["all", "few values", "none"] = "all" if countable else "few values" if examinations else "none"
+    return Verification(
+        notion, promised, ratio, integers, realised, spelled, kept and not faults, groups, counted, tuple(faults)
+    )
 
 
-def _groups(mechanism: BlockMechanism, channel: Channel | None) -> tuple[GroupVerification, ...]:
+def _groups(
+    mechanism: BlockMechanism, channel: Channel | None, counted: tuple[Fraction, ...] | None
+) -> tuple[GroupVerification, ...]:
     codes, law = mechanism.domain.sensitive_codes, mechanism.law
     own = None if channel is None else one_sided(channel.matrix, sensitive=mechanism.domain.sensitive).epsilons
     found = []
-    for group, (promised, noise) in enumerate(zip(mechanism.promises, law.inclusions, strict=True)):
-        ranks = np.arange(len(codes)) if law.groups is None else np.flatnonzero(law.groups == group)
+    for group, (promised, stated) in enumerate(zip(mechanism.promises, law.inclusions, strict=True)):
+        ranks = np.arange(len(codes)) if law.groups is None else np.flatnonzero(np.equal(law.groups, group))
+        # The rarer noise contains a value, the more a block that does tells of it. What no block contains is a fault.
+        noise = min((counted[rank] for rank in ranks if counted[rank]), default=stated) if counted else stated
         ratio = _ratio(mechanism.threshold, noise)
         spelled = None if own is None else float(own[ranks].max(initial=-inf))
         kept = at_most(ratio, promised) and _within(spelled, promised)
         found.append(GroupVerification(codes[ranks], promised, noise, ratio, logarithm(ratio), spelled, kept))
     return tuple(found)
+
+
+def _law_over(mechanism: BlockMechanism, size: int) -> BlockLaw:
+    return replace(mechanism, domain=Domain(range(size))).law
+
+
+def _law_of_size(law: Any, size: int) -> BlockLaw:
+    parts = {name: part for name, part in law.spelled().items() if name != "law"}
+    return type(law).of_parts(parts | {"size": size})  # type: ignore[no-any-return]
 
 
 def _ratio(truth: int, noise: Fraction) -> Fraction:
@@ -142,10 +178,14 @@ def _within(spelled: float | None, promised: float) -> bool:
     return spelled is None or spelled <= promised + _MATRIX_TOLERANCE
 
 
-def _spelled(mechanism: BlockMechanism) -> Channel | None:
+def _spelled(mechanism: BlockMechanism, faults: list[str]) -> Channel | None:
+    """Return the matrix; None if it is none, which becomes a fault."""
     try:
         return mechanism.channel()
-    except ParameterError:
+    except Exception as failure:  # another package's code, which may raise anything
+        faults.append(
+            f"the mechanism must be spelled out as a matrix, but {type(failure).__name__} was raised: {failure}"
+        )
         return None
 
 

@@ -3,23 +3,22 @@
 import json
 from dataclasses import replace
 from itertools import pairwise
-from math import prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray
 from discreet.core.random import SeededRandom
-from discreet.core.reports import Blocks, Column, Reports
+from discreet.core.reports import Reports
 from discreet.errors import DataError, DiscreetError, MismatchError
 from discreet.estimators import estimate
 from discreet.mechanisms import BlockMechanism, spelled_out
+from discreet.mechanisms.enumeration import Enumeration
 from discreet.mechanisms.grouped_counts import tallies_by_group
 from discreet.mechanisms.registry import made_again
-from discreet.testing.broken import hold
-from discreet.testing.outputs import found_among, keys, spell_out
+from discreet.testing.broken import hold, no_fault
+from discreet.testing.outputs import spell_out
 
 _MOST_WRITTEN = 1 << 18
 _CUTS = (0, 1, 2, 700, 700, 2999, 3001)
@@ -27,34 +26,7 @@ _CUTS = (0, 1, 2, 700, 700, 2999, 3001)
 
 def flaws_are_what_the_alphabet_lacks(mechanism: BlockMechanism) -> None:
     """Of all blocks that fit into the columns, those are flawed that the alphabet does not list."""
-    law = mechanism.law
-    blocks = _writable(law.columns)
-    possible = found_among(keys(blocks), keys(law.alphabet()[0])) >= 0
-    flawed = law.flaws(blocks)
-    hold(flawed.shape == possible.shape, f"flaws must be one per block, {possible.shape}, got {flawed.shape}.")
-    for wrong, told in ((flawed & possible, "sent must not be flawed"), (~flawed & ~possible, "not sent must be")):
-        count = np.count_nonzero(wrong)
-        hold(count == 0, f"blocks that can be {told} (flaws), {count} of {len(wrong)} are otherwise.")
-
-
-def _writable(columns: tuple[Column, ...]) -> Blocks:
-    """Return every row of entries within the columns' bounds; where they are too many, some, drawn evenly."""
-    entries = [column for column in columns for _ in range(column.width or 1)]
-    bounds = [column.bound or 1 << 8 * np.dtype(column.dtype).itemsize for column in entries]
-    total, rest = prod(bounds), np.arange(min(prod(bounds), _MOST_WRITTEN))
-    digits: list[AnyArray] = []
-    random = np.random.default_rng(1)
-    for bound in bounds:
-        if total > _MOST_WRITTEN:
-            digits.append(random.integers(0, bound, len(rest), dtype=np.uint64))
-            continue
-        rest, digit = np.divmod(rest, bound)
-        digits.append(digit)
-    found, at = {}, iter(digits)
-    for column in columns:
-        stacked = np.stack([next(at) for _ in range(column.width or 1)], axis=1).astype(column.dtype)
-        found[column.name] = stacked[:, 0] if column.width is None else stacked
-    return found
+    no_fault(Enumeration(mechanism.law).flaw_faults(_MOST_WRITTEN))
 
 
 def tallies_agree_and_merge(mechanism: BlockMechanism) -> None:

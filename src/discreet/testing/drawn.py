@@ -14,8 +14,9 @@ from discreet.core.random import SeededRandom
 from discreet.core.reports import Blocks
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.enumeration import found_among, keys
 from discreet.testing.broken import hold
-from discreet.testing.outputs import found_among, keys, spell_out
+from discreet.testing.outputs import spell_out
 
 DRAWS = 1 << 17
 _FALSE_ALARM, _MISSED = log(1e12), log(1e6)

@@ -2,14 +2,14 @@
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.mechanisms import BlockMechanism
-from discreet.testing.broken import hold
-from discreet.testing.outputs import in_whole_numbers, keys, spell_out
+from discreet.mechanisms.enumeration import Enumeration
+from discreet.testing.broken import hold, no_fault
+from discreet.testing.outputs import spell_out
 
 _DIGITS = 60
 _PEOPLE = 57
@@ -18,47 +18,13 @@ _PEOPLE = 57
 def blocks_are_written_as_the_columns_say(mechanism: BlockMechanism) -> None:
     """The alphabet lists every block once, with probabilities that add up to 1, in the columns that the law names."""
     law = mechanism.law
-    blocks, weights = law.alphabet()
     hold(law.size == max(mechanism.domain.sensitive_count, 1), f"the law must be over X_S, got size {law.size}.")
-    hold(
-        all(isinstance(weight, int | Fraction) and weight >= 0 for weight in weights) and sum(weights) == 1,
-        "the probabilities of the alphabet must be fractions of at least 0 that add up to 1.",
-    )
-    names = [column.name for column in law.columns]
-    hold(sorted(blocks) == sorted(names), f"the alphabet must have the columns {names}, got {sorted(blocks)}.")
-    for column in law.columns:
-        entries = blocks[column.name]
-        shape = (law.alphabet_size,) if column.width is None else (law.alphabet_size, column.width)
-        hold(
-            entries.dtype == column.dtype and entries.shape == shape,
-            f"column {column.name!r} must be {np.dtype(column.dtype)} of shape {shape}, got {entries.dtype} of shape "
-            f"{entries.shape}.",
-        )
-        hold(column.bound is None or int(entries.max()) < column.bound, f"column {column.name!r} must keep its bound.")
-    different = len(np.unique(keys(blocks)))
-    hold(different == law.alphabet_size, f"the {law.alphabet_size} blocks must differ, only {different} do.")
+    no_fault(Enumeration(law).form_faults())
 
 
 def inclusions_equal_enumeration(mechanism: BlockMechanism) -> None:
     """Pi and rho are those of the alphabet, exactly; rho only where nothing public was drawn for all reports."""
-    law = mechanism.law
-    blocks, weights = law.alphabet()
-    contained, (noise, denominator) = law.contains(blocks), in_whole_numbers(weights)
-    inclusions, conditional = _of_each(law.inclusions, law), _of_each(law.conditional_inclusions, law)
-    for x in range(law.size):
-        inside = int(noise[contained[:, x]].sum())
-        found = Fraction(inside, denominator)
-        hold(found == inclusions[x], f"pi of value {x} must be {found}, as enumerated, got {inclusions[x]}.")
-        for other in range(law.size):
-            both = Fraction(int(noise[contained[:, x] & contained[:, other]].sum()), inside)
-            hold(
-                other == x or any(law.conditional_variation) or both == conditional[other],
-                f"rho of value {other}, given {x}, must be {both}, as enumerated, got {conditional[other]}.",
-            )
-
-
-def _of_each(shares: tuple[Fraction, ...], law: Any) -> list[Fraction]:
-    return list(shares) * law.size if law.groups is None else [shares[group] for group in law.groups]
+    no_fault(Enumeration(mechanism.law).number_faults())
 
 
 def channel_equals_enumeration(mechanism: BlockMechanism) -> None:

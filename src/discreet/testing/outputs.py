@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from discreet.core.reports import Blocks, Reports, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.enumeration import as_keys, found_among, in_whole_numbers, keys
 
 _MOST_ENTRIES = 1_000_000
 # With the mechanism, whose checks all ask for it; it is as frozen as the mechanism is.
@@ -149,25 +149,6 @@ def _one_of_each(mechanism: BlockMechanism, blocks: Blocks, clear: IntArray) -> 
     return Reports(mechanism.fingerprint, count + len(clear), told, codes, blocks, columns=mechanism.columns)
 
 
-def in_whole_numbers(weights: Any) -> tuple[AnyArray, int]:
-    """Return fractions as integers over a common denominator."""
-    denominator = lcm(*{weight.denominator for weight in set(weights.tolist())})
-    return np.array([int(weight * denominator) for weight in weights], dtype=object), denominator
-
-
-def keys(blocks: Blocks) -> AnyArray:
-    """Return ``(m,)`` bytes that tell blocks apart."""
-    rows = [np.ascontiguousarray(column).reshape(len(column), -1) for _, column in sorted(blocks.items())]
-    return _as_keys(np.hstack([row.view(np.uint8).reshape(len(row), -1) for row in rows]))
-
-
-def found_among(wanted: AnyArray, all_keys: AnyArray) -> IntArray:
-    """Return ``(n,)`` the place of each key among others that all differ; -1 where it is none of them."""
-    order = np.argsort(all_keys)
-    places = order[np.minimum(np.searchsorted(all_keys, wanted, sorter=order), len(order) - 1)]
-    return np.where(all_keys[places] == wanted, places, -1)
-
-
 def _keys_of(reports: Reports) -> AnyArray:
     codes = np.full(reports.n, -1, dtype=np.int64)
     carrying = np.ones(reports.n, dtype=np.bool_)
@@ -177,9 +158,4 @@ def _keys_of(reports: Reports) -> AnyArray:
     within = keys(reports.blocks)
     beside = np.zeros((reports.n, within.dtype.itemsize), dtype=np.uint8)
     beside[carrying] = within.view(np.uint8).reshape(len(within), -1)
-    return _as_keys(np.hstack([codes[:, None].view(np.uint8), beside]))
-
-
-def _as_keys(rows: AnyArray) -> AnyArray:
-    # NumPy takes zeros at the end for what fills a text up, which all of one width have alike.
-    return np.ascontiguousarray(rows).view(f"S{rows.shape[1]}").reshape(len(rows))
+    return as_keys(np.hstack([codes[:, None].view(np.uint8), beside]))

@@ -16,6 +16,11 @@ from discreet.privacy.verify import GroupVerification, Verification
 
 _MOST_NAMES = 3
 _MOST_LEVELS = 8
+_COUNTED = {
+    "all": "counted from all blocks",
+    "few values": "as stated; counted over few values",
+    "none": "as stated; never counted",
+}
 
 
 class VerifiedGroup(Struct, frozen=True):
@@ -41,7 +46,8 @@ class VerifiedGroup(Struct, frozen=True):
 class VerifiedPlan(Struct, frozen=True, omit_defaults=True):
     """Record of a verification; ``reading`` and ``per_value`` where values have promises of their own.
 
-    ``shuffled`` is what shuffled reports tell of a person, where it is asked for.
+    ``shuffled`` is what shuffled reports tell of a person, where it is asked for; ``counted`` says which blocks pi and
+    rho were counted from, and ``faults`` what the law states otherwise.
     """
 
     plan: str
@@ -55,6 +61,8 @@ class VerifiedPlan(Struct, frozen=True, omit_defaults=True):
     reading: str = ""
     per_value: list[VerifiedGroup] = []
     shuffled: dict[str, Any] | None = None
+    counted: str = "all"
+    faults: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -65,7 +73,17 @@ class VerifiedPlan(Struct, frozen=True, omit_defaults=True):
         groups = [VerifiedGroup.of(group, mechanism.domain) for group in found.groups]
         reading = _reading(found) if groups else ""
         shuffled = None if publication is None else publication.to_dict()
-        return cls(mechanism.fingerprint, found.notion, *numbers, found.holds, reading, groups, shuffled)
+        return cls(
+            mechanism.fingerprint,
+            found.notion,
+            *numbers,
+            found.holds,
+            reading,
+            groups,
+            shuffled,
+            found.counted,
+            found.faults,
+        )
 
 
 def verification_parts(
@@ -83,10 +101,12 @@ def verification_parts(
         [f"{largest}epsilon realised, its logarithm", f"{found.realised:.17g}"],
         [f"{largest}epsilon from the spelled-out matrix", _from_matrix(found.from_matrix)],
         [f"{largest}epsilon promised", f"{found.promised:.17g}"],
+        ["pi and rho of the law", _COUNTED[found.counted]],
     ]
     yield Table(f"{found.notion}: the sampler's own integers", ["what", "value"], cells)
     if found.groups:
         yield from _level_parts(mechanism.domain, found)
+    yield from (f"Broken: {fault}" for fault in found.faults)
     yield "The promise holds." if found.holds else "THE PROMISE IS BROKEN: do not use this mechanism."
     if publication is not None:
         person, conditions = publication.lines(status=True)

@@ -1,0 +1,259 @@
+"""What an outside law states of itself is not believed: each of its lies is denied, with the cause."""
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from time import process_time
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from discreet.cli import main
+from discreet.core.domain import Domain
+from discreet.errors import ParameterError
+from discreet.mechanisms import BlockMechanism, LawMechanism, RandomizedResponse
+from discreet.mechanisms.registry import GROUP, Registry
+from discreet.privacy.verify import verify
+from refusals import refused
+
+
+def _own_law() -> Any:
+    file = Path(__file__).parents[2] / "examples" / "own_law" / "own_law.py"
+    spec = importlib.util.spec_from_file_location("own_law", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault("own_law", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+OWN = _own_law()
+AllButOne: Any = OWN.AllButOne
+
+
+class LargePi(AllButOne):
+    """More of the noise contains a value than does: truth is told too often."""
+
+    @property
+    def inclusion(self) -> Fraction:
+        return Fraction(2 * self.size - 1, 2 * self.size)
+
+
+class SmallPi(AllButOne):
+    @property
+    def inclusion(self) -> Fraction:
+        return Fraction(self.size - 1, 2 * self.size)
+
+
+class WrongRho(AllButOne):
+    @property
+    def conditional_inclusion(self) -> Fraction:
+        return Fraction(self.size - 1, self.size)
+
+
+class FirstAlwaysContained(AllButOne):
+    """Reads value 0 into every block."""
+
+    def contains(self, blocks: Any) -> Any:
+        found = super().contains(blocks)
+        found[:, 0] = True
+        return found
+
+
+class NextContained(AllButOne):
+    """Reads every block as one of the next value: pi and rho are right, devices mean others."""
+
+    def contains(self, blocks: Any) -> Any:
+        return np.roll(super().contains(blocks), 1, axis=1)
+
+
+class HeavyFirst(AllButOne):
+    """Says that the first block is likelier than the others."""
+
+    def alphabet(self) -> Any:
+        blocks, weights = super().alphabet()
+        weights[:] = Fraction(1, self.size + 1)
+        weights[0] = Fraction(2, self.size + 1)
+        return blocks, weights
+
+
+class LessThanOne(AllButOne):
+    def alphabet(self) -> Any:
+        blocks, weights = super().alphabet()
+        return blocks, weights * Fraction(9, 10)
+
+
+class Unlisted(AllButOne):
+    """Does not list the last block, which devices send."""
+
+    alphabet_size = property(lambda self: self.size - 1)
+
+    def alphabet(self) -> Any:
+        blocks, _ = super().alphabet()
+        weights = np.full(self.size - 1, Fraction(1, self.size - 1), dtype=object)
+        return {"absent": blocks["absent"][:-1]}, weights
+
+
+class TwoGroups(AllButOne):
+    """Calls the first value rarer in noise than the others are."""
+
+    @property
+    def groups(self) -> Any:
+        return (np.arange(self.size) > 0).astype(np.int64)
+
+    @property
+    def inclusions(self) -> Any:
+        return Fraction(1, 2), self.inclusion
+
+    @property
+    def conditional_inclusions(self) -> Any:
+        return (self.conditional_inclusion,) * 2
+
+
+class FirstFlawed(AllButOne):
+    """Takes a block that devices send for a flaw: the collector would refuse some people."""
+
+    def flaws(self, blocks: Any) -> Any:
+        return blocks["absent"] == 0
+
+
+class Raising(AllButOne):
+    def contains(self, blocks: Any) -> Any:
+        raise KeyError("absent")
+
+
+LIES = {
+    LargePi: "pi of value 0 must be 3/4, as counted, the law states 7/8",
+    SmallPi: "pi of value 0 must be 3/4, as counted, the law states 3/8",
+    WrongRho: "rho of value 1, given 0, must be 2/3, as counted, the law states 3/4",
+    FirstAlwaysContained: "pi of value 0 must be 1, as counted",
+    NextContained: "a block must contain its member",
+    HeavyFirst: "pi of value 0 must be 3/5, as counted",
+    LessThanOne: "fractions of at least 0 that add up to 1",
+    Unlisted: "pi of value 0 must be 2/3, as counted",
+    TwoGroups: "pi of value 0 must be 3/4, as counted, the law states 1/2",
+    FirstFlawed: "blocks that are drawn must not be flawed",
+    Raising: "but KeyError was raised",
+}
+each_lie = pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
+
+
+def lying(lie: Any, size: int = 4, sensitive: Any = None) -> LawMechanism:
+    domain = Domain(range(size), sensitive=sensitive)
+    law = lie(domain.sensitive_count)
+    return LawMechanism(domain, 1.0, law, epsilons=(1.0, 1.0) if lie is TwoGroups else ())
+
+
+@each_lie
+@pytest.mark.parametrize("sensitive", [None, [0, 2, 3, 5]], ids=["all", "some"])
+def test_a_lie_is_denied_with_its_cause(lie: Any, sensitive: Any) -> None:
+    found = verify(lying(lie, 4 if sensitive is None else 7, sensitive))
+    assert not found.holds
+    assert found.counted == "all"
+    assert any(LIES[lie] in fault for fault in found.faults), found.faults
+
+
+@each_lie
+def test_a_lie_of_a_law_too_large_to_be_counted_is_found_over_few_values(lie: Any) -> None:
+    found = verify(lying(lie, 6000))
+    assert (found.holds, found.counted, found.from_matrix) == (False, "few values", None)
+    assert found.faults
+
+
+def test_what_is_realised_follows_from_what_was_counted() -> None:
+    """Twice the pi: a sampler that believes it tells the truth too often, and that is what verify states."""
+    found = verify(lying(LargePi))
+    honest = verify(lying(AllButOne))
+    assert honest.holds
+    assert honest.faults == ()
+    assert found.realised > honest.realised + 0.05
+    assert found.integers["block contains a given value"] == "3 / 4"
+
+
+def test_a_law_over_more_values_than_it_can_be_made_for_is_no_fault() -> None:
+    found = verify(lying(AllButOne, 6000))
+    assert (found.holds, found.counted, found.faults) == (True, "few values", ())
+
+
+class Misstated(AllButOne):
+    """Right over few values and wrong over many."""
+
+    @property
+    def inclusion(self) -> Fraction:
+        return super().inclusion if self.size < 300 else Fraction(self.size - 1, self.size + 1)
+
+
+def test_only_a_size_leaves_the_count_out() -> None:
+    assert verify(lying(Misstated, 400)).counted == "all"
+    assert not verify(lying(Misstated, 400)).holds
+
+
+# At the entry point
+
+
+def entry(monkeypatch: pytest.MonkeyPatch, made: Any) -> Registry:
+    point = SimpleNamespace(name=made.name, value=f"elsewhere:{made.__name__}", load=lambda: made)
+    monkeypatch.setattr(metadata, "entry_points", lambda group: (point,) if group == GROUP else ())
+    return Registry([RandomizedResponse])
+
+
+def mechanism_of(lie: Any) -> type[BlockMechanism]:
+    @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+    class Lying(BlockMechanism):
+        name = "lying"
+        laws = (lie,)
+
+        @cached_property
+        def law(self) -> Any:
+            return lie(self.domain.sensitive_count)
+
+    return Lying
+
+
+# The other one promises each group something, which the bare class cannot.
+@pytest.mark.parametrize("lie", [lie for lie in LIES if lie is not TwoGroups], ids=lambda lie: lie.__name__)
+def test_a_liar_does_not_join(lie: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = entry(monkeypatch, mechanism_of(lie))
+    message = refused(ParameterError, lambda: registry["lying"])
+    assert "entry point 'lying'" in message
+    assert "that is what it states" in message
+
+
+def test_an_honest_law_joins_in_a_fifth_of_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = entry(monkeypatch, OWN.Exclusion)
+    start = process_time()
+    assert registry["exclusion"] is OWN.Exclusion
+    assert process_time() - start < 0.2
+
+
+def test_options_that_are_no_fields_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Undecorated(OWN.Exclusion):  # type: ignore[misc]
+        name = "undecorated"
+        depth: int = 3
+
+    registry = entry(monkeypatch, Undecorated)
+    assert "depth must be an option" in refused(ParameterError, lambda: registry["undecorated"])
+
+
+# On the terminal
+
+
+def test_the_verb_names_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text('{"epsilon": 1.0, "domain": {"labels": ["a", "b", "c", "d"]}, "mechanism": {"name": "rr"}}')
+    monkeypatch.setattr("discreet.io.plan.Plan.mechanism", lambda self: lying(LargePi))
+    ended: Callable[..., Any] = lambda *options: CliRunner().invoke(main, ["verify", str(plan), *options])  # noqa: E731
+    told = ended()
+    assert told.exit_code == 1
+    assert "Broken: pi of value 0 must be 3/4" in told.stdout
+    assert "THE PROMISE IS BROKEN" in told.stdout
+    assert '"faults":' in ended("--json").stdout
