@@ -46,14 +46,16 @@ class DrawnByNode(LawMechanism):
     seed: int | None = None
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
-        """Return the reports on one value, many times; words are the other process's."""
+        """Return the reports, value by value; words are the other process's."""
         del random
-        (code,) = np.unique(codes).tolist()
-        codec = RecordCodec.of(self)
-        self.process.stdin.write(json.dumps({"code": code, "n": len(codes)}).encode() + b"\n")
-        self.process.stdin.flush()
-        drawn = self.process.stdout.read(len(codes) * codec.width)
-        records = np.frombuffer(drawn, dtype=np.uint8).reshape(-1, codec.width)
+        codec, codes = RecordCodec.of(self), np.asarray(codes)
+        records = np.empty((len(codes), codec.width), dtype=np.uint8)
+        for code in np.unique(codes).tolist():
+            n = int(np.count_nonzero(codes == code))
+            self.process.stdin.write(json.dumps({"code": code, "n": n}).encode() + b"\n")
+            self.process.stdin.flush()
+            drawn = self.process.stdout.read(n * codec.width)
+            records[codes == code] = np.frombuffer(drawn, dtype=np.uint8).reshape(-1, codec.width)
         return codec.reports(self, records, simulated=self.seed is not None)
 
 

@@ -1,11 +1,15 @@
 """Audits: lower bounds on epsilon from reports that are drawn.
 
 If a mechanism keeps its promise, no set of (protected) reports is more than e^eps times likelier from one value than
-from another (e^eps_x times likelier from a sensitive x, where such values have promises of their own). So draw reports
-of a few values; choose, on at most a fifth of the draws, the pair of values and the set of reports that look most
-revealing; and draw afresh from these two values alone. One set is tested, on draws that had no part in its choice, with
-a Clopper-Pearson bound for each of its two probabilities and half of the error for each (Bonferroni): the bound on
-epsilon is above the true one with a probability of at most 1 - confidence.
+from another (e^eps_x times likelier from a sensitive x, where such values have promises of their own). Nor is any set
+of pairs of neighbouring reports, as long as the other value of the pair is the same. So draw reports of a few values,
+and of neighbours; choose, on less than half of the draws, the pair of values and the set of reports that look most
+revealing (see `discreet.privacy.events`: what blocks contain, whole reports, every bit and parity, and a trained sum
+of bits); and draw afresh from these two values alone. Where there are many values, all of them are drawn in turn
+first, and those whose reports are least like the others' are among the few. One set is tested, on draws that had no
+part in its choice, with a Clopper-Pearson bound for each of its two probabilities and half of the error for each
+(Bonferroni): the bound on epsilon is above the true one with a probability of at most 1 - confidence, however many
+sets were looked at.
 
 An audit can refute a promise and never prove one; `discreet.privacy.verify` proves it from the mechanism's numbers. But
 verification trusts these numbers, while an audit tests the reports.
@@ -13,6 +17,7 @@ verification trusts these numbers, while an audit tests the reports.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from math import log
 from typing import Any
 
@@ -28,17 +33,21 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.given import as_channel, block_mechanism
 from discreet.privacy.binomial import lower_bound, upper_bound
-from discreet.privacy.events import Event, Sample, ScoredEvent, best_candidate
+from discreet.privacy.events import Event, Sample, ScoredEvent, Values, best_candidate, suspicious
 from discreet.privacy.notions import required, smallest_epsilon
 from discreet.privacy.rounding import rounded_down, rounded_up
 
 _FEWEST = 1000
 _DIGITS = 6
-_SELECTION = 0.1
+_SELECTION, _NEIGHBOURS, _SCREENING = 0.1, 0.05, 0.1
 _MOST_VALUES = 8
-_MOST_SENSITIVE = 6
+_SUSPICIOUS = 1
+_LEAST_PER_VALUE = 20
+_MOST_MEMBERS = 1 << 25
 _LEAST_SHARE = 0.1
 _BATCH = 1 << 17
+# A report is spelled out in bits, each a byte, several times.
+_BITS = 16
 _BATCH_BYTES = 1 << 26
 _SELECTION_BYTES = 1 << 28
 
@@ -55,7 +64,7 @@ class Audit:
         holds: whether the bound is within the promise.
         event: the tested set of reports, and the codes of the two values that it compares.
         counts: how often the event came from the first and from the second value.
-        trials: number of fresh reports of the first and of the second value.
+        trials: number of fresh reports, or pairs of neighbouring ones, of the first and of the second value.
         simulated: whether the draws are from a seeded source.
         per_value: whether promises differ between groups of sensitive values.
 
@@ -104,7 +113,8 @@ def audit(
         draws: how many reports in all, at least 1000.
         confidence: of the lower bound, in (1/2, 1).
         codes: two or more values to compare; None for all of up to eight, else eight spread over the domain, sensitive
-            ones first. A fault that shows for other values only is not seen.
+            ones first, and those that stand out when all values are drawn in turn (as many as draws allow, at least
+            20 reports each; a fault that shows for other values only is not seen).
         random: the words; None for fresh ones from the operating system's key.
 
     Raises:
@@ -115,25 +125,31 @@ def audit(
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> result = audit(mechanism, draws=10_000, random=dc.SeededRandom(1))
         >>> result.holds, round(result.lower_bound, 2)
-        (True, 0.91)
+        (True, 0.85)
     """
     draws, confidence = checked_whole("draws", draws, _FEWEST), checked_between("confidence", confidence, 0.5, 1)
     promise_of, telling = _promises(mechanism)
     values = _spread(mechanism.domain) if codes is None else np.unique(mechanism.domain.check_codes(codes))
     if len(values) < 2:
         raise ParameterError(f"an audit must compare at least 2 values, got {len(values)}.")
-    device = _Device(mechanism, telling, checked_source(random))
-    each = min(int(draws * _SELECTION) // len(values), device.most(2 * len(values), _SELECTION_BYTES))
-    if each == 0:
+    device, rest = _Device(mechanism, telling, checked_source(random)), draws
+    if codes is None and mechanism.domain.size > len(values):
+        screened, used = _screened(device, int(draws * _SCREENING))
+        values, rest = np.unique([*_spread(mechanism.domain, _MOST_VALUES // 2), *screened]), rest - used
+    sizes = _observed(values, draws, mechanism.domain)
+    room = device.most(2 * len(sizes), _SELECTION_BYTES // _BITS)
+    sizes = {one: min(size, room) for one, size in sizes.items()}
+    if min(sizes.values()) == 0:
         raise ParameterError(f"draws must be at least {10 * len(values)} for {len(values)} values, got draws={draws}.")
-    chosen_on, scored_on = ({int(code): device.sample(int(code), each) for code in values} for _ in range(2))
+    chosen_on, scored_on = ({one: device.sample(one, size) for one, size in sizes.items()} for _ in range(2))
     kept = {int(code): promise_of(int(code)) for code in values}
     candidate = best_candidate(chosen_on, scored_on, mechanism.domain.sensitive, kept)
-    trials = _shared_out(draws - 2 * each * len(values), candidate)
+    rest -= sum(2 * size * _reports(one) for one, size in sizes.items())
+    trials = _shared_out(rest // _reports(candidate.event.first), candidate)
     event = candidate.event
     counts = device.count(event, event.first, trials[0]), device.count(event, event.second, trials[1])
     found = epsilon_at_least(counts, trials, 1 - confidence)
-    promised, seeded, own = kept[event.first], not device.random.secure, len(set(kept.values())) > 1
+    promised, seeded, own = kept[event.first.code], not device.random.secure, len(set(kept.values())) > 1
     return Audit(promised, found, confidence, draws, found <= promised, event, counts, trials, seeded, own)
 
 
@@ -162,20 +178,54 @@ class _Device:
     telling: BoolArray | None
     random: RandomSource
 
-    def sample(self, code: int, n: int) -> Sample:
-        """Return reports of a value: half of them drawn as a device draws, half as a batch (`discreet.core.coins`)."""
-        alone = range(0, n // 2, BATCH - 1)
-        sizes = [*(min(BATCH - 1, n // 2 - start) for start in alone), n - n // 2]
-        made = [self.mechanism.obfuscate_codes(np.full(size, code), random=self.random) for size in sizes]
-        return Sample(self.mechanism, Reports.concatenate(made), self.telling)
+    def sample(self, values: Values, n: int) -> Sample:
+        """Return observations: half of them drawn as a device draws, half as a batch (`discreet.core.coins`)."""
+        one = [values.code] if values.beside is None else [values.code, values.beside][:: 1 - 2 * values.place]
+        return self.drawn(np.tile(one, n), values)
+
+    def drawn(self, codes: IntArray, values: Values) -> Sample:
+        """Return the sample of these codes, in order; neighbours are drawn by one call."""
+        each = _reports(values)
+        half, step = len(codes) // (2 * each) * each, (BATCH - 1) // each * each
+        cuts = [*range(0, half, step), half, len(codes)]
+        parts = [codes[start:end] for start, end in pairwise(cuts) if end > start]
+        made = [self.mechanism.obfuscate_codes(part, random=self.random) for part in parts]
+        return Sample(self.mechanism, Reports.concatenate(made), self.telling, values)
 
     def most(self, samples: int, room: int) -> int:
         """Return the size at which so many samples together fit into a number of bytes."""
         return max(room // (samples * sum(column.bytes for column in self.mechanism.columns)), 1)
 
-    def count(self, event: Event, code: int, n: int) -> int:
+    def count(self, event: Event, values: Values, n: int) -> int:
         size = min(self.most(1, _BATCH_BYTES), _BATCH)
-        return sum(event.count(self.sample(code, min(size, n - start))) for start in range(0, n, size))
+        return sum(event.count(self.sample(values, min(size, n - start))) for start in range(0, n, size))
+
+
+def _reports(values: Values) -> int:
+    """Return the number of reports of an observation."""
+    return 1 if values.beside is None else 2
+
+
+def _observed(values: IntArray, draws: int, domain: Domain) -> dict[Values, int]:
+    """Return the values to be observed, and how many observations of each a sample has."""
+    single = [Values(int(code)) for code in values]
+    # One that is sensitive, if any is, and one that is as unlike it as can be.
+    order = values[np.argsort(~domain.sensitive[values], kind="stable")]
+    two = int(order[0]), int(order[-1])
+    pairs = [Values(code, beside, place) for code in two for beside in two for place in (0, 1)]
+    alone = dict.fromkeys(single, int(draws * _SELECTION) // len(single))
+    return alone | dict.fromkeys(pairs, int(draws * _NEIGHBOURS) // (2 * len(pairs)))
+
+
+def _screened(device: _Device, n: int) -> tuple[list[int], int]:
+    """Draw reports of all values in turn; return those that stand out, and the number of reports."""
+    domain = device.mechanism.domain
+    n = min(n, device.most(1, _SELECTION_BYTES // _BITS), _MOST_MEMBERS // max(domain.sensitive_count, 1))
+    values = np.linspace(0, domain.size - 1, min(domain.size, n // _LEAST_PER_VALUE)).astype(np.int64)
+    if len(values) < 2:
+        return [], 0
+    codes = np.resize(values, n)
+    return suspicious(device.drawn(codes, Values(-1)), codes, _SUSPICIOUS), n
 
 
 def _promises(mechanism: Mechanism) -> tuple[Callable[[int], float], BoolArray | None]:
@@ -188,10 +238,10 @@ def _promises(mechanism: Mechanism) -> tuple[Callable[[int], float], BoolArray |
     return block_mechanism(mechanism).promised_to, None
 
 
-def _spread(domain: Domain) -> IntArray:
-    """Return up to eight codes, evenly from the sensitive values and from the others."""
-    clear = min(domain.clear_count, max(_MOST_VALUES - _MOST_SENSITIVE, _MOST_VALUES - domain.sensitive_count))
-    sensitive = min(domain.sensitive_count, _MOST_VALUES - clear)
+def _spread(domain: Domain, most: int = _MOST_VALUES) -> IntArray:
+    """Return up to so many codes, evenly from the sensitive values and from the others, three quarters sensitive."""
+    clear = min(domain.clear_count, max(most // 4, most - domain.sensitive_count))
+    sensitive = min(domain.sensitive_count, most - clear)
     picked = _evenly(domain.sensitive_codes, sensitive), _evenly(domain.clear_codes, clear)
     return np.sort(np.concatenate(picked))
 

@@ -1,17 +1,24 @@
 """Events for an audit: sets of reports that one value makes much likelier than another, chosen from a sample.
 
-Reports are partitioned into cells in two ways, and an event is a set of cells of one partition. By *membership*:
-whether the block contains each of the two values (such events attain the likelihood ratio of every block law, however
-large its alphabet), or the value in clear. By *output*: the whole report, where few different ones occur. The test
-assumes nothing about the mechanism: any cell is a set of reports.
+An observation is a report, or two neighbouring reports of which one is of the value in question and the other of a
+value that is known. Observations are partitioned into cells in four ways; an event is a set of cells of one partition:
+
+- by *membership*: whether the block contains each of the two values (such events attain the likelihood ratio of every
+  block law, however large its alphabet), or the value in clear;
+- by *output*: the whole report, where few different ones occur;
+- by *parity*: one bit of a report as it is written, or the parity of two of them, of a column or of all, and for
+  neighbours whether a column of both is the same;
+- by *score*: a weighted sum of all these bits, trained to tell the two values apart (naive Bayes), in sixteen steps.
+
+The test assumes nothing about the mechanism: any cell is a set of reports.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import permutations, product
-from typing import TypeAlias
+from itertools import permutations
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,86 +26,196 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.reports import Reports
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.given import as_channel, block_mechanism
-from discreet.mechanisms.membership import Membership
 
 Cell: TypeAlias = tuple[str, Hashable]
-"""A set of reports: a kind, and which one of it."""
+"""A set of observations: a kind, and which one of it."""
 
-_CLEAR, _BLOCK, _OUTPUT = "clear", "block", "output"
+Way: TypeAlias = Literal["membership", "output", "parity", "score"]
+"""A partition of observations."""
+
+_CLEAR, _BLOCK, _OUTPUT, _BITS = "clear", "block", "output", "bits"
 # Selection favours what is sure, by so many standard errors: less, and the luckiest of many rare events would win.
 _CAUTION = 2.5
 _TINY = 1e-6
 _LEAST_PER_OUTPUT = 30
+_MOST_PAIRED = 160
+_STEPS = 16
+
+
+class Values(NamedTuple):
+    """The values of an observation, as codes: the one in question, and that of a neighbouring report.
+
+    Attributes:
+        code: the one in question.
+        beside: that of the neighbour; None where an observation is one report.
+        place: whether the report in question is the first or the second of the two.
+    """
+
+    code: int
+    beside: int | None = None
+    place: int = 0
+
+
+_NONE = Values(-1)
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A sample of reports of one value.
+    """A sample of observations of one value.
 
     Attributes:
         mechanism: what made them.
-        reports: the reports.
+        reports: the reports, in order; two for each observation where there are neighbours.
         telling: ``(|Y|,)`` the invertible outputs of an explicit channel; None for a block mechanism.
+        values: of an observation; its code is of no matter here.
     """
 
     mechanism: Mechanism
     reports: Reports
     telling: BoolArray | None = None
+    values: Values = _NONE
+
+    @property
+    def size(self) -> int:
+        """The number of observations."""
+        return self.reports.n if self.values.beside is None else self.reports.n // 2
 
     @cached_property
     def by_output(self) -> Counter[Cell]:
-        """Counts of the reports by output."""
-        if self.telling is not None:
-            found, counts = np.unique(self.reports.blocks["output"], return_counts=True)
-            cells = [(_CLEAR if self.telling[y] else _OUTPUT, int(y)) for y in found]
-            return Counter(dict(zip(cells, counts.tolist(), strict=True)))
-        found, counts = np.unique(_written(list(self._unknown.values())), return_counts=True)
-        blocks = {(_OUTPUT, one.tobytes()): int(count) for one, count in zip(found, counts, strict=True)}
-        return self._in_clear + Counter(blocks)
+        """Counts of the observations by output."""
+        names, labels = np.unique(_opaque(self._written), return_inverse=True)
+        return self._counted([(_OUTPUT, name.tobytes()) for name in names], labels)
 
     def by_membership(self, first: int, second: int) -> Counter[Cell]:
         """Return counts by which of two values, passed as codes, the block contains."""
-        counts = np.bincount(
-            2 * self._contains(first) + self._contains(second), self._membership.multiplicity, minlength=4
+        labels = 2 * self._contains(first) + self._contains(second)
+        return self._counted([(_BLOCK, place) for place in range(4)], labels)
+
+    @cached_property
+    def bits(self) -> AnyArray:
+        """``(m, b)`` bits, 0 or 1, of the observations whose report in question is not in clear; see `bit_names`."""
+        parts = self._parts
+        folded = np.stack([np.bitwise_xor.reduce(part, axis=1) for part in parts], axis=1)
+        sums = np.bitwise_xor.reduce(np.unpackbits(folded[:, :, None], axis=2), axis=2)
+        whole, told = np.bitwise_xor.reduce(sums, axis=1), (self.clear >= 0).astype(np.uint8)
+        own = np.hstack(
+            [np.unpackbits(np.hstack(parts), axis=1, bitorder="little"), sums, whole[:, None], told[:, None]]
         )
-        return self._in_clear + Counter({(_BLOCK, place): int(count) for place, count in enumerate(counts)})
+        if self.values.beside is None:
+            return own if not told.any() else own[self.clear < 0]
+        place = self.values.place
+        same = [(part[::2] == part[1::2]).all(axis=1, keepdims=True).astype(np.uint8) for part in self._parts]
+        both = np.hstack([own[place::2], own[1 - place :: 2], *same])
+        return both[self.clear[place::2] < 0]
+
+    def picked(self, chosen: tuple[int, ...]) -> AnyArray:
+        """Return some columns of `bits`, in single precision, which are asked for again and again."""
+        if chosen not in self._picked:
+            self._picked[chosen] = self.bits[:, list(chosen)].astype(np.float32)
+        return self._picked[chosen]
+
+    @cached_property
+    def _picked(self) -> dict[tuple[int, ...], AnyArray]:
+        return {}
+
+    def bit_names(self) -> list[str]:
+        """Return the names of the columns of `bits`."""
+        names = [name for name, _ in self._named_parts]
+        own = [f"bit {at} of {name}" for name, part in self._named_parts for at in range(8 * part.shape[1])]
+        own += [*(f"the parity of {name}" for name in names), "the parity of the report", "being in clear"]
+        if self.values.beside is None:
+            return own
+        return [
+            *own,
+            *(f"{name} of its neighbour" for name in own),
+            *(f"the same {name} as its neighbour" for name in names),
+        ]
+
+    @cached_property
+    def clear(self) -> IntArray:
+        """``(n,)`` codes of the values in clear, or invertible outputs; -1 for all other reports."""
+        found = np.full(self.reports.n, -1, dtype=np.int64)
+        if self.telling is not None:
+            output = self.reports.blocks["output"].astype(np.int64)
+            return np.where(self.telling[output], output, found)
+        if self.reports.in_clear is not None:
+            found[self.reports.in_clear] = self.reports.clear
+        return found
 
     @cached_property
     def _unknown(self) -> dict[str, AnyArray]:
         """Columns of the blocks of the reports that are not in clear."""
+        if self.telling is not None:
+            return {name: column[self.clear < 0] for name, column in self.reports.blocks.items()}
         return dict(block_mechanism(self.mechanism).blocks_of_unknown(self.reports))
 
     @cached_property
-    def _in_clear(self) -> Counter[Cell]:
-        found, counts = np.unique(self.reports.clear, return_counts=True)
-        return Counter({(_CLEAR, int(code)): int(count) for code, count in zip(found, counts, strict=True)})
+    def _named_parts(self) -> list[tuple[str, AnyArray]]:
+        """``(n, w)`` bytes of each column, by its name; zeros where the report is in clear."""
+        found = []
+        for name, column in self._unknown.items():
+            rows = np.ascontiguousarray(column.reshape(len(column), *(column.shape[1:] or (1,))))
+            written = np.zeros((self.reports.n, rows.itemsize * rows.shape[1]), dtype=np.uint8)
+            written[self.clear < 0] = rows.view(np.uint8).reshape(len(rows), written.shape[1])
+            found.append((name, written))
+        return found
 
-    @cached_property
-    def _membership(self) -> Membership:
-        return block_mechanism(self.mechanism).law.membership(self._unknown)
+    @property
+    def _parts(self) -> list[AnyArray]:
+        return [part for _, part in self._named_parts]
+
+    @property
+    def _written(self) -> AnyArray:
+        return np.hstack(self._parts)
+
+    def _counted(self, names: list[Cell], labels: IntArray) -> Counter[Cell]:
+        """Return counts of observations by the labels of their reports; values in clear have labels of their own."""
+        told, codes = np.unique(self.clear, return_inverse=True)
+        names = [*names, *((_CLEAR, int(code)) for code in told)]
+        joint = np.where(self.clear < 0, labels, len(names) - len(told) + codes)
+        if self.values.beside is not None:
+            place = self.values.place
+            joint = joint[place::2] * len(names) + joint[1 - place :: 2]
+        found = zip(*(part.tolist() for part in np.unique(joint, return_counts=True)), strict=True)
+        if self.values.beside is None:
+            return Counter({names[label]: count for label, count in found})
+        pairs = ((divmod(label, len(names)), count) for label, count in found)
+        return Counter({(names[own][0], (names[own][1], names[other])): count for (own, other), count in pairs})
 
     @cached_property
     def _known(self) -> dict[int, IntArray]:
         return {}
 
     def _contains(self, code: int) -> IntArray:
-        """Return ``(rows,)`` 0 or 1: which blocks contain a value; none contains one that is not sensitive."""
+        """Return ``(n,)`` 0 or 1: which reports' blocks contain a value; none contains one that is not sensitive."""
         if code not in self._known:
-            domain, rows = self.mechanism.domain, self._membership.rows
-            one = (np.arange(self._membership.size) == np.searchsorted(domain.sensitive_codes, code)).astype(np.float64)
-            inside = self._membership.dot(one) > 0.5 if domain.sensitive[code] and rows else np.zeros(rows)
-            self._known[code] = np.asarray(inside, dtype=np.int64)
+            domain, found = self.mechanism.domain, np.zeros(self.reports.n, dtype=np.int64)
+            if domain.sensitive[code] and (self.clear < 0).any():
+                found[self.clear < 0] = self._inside(int(np.searchsorted(domain.sensitive_codes, code)))
+            self._known[code] = found
         return self._known[code]
 
+    def _inside(self, rank: int) -> AnyArray:
+        law = block_mechanism(self.mechanism).law
+        matrix = law.membership(self._unknown)
+        if matrix.multiplicity is None:
+            return np.asarray(matrix.dot((np.arange(law.size) == rank).astype(np.float64))) > 0.5
+        # Such a matrix has a row for each block, not for each report; there are few.
+        rows, inverse = self._different
+        return law.contains(rows)[:, rank][inverse]
 
-Samples: TypeAlias = Mapping[int, Sample]
-"""Samples by the code of their value."""
+    @cached_property
+    def _different(self) -> tuple[dict[str, AnyArray], AnyArray]:
+        _, at, inverse = np.unique(_opaque(self._written[self.clear < 0]), return_index=True, return_inverse=True)
+        return {name: column[at] for name, column in self._unknown.items()}, inverse
 
 
-def _written(columns: list[AnyArray]) -> AnyArray:
-    """Return ``(m,)`` opaque values, equal where the rows of all columns are."""
-    parts = [np.ascontiguousarray(column.reshape(len(column), *(column.shape[1:] or (1,)))) for column in columns]
-    rows = np.hstack([part.view(np.uint8) for part in parts])
+Samples: TypeAlias = Mapping[Values, Sample]
+"""Samples by the values of their observations."""
+
+
+def _opaque(rows: AnyArray) -> AnyArray:
+    """Return ``(m,)`` opaque values, equal where rows of bytes are."""
     # Up to eight bytes are sorted as numbers, which is much faster.
     padded = np.zeros((len(rows), max(rows.shape[1], 8)), dtype=np.uint8)
     padded[:, : rows.shape[1]] = rows
@@ -108,31 +225,53 @@ def _written(columns: list[AnyArray]) -> AnyArray:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A set of reports, to be compared between two values.
+    """A set of observations, to be compared between two values.
 
     Attributes:
-        first: code of the value that is to make it likely.
-        second: code of the value that is to make it unlikely.
-        whole: whether the cells are outputs, or memberships of the two values.
+        first: the value that is to make it likely, and the one beside it.
+        second: the value that is to make it unlikely, beside the same one.
+        way: the partition that the cells belong to.
         cells: those that the event consists of.
+        chosen: numbers of the bits whose parity, or weighted sum, makes the cells.
+        weights: of the sum, and the ends of its steps.
+        words: the names of the bits.
     """
 
-    first: int
-    second: int
-    whole: bool
+    first: Values
+    second: Values
+    way: Way
     cells: frozenset[Cell] = frozenset()
+    chosen: tuple[int, ...] = ()
+    weights: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+    words: str = ""
 
     def table(self, sample: Sample) -> Counter[Cell]:
-        """Return the number of reports of a sample in each cell."""
-        return sample.by_output if self.whole else sample.by_membership(self.first, self.second)
+        """Return the number of observations of a sample in each cell."""
+        if self.way == "membership":
+            return sample.by_membership(self.first.code, self.second.code)
+        if self.way == "output":
+            return sample.by_output
+        if self.way == "parity":
+            labels = np.bitwise_xor.reduce(sample.bits[:, list(self.chosen)], axis=1)
+        else:
+            weights = np.array(self.weights[0], dtype=np.float32)
+            labels = np.searchsorted(np.array(self.weights[1]), sample.picked(self.chosen) @ weights)
+        found = zip(*(part.tolist() for part in np.unique(labels, return_counts=True)), strict=True)
+        return Counter({(_BITS, label): count for label, count in found})
 
     def count(self, sample: Sample) -> int:
-        """Return the number of reports of a sample in the event."""
+        """Return the number of observations of a sample in the event."""
         table = self.table(sample)
         return sum(table[cell] for cell in self.cells)
 
     def describe(self, first: str, second: str) -> str:
         """Return the event in words, with names for the two values."""
+        beside = "" if self.first.beside is None else ", of two neighbouring reports"
+        if self.way in {"parity", "score"}:
+            values = " or ".join(str(label) for label in sorted(str(cell[1]) for cell in self.cells))
+            return f"a block with {self.words}: {values or 'nothing'}{beside}"
+        if beside:
+            return f"one of {len(self.cells)} chosen pairs, by {self.way}{beside}"
         both = {0: "neither", 1: f"{second} but not {first}", 2: f"{first} but not {second}", 3: "both"}
         parts = [f"a block that contains {both[place]}" for place in sorted(both) if (_BLOCK, place) in self.cells]
         for kind, words in ((_OUTPUT, "one of {} chosen outputs"), (_CLEAR, "one of {} values in clear")):
@@ -164,43 +303,122 @@ def best_candidate(
     Events are chosen on one sample and compared on another, so that many cells have no advantage over few.
 
     Args:
-        chosen_on: samples by the code of their value; of two values at least.
+        chosen_on: samples by the values of their observations; of two that can be compared at least.
         scored_on: other samples of the same values.
         sensitive: ``(|X|,)`` booleans. A value that is not sensitive may go in clear: for it, only protected reports
             count.
         promised: epsilon of each value, by its code; None if all have the same.
     """
     found = []
-    for (first, second), whole in product(permutations(chosen_on, 2), _ways(chosen_on.values())):
-        blank = Event(first, second, whole)
-        told, other = (blank.table(chosen_on[code]) for code in (first, second))
-        event = replace(blank, cells=_steepest_cells(told, other, may_be_clear=not sensitive[first]))
-        counts = event.count(scored_on[first]), event.count(scored_on[second])
-        a, b = (np.array([count], dtype=np.float64) for count in counts)
-        score = float(_cautious(a, b, scored_on[first].reports.n, scored_on[second].reports.n)[0])
-        found.append(ScoredEvent(event, score, counts))
-    kept = promised or dict.fromkeys(chosen_on, 0.0)
-    return max(found, key=lambda candidate: candidate.score - kept[candidate.event.first])
+    for alike in (
+        [one for one in chosen_on if one[1:] == rest] for rest in dict.fromkeys(one[1:] for one in chosen_on)
+    ):
+        samples = {one: chosen_on[one] for one in alike}
+        few = _few_outputs(samples.values())
+        # Where all outputs are few, bits tell nothing that these do not.
+        bits = None if few else _Bits(samples)
+        for first, second in permutations(samples, 2):
+            events = [*_by_cells(samples, first, second, sensitive, few=few)]
+            events += [] if bits is None else bits.events(first, second)
+            found += [_scored(event, scored_on) for event in events]
+    kept = promised or dict.fromkeys((one.code for one in chosen_on), 0.0)
+    return max(found, key=lambda candidate: candidate.score - kept[candidate.event.first.code])
 
 
-def _ways(samples: Iterable[Sample]) -> tuple[bool, ...]:
-    """Return the partitions of reports to try: by output (True), by membership (False), or both."""
-    listed = list(samples)
-    if any(as_channel(sample.mechanism) for sample in listed):
-        return (True,)
+def _scored(event: Event, samples: Samples) -> ScoredEvent:
+    first, second = samples[event.first], samples[event.second]
+    counts = event.count(first), event.count(second)
+    a, b = (np.array([count], dtype=np.float64) for count in counts)
+    return ScoredEvent(event, float(_cautious(a, b, first.size, second.size)[0]), counts)
+
+
+def _by_cells(samples: Samples, first: Values, second: Values, sensitive: BoolArray, *, few: bool) -> Iterator[Event]:
+    """Yield the events by membership, and by output where few different ones occur."""
+    channel = as_channel(samples[first].mechanism) is not None
+    ways: list[Way] = [*([] if channel else ["membership"]), *(["output"] if few or channel else [])]  # type: ignore[list-item]
+    for way in ways:
+        blank = Event(first, second, way)
+        yield _with_cells(blank, samples, may_be_clear=not sensitive[first.code])
+
+
+def _with_cells(blank: Event, samples: Samples, *, may_be_clear: bool) -> Event:
+    told, other = (blank.table(samples[values]) for values in (blank.first, blank.second))
+    sizes = samples[blank.first].size, samples[blank.second].size
+    return replace(blank, cells=_steepest_cells(told, other, sizes, may_be_clear=may_be_clear))
+
+
+def _few_outputs(samples: Iterable[Sample]) -> bool:
     # Where nearly every report is different, none tells anything about the next ones.
-    few = all(len(sample.by_output) * _LEAST_PER_OUTPUT <= sample.reports.n for sample in listed)
-    return (False, True) if few else (False,)
+    return all(len(sample.by_output) * _LEAST_PER_OUTPUT <= sample.size for sample in samples)
 
 
-def _steepest_cells(told: Counter[Cell], other: Counter[Cell], *, may_be_clear: bool) -> frozenset[Cell]:
+class _Bits:
+    """The bits of samples, whose parities and weighted sums tell two values apart."""
+
+    def __init__(self, samples: Samples) -> None:
+        self.samples = samples
+        stacked = {values: sample.bits for values, sample in samples.items()}
+        self.sums = {values: bits.sum(axis=0, dtype=np.int64) for values, bits in stacked.items()}
+        total, rows = sum(self.sums.values()), sum(map(len, stacked.values()))
+        self.varying = np.flatnonzero((np.asarray(total) > 0) & (np.asarray(total) < rows))
+        spread = np.linspace(0, len(self.varying) - 1, min(len(self.varying), _MOST_PAIRED)).astype(np.int64)
+        self.paired = self.varying[spread] if len(self.varying) else self.varying
+        signs = {values: 1 - 2 * bits[:, self.paired].astype(np.float32) for values, bits in stacked.items()}
+        # How often two bits differ, as their signs' products tell; whole numbers, far below 2^24.
+        self.differ = {values: (len(sign) - sign.T @ sign) / 2 for values, sign in signs.items()}
+        self.rows = {values: len(bits) for values, bits in stacked.items()}
+        self.names = next(iter(samples.values())).bit_names()
+
+    def events(self, first: Values, second: Values) -> Iterator[Event]:
+        """Yield the steepest event of one bit, of the parity of two, and of a trained sum of all."""
+        if not len(self.varying):
+            return
+        pair = first, second
+        one = self._steepest(pair, [self.sums[values][self.varying] for values in pair])
+        yield self._parity(pair, (int(self.varying[one[0]]),), one[1])
+        if len(self.paired) > 1:
+            place, odd = self._steepest(pair, [self.differ[values].reshape(-1) for values in pair])
+            chosen = tuple(int(self.paired[at]) for at in divmod(place, len(self.paired)))
+            if len(set(chosen)) == 2:
+                yield self._parity(pair, chosen, odd)
+            yield self._trained(pair)
+
+    def _steepest(self, pair: tuple[Values, Values], odd: list[AnyArray]) -> tuple[int, int]:
+        """Return the place, and the label, with the largest cautious score."""
+        sizes = self.samples[pair[0]].size, self.samples[pair[1]].size
+        even = [self.rows[values] - count for values, count in zip(pair, odd, strict=True)]
+        scores = [_cautious(a.astype(np.float64), b.astype(np.float64), *sizes) for a, b in (even, odd)]
+        label, place = divmod(int(np.argmax(scores)), len(scores[0]))
+        return place, label
+
+    def _parity(self, pair: tuple[Values, Values], chosen: tuple[int, ...], label: int) -> Event:
+        words = " xor ".join(self.names[at] for at in chosen)
+        return Event(*pair, "parity", frozenset({(_BITS, label)}), chosen, words=words)
+
+    def _trained(self, pair: tuple[Values, Values]) -> Event:
+        """Return the event of a sum of bits, each weighted by its log odds (naive Bayes)."""
+        rates = [(self.sums[values][self.paired] + 1) / (self.rows[values] + 2) for values in pair]
+        weights = np.log(rates[0] / rates[1]) - np.log((1 - rates[0]) / (1 - rates[1]))
+        chosen = tuple(self.paired.tolist())
+        sums = np.concatenate([self.samples[one].picked(chosen) @ weights.astype(np.float32) for one in pair])
+        # Between two sums that are nearly equal rounding may decide, which only moves the event.
+        ends = np.quantile(sums, np.linspace(0, 1, _STEPS + 1)[1:-1]) if len(sums) else np.zeros(0)
+        words = f"a trained sum of {len(self.paired)} bits in the steps"
+        trained = tuple(weights.tolist()), tuple(np.unique(ends).tolist())
+        blank = Event(*pair, "score", frozenset(), chosen, trained, words)
+        return _with_cells(blank, self.samples, may_be_clear=False)
+
+
+def _steepest_cells(
+    told: Counter[Cell], other: Counter[Cell], sizes: tuple[int, int], *, may_be_clear: bool
+) -> frozenset[Cell]:
     """Return the cells with the largest ratios whose union has the largest cautious score."""
     cells = sorted((cell for cell in told | other if not (may_be_clear and cell[0] == _CLEAR)), key=str)
     if not cells:
         return frozenset()
     a, b = (np.array([table[cell] for cell in cells], dtype=np.float64) for table in (told, other))
     order = np.argsort(-(a + 0.5) / (b + 0.5), kind="stable")
-    scores = _cautious(np.cumsum(a[order]), np.cumsum(b[order]), told.total(), other.total())
+    scores = _cautious(np.cumsum(a[order]), np.cumsum(b[order]), *sizes)
     return frozenset(cells[place] for place in order[: int(scores.argmax()) + 1])
 
 
@@ -211,3 +429,67 @@ def _cautious(a: FloatArray, b: FloatArray, n: int, m: int) -> FloatArray:
     most = np.sqrt(b + 1) + _CAUTION / 2 * np.sqrt(1 - b / m)
     score: FloatArray = 2 * np.log(np.maximum(least, _TINY) / most) + np.log(m / n)
     return score
+
+
+def suspicious(sample: Sample, codes: IntArray, most: int) -> list[int]:
+    """Return the values whose reports are least like those of all others, from a sample of reports of many values.
+
+    By how often a block contains the value it is of, by how often a value that is sensitive is in clear, and by bits
+    and parities of two; for choosing only.
+
+    Args:
+        sample: the reports.
+        codes: ``(n,)`` the values that they are of.
+        most: how many values are returned for each of these.
+    """
+    order = np.argsort(codes, kind="stable")
+    values, starts = np.unique(codes[order], return_index=True)
+    counts = np.diff([*starts, len(codes)])
+    told = np.add.reduceat((sample.clear[order] >= 0).astype(np.float64), starts)
+    measures = [_standardised(kind, told, counts) for kind in _kinds(sample.mechanism, values)]
+    if as_channel(sample.mechanism) is None:
+        own = np.add.reduceat(_own(sample, codes)[order], starts)
+        measures += [_standardised(kind, own, counts) for kind in _kinds(sample.mechanism, values)]
+    measures.append(_parities(sample, codes, values))
+    return [int(values[at]) for measure in measures for at in np.argsort(-measure, kind="stable")[:most] if measure[at]]
+
+
+def _kinds(mechanism: Mechanism, values: IntArray) -> list[BoolArray]:
+    sensitive = mechanism.domain.sensitive[values]
+    return [kind for kind in (sensitive, ~sensitive) if kind.any()]
+
+
+def _standardised(kind: BoolArray, successes: FloatArray, counts: IntArray) -> FloatArray:
+    """Return the distance of each value's rate from that of its kind, in standard errors; 0 for the other kind."""
+    rate = successes[kind].sum() / counts[kind].sum()
+    off = abs(successes - counts * rate) / np.sqrt(counts * rate * (1 - rate) + 1)
+    return np.where(kind, off, 0.0)
+
+
+def _own(sample: Sample, codes: IntArray) -> FloatArray:
+    """Return ``(n,)`` 0 or 1: whether a report's block contains the value that it is of."""
+    mechanism, found = block_mechanism(sample.mechanism), np.zeros(len(codes))
+    domain, unknown = mechanism.domain, np.flatnonzero(sample.clear < 0)
+    ranks = np.where(domain.sensitive[codes], np.searchsorted(domain.sensitive_codes, codes), -1)[unknown]
+    start = 0
+    for sizes, members in mechanism.law.members(sample._unknown):
+        rows = np.repeat(np.arange(start, start + len(sizes)), sizes)
+        found[unknown[rows[members == ranks[rows]]]] = 1.0
+        start += len(sizes)
+    return found
+
+
+def _parities(sample: Sample, codes: IntArray, values: IntArray) -> FloatArray:
+    """Return for each value the largest number of standard errors by which a parity of two bits is off its mean."""
+    bits, of = sample.bits, codes[sample.clear < 0]
+    varying = np.flatnonzero(bits.any(axis=0) & ~bits.all(axis=0))
+    spread = np.linspace(0, max(len(varying) - 1, 0), min(len(varying), _MOST_PAIRED // 2)).astype(np.int64)
+    signs = np.hstack([np.ones((len(bits), 1)), 1.0 - 2.0 * bits[:, varying[spread]]]).astype(np.float32)
+    mean, found = signs.T @ signs / max(len(signs), 1), np.zeros(len(values))
+    order = np.argsort(of, kind="stable")
+    ends = np.searchsorted(of[order], [values, values + 1])
+    for at, (start, end) in enumerate(ends.T):
+        own = signs[order[start:end]]
+        n = end - start
+        found[at] = (abs(own.T @ own - n * mean) / np.sqrt(n * (1 - mean**2) + 1)).max()
+    return found

@@ -44,11 +44,12 @@ def audit_parts(found: Audit, mechanism: BlockMechanism) -> Iterator[str]:
     names = _names(found, mechanism)
     yield str(mechanism)
     yield f"Tested: {found.event.describe(*names)}."
+    what = "reports" if found.event.first.beside is None else "pairs of reports"
     for value, count, trials in zip(names, found.counts, found.trials, strict=True):
-        yield f"  from {value}: {count:,} of {trials:,} reports"
+        yield f"  from {value}: {count:,} of {trials:,} {what}"
     yield str(found)
 
 
 def _names(found: Audit, mechanism: BlockMechanism) -> tuple[str, str]:
-    first, second = mechanism.domain.names(np.array([found.event.first, found.event.second]))
+    first, second = mechanism.domain.names(np.array([found.event.first.code, found.event.second.code]))
     return first, second
