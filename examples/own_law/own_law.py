@@ -12,13 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.checks import checked_whole
-from discreet.core.random import RandomSource, uniform_below
-from discreet.core.reports import Blocks, Column, smallest_unsigned
-from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.counting import ValueCounts
-from discreet.mechanisms.law import BlockMechanism, sensitive_size
-from discreet.mechanisms.subsets import MemberLists
+from discreet.laws import (
+    BlockMechanism,
+    Blocks,
+    Column,
+    EvenLaw,
+    MemberLists,
+    RandomSource,
+    ValueCounts,
+    checked_whole,
+    sensitive_size,
+    smallest_unsigned,
+    uniform_below,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,8 @@ class _Key:
 class SeededRandom:
     """A source of reproducible words for simulations and tests; never for people's reports.
 
+    One thread at a time draws from it: words that threads share would come in another order each time.
+
     Args:
         seed: any integer; the same seed gives the same words on every machine.
 
@@ -125,11 +127,24 @@ class SeededRandom:
         if not is_whole(seed):
             raise ParameterError(f"seed must be an integer, got {type(seed).__name__}.")
         self._stream = Keystream(hashlib.sha256(f"discreet simulation {int(seed)}".encode()).digest())
+        self._in_use = threading.Lock()
 
     def words(self, n: int) -> WordArray:
-        """Return ``(n,)`` fresh words."""
+        """Return ``(n,)`` fresh words.
+
+        Raises:
+            ParameterError: if another thread draws at this moment.
+        """
         words, target = _empty_words(n)
-        self._stream.fill(target)
+        if not self._in_use.acquire(blocking=False):
+            raise ParameterError(
+                "a SeededRandom must be drawn from by one thread at a time, and another one draws from it now; make "
+                "one for each thread, with a seed of its own."
+            )
+        try:
+            self._stream.fill(target)
+        finally:
+            self._in_use.release()
         return words
 
 

@@ -163,8 +163,9 @@ def _known_there(message: str, said: Any, kind: Any) -> Sequence[str] | None:
             # Inside a list: which of its entries is meant is not told.
             return None
         kind, said = get_type_hints(kind).get(part), said.get(part)
-        if kind is MechanismSpec:
-            kind = _SPECS.get(said.get("name"))
+        if part == "mechanism" and isinstance(said, dict):
+            named = (one for one in _alternatives(kind) if one.__struct_config__.tag == said.get("name"))
+            kind = next(named, None)
     if "unknown field" not in message:
         words = [word for one in _alternatives(kind) for word in get_args(one) if isinstance(word, str)]
         return words or None
