@@ -160,4 +160,25 @@ FAULTS = [
         "heights[1:-1] -= 0 * np.maximum(sags[:-1], sags[1:])",
         ("tests/privacy/test_shuffling_numbers.py",),
     ),
+    Fault(
+        "outside laws: verification believes the pi that is stated",
+        "privacy/verify.py",
+        "if counted[rank]), default=stated) if counted else stated",
+        "if counted[rank]), default=stated) if counted is stated else stated",
+        ("tests/privacy/test_lies.py",),
+    ),
+    Fault(
+        "outside laws: what joins is not counted over few values",
+        "mechanisms/registry.py",
+        "return next((fault for law in laws for fault in examined(law)[1]), None)",
+        "return next((fault for law in laws for fault in examined(law)[1][:0]), None)",
+        ("tests/privacy/test_lies.py",),
+    ),
+    Fault(
+        "outside leaks: an audit looks at no bits",
+        "privacy/events.py",
+        "events += [] if bits is None else bits.events(first, second)",
+        "events += []",
+        ("tests/privacy/test_leaks.py",),
+    ),
 ]
