@@ -15,7 +15,7 @@ PYTHON ?= $(shell for python in python3 python3.15 python3.14 python3.13 python3
 help:
 	@echo "make demo      obfuscate 1.7 million people, estimate, compare with the truth (writes out/census)"
 	@echo "make demo-system  a collector, 300 simulated devices and a browser that takes the survey (pictures in out/system)"
-	@echo "make test      run the tests; WHOLE=1: every case of costly ones, which are drawn otherwise"
+	@echo "make test      run the tests, all of them, with the same seeds every time"
 	@echo "make lint      check format, style, types, walls between rooms, words and sizes"
 	@echo "make bench     measure speed and memory beside other packages (writes docs/performance.md)"
 	@echo "make coverage  how often intervals of every method hold, and standard errors (writes docs/coverage.md)"
@@ -53,7 +53,7 @@ demo-system: $(VENV)/dev
 	$(BIN)/python tools/demo_system.py
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest $(if $(WHOLE),--whole)
+	$(BIN)/python -m pytest
 
 lint: $(VENV)/dev
 	$(BIN)/ruff format --check .

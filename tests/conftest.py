@@ -1,10 +1,11 @@
-"""Hypothesis runs the same examples everywhere; a failure prints what failed. One worker runs all tests of Spark.
+"""Everything runs, every time, with the same seeds: of the order and of the examples of Hypothesis.
+
+Tests that share something dear are marked as one group, which one worker runs: all of Spark need one cluster.
 
 No test may print or log what was planted of a person (see planted.py).
 """
 
 import gc
-import json
 import os
 import re
 import warnings
@@ -15,11 +16,9 @@ from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
-from xdist.scheduler import LoadScopeScheduling
 
 import planted
 from compiled_once import share_kernels
-from drawing import COSTS, drawn
 from programs import program
 
 settings.register_profile(
@@ -62,82 +61,26 @@ _FIRST = (
 _WHOLE = (*_FIRST, "test_personalized_figures")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that runs everything."""
-    parser.addoption("--whole", action="store_true", help="run every case of costly tests (see tests/drawing.py)")
-
-
-def _seed_of_draw(config: pytest.Config) -> int | None:
-    """Return the seed of the draw; None where everything runs that was asked for."""
-    if hasattr(config, "workerinput"):
-        seed: int | None = config.workerinput["drawn"]
-        return seed
-    asked = config.args_source != pytest.Config.ArgsSource.TESTPATHS or config.option.keyword or config.option.markexpr
-    return None if asked or config.option.whole else getattr(config.option, "randomly_seed", None)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    """Tell a worker the seed: all of them must draw the same cases."""
-    node.workerinput["drawn"] = _seed_of_draw(node.config)
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say that not everything was run."""
-    if (seed := _seed_of_draw(terminalreporter.config)) is not None:
-        terminalreporter.write_line(
-            f"Of costly tests some cases were drawn (--randomly-seed={seed} repeats them); --whole runs all of them."
-        )
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile kernels once for all workers."""
+    """Fix the seed of the order and of global generators, and compile kernels once for all workers."""
+    if getattr(config.option, "randomly_seed", None) == "default":
+        config.option.randomly_seed = 28
     if hasattr(config, "workerinput") and os.name == "posix":
         share_kernels()
 
 
-class DearFirst(LoadScopeScheduling):
-    """Hands out a part of a file at a time, but whole and first what is dear: all tests of Spark need one cluster."""
-
-    def __init__(self, config: Any, log: Any) -> None:
-        super().__init__(config, log)
-        # In the order of the collection, not by the number of tests.
-        config.option.loadscopereorder = False
-        self._places: dict[str, int] = {}
-        self._pending: dict[Any, int] = {}
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        whole = next((name for name in _WHOLE if name in file), None)
-        # Tests of one mechanism go together: it is made once, and what it can send is spelled out once.
-        own = re.split(r"[\[-]", nodeid)[-1]
-        if whole in _BROWSER:
-            return "browser"
-        return whole or f"{file} {crc32(own.encode()) % _PARTS}"
-
-    # Where xdist looks through all tests for each of them, ten thousand tests keep it busy for many seconds.
-
-    def _assign_work_unit(self, node: Any) -> None:
-        scope, unit = self.workqueue.popitem(last=False)
-        self.assigned_work[node][scope] = unit
-        self._places = self._places or {test: place for place, test in enumerate(self.registered_collections[node])}
-        waiting = [test for test, is_done in unit.items() if not is_done]
-        self._pending[node] = self._pending.get(node, 0) + len(waiting)
-        node.send_runtest_some([self._places[test] for test in waiting])
-
-    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
-        self._pending[node] -= 1
-        super().mark_test_complete(node, item_index, duration)
-
-    def _pending_of(self, workload: Any) -> int:
-        node = next((node for node, work in self.assigned_work.items() if work is workload), None)
-        return super()._pending_of(workload) if node is None else self._pending.get(node, 0)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark a test as one of a group, which is handed out whole: a part of its file, or all that share what is dear."""
+    file = item.nodeid.partition("::")[0]
+    whole = next((name for name in _WHOLE if name in file), None)
+    # Tests of one mechanism go together: it is made once, and what it can send is spelled out once.
+    own = re.split(r"[\[-]", item.nodeid)[-1]
+    group = "browser" if whole in _BROWSER else whole or f"{file} {crc32(own.encode()) % _PARTS}"
+    item.add_marker(pytest.mark.xdist_group(group))
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[Any]) -> None:
-    """Draw cases, and put first what is handed out first; sorting keeps the order of the others."""
-    if (seed := _seed_of_draw(config)) is not None:
-        items[:] = drawn(items, seed, json.loads(COSTS.read_text(encoding="utf-8")))
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """Put first what is handed out first; sorting keeps the order of the others."""
     items.sort(key=lambda item: next((i for i, name in enumerate(_FIRST) if name in item.nodeid), len(_FIRST)))
 
 
@@ -150,11 +93,6 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-def pytest_xdist_make_scheduler(config: Any, log: Any) -> DearFirst:
-    """Return how tests are handed out."""
-    return DearFirst(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,25 +1,17 @@
-"""Faults of the device in JavaScript, planted one at a time in a copy: its tests must see each of them.
+"""Faults of the device in JavaScript, which its own tests must see in Node."""
 
-DISCREET_FAULTS=all plants them all (three minutes); otherwise the first two are planted.
-"""
-
-import os
-import shutil
-import subprocess
-from pathlib import Path
-
-import pytest
-
-from programs import program
-
-JS = Path(__file__).resolve().parents[2] / "js"
+from faults.fault import Fault
 
 # (file, right, wrong)
-FAULTS = [
+_PLACES = [
     ("device.js", "one.epoch === epoch)) return", "one.epoch < epoch)) return"),
     ("device.js", "if (own.declined || !version?.agreed)", "if (own.declined)"),
     ("device.js", "kept.prints.includes(print)", "false"),
-    ("file_memory.js", "await link(part, this.#path(next));", "await rename(part, this.#path(next));"),
+    (
+        "file_memory.js",
+        "await link(part, this.#path(next));",
+        "(await import('node:fs/promises')).rename(part, this.#path(next));",
+    ),
     ("collection.js", ".catch(() => false)", ".catch(() => false) || trusted.length"),
     ("collection.js", "if (keys) throw SyntaxError();", ""),
     ("collection.js", "btoa(raw) !== text || ", ""),
@@ -70,19 +62,10 @@ FAULTS = [
     ),
     ("sending.js", 'redirect: "error"', 'redirect: "follow"'),
 ]
-SOME = FAULTS if os.environ.get("DISCREET_FAULTS") == "all" else FAULTS[:2]
 
-
-@pytest.mark.parametrize("fault", SOME, ids=lambda fault: f"{fault[0]}-{fault[1][:30]}")
-def test_the_tests_see_it(tmp_path: Path, fault: tuple[str, str, str]) -> None:
-    name, right, wrong = fault
-    copy = shutil.copytree(JS, tmp_path / "js")
-    script = copy / name
-    text = script.read_text()
-    assert text.count(right) == 1, "the fault no longer fits the sources"
-    planted = text.replace(right, wrong).replace("import { link, ", "import { rename, link, ")
-    script.write_text(planted)
-    command = [program("node"), "--no-warnings", "--test", "tests/scripts.test.js", "tests/device.test.js"]
-    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 1, "no test sees this fault"
-    assert "SyntaxError: The requested module" not in done.stdout
+FAULTS = [
+    Fault(
+        f"{file}: {right} becomes {wrong or 'nothing'}", f"../../js/{file}", right, wrong, ("tests/js/test_devices.py",)
+    )
+    for file, right, wrong in _PLACES
+]
