@@ -54,9 +54,10 @@ class Copy:
         """Plant one fault, run its tests, take it out again; return whether they saw it, and which one did."""
         path = self._folder / "src" / "discreet" / fault.file
         text = path.read_text()
-        if text.count(fault.right) != 1:
-            return False, "DOES NOT FIT THE SOURCES"
-        self._write(path, text.replace(fault.right, fault.wrong))
+        try:
+            self._write(path, fault.planted(text))
+        except LookupError as error:
+            return False, str(error)
         try:
             code, test = self.run(fault.suites)
         finally:
