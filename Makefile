@@ -3,6 +3,9 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-system test lint bench coverage faults schema tutorials vectors lock clean
 
+# Modules are compiled once, and not by each of the many processes that tests start, whatever the machine says.
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV := .venv
 BIN := $(VENV)/bin
 # Packages that are measured beside this one, each in an environment of its own.

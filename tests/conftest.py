@@ -7,12 +7,10 @@ No test may print or log what was planted of a person (see planted.py).
 
 import gc
 import os
-import re
 import warnings
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -31,6 +29,9 @@ settings.register_profile(
 )
 settings.load_profile("fixed")
 
+# Three workers share two cores: several threads of a BLAS in each would wait for each other, a quarter of its time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # Workers of pytest say how wide they are; programs that write into a pipe are told by nobody.
 os.environ.pop("COLUMNS", None)
 
@@ -40,8 +41,6 @@ if _BESIDE.is_dir():
     os.environ.setdefault("DISCREET_DATA", str(_BESIDE))
 
 
-# Handed out one by one, thousands of short tests would wait for each other.
-_PARTS = 8
 # Of all tests that look at pages in a browser, which is started once.
 _BROWSER = ("test_rendering", "test_survey", "test_sampler_vectors", "js/test_devices")
 # Handed out before all others: the last tests to run should be short.
@@ -49,6 +48,10 @@ _FIRST = (
     "spark",
     "test_uldp_figures",
     "test_pie_figures",
+    "cli/test_options",
+    "test_uncertainty",
+    "test_promises",
+    "test_shuffling_chances",
     *_BROWSER,
     "test_distributions",
     "test_self_contained",
@@ -57,8 +60,6 @@ _FIRST = (
     "test_closed_forms",
     "test_compiling",
 )
-# Handed out whole: what they prepare once is dear.
-_WHOLE = (*_FIRST, "test_personalized_figures")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -70,12 +71,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark a test as one of a group, which is handed out whole: a part of its file, or all that share what is dear."""
+    """Mark a test as one of its file, or of all that need one cluster or browser: what these prepare is made once."""
     file = item.nodeid.partition("::")[0]
-    whole = next((name for name in _WHOLE if name in file), None)
-    # Tests of one mechanism go together: it is made once, and what it can send is spelled out once.
-    own = re.split(r"[\[-]", item.nodeid)[-1]
-    group = "browser" if whole in _BROWSER else whole or f"{file} {crc32(own.encode()) % _PARTS}"
+    group = "spark" if "spark" in file else "browser" if any(name in file for name in _BROWSER) else file
     item.add_marker(pytest.mark.xdist_group(group))
 
 
@@ -97,12 +95,14 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fail a test of whose output a part is a person's."""
+    """Fail a test of whose output a part is a person's; call it by the name that runs it again, without its group."""
     report = yield
+    for mark in item.iter_markers("xdist_group"):
+        report.nodeid = report.nodeid.removesuffix(f"@{mark.args[0]}")
     found = {what for _, text in report.sections for what in planted.leaks(text)}
     if found and report.outcome == "passed":
         report.outcome = "failed"
-        report.longrepr = f"{item.nodeid} printed or logged {', '.join(sorted(found))} of a person."
+        report.longrepr = f"{report.nodeid} printed or logged {', '.join(sorted(found))} of a person."
     return report
 
 
