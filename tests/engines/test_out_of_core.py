@@ -66,7 +66,12 @@ def mapped_from(folder: Path) -> int:
     return sum(str(folder) in line for line in [*lines, *links])
 
 
-@pytest.mark.parametrize("case", cases(MEDIUM, (1.0,)), ids=str)
+# Every law, and the one of several columns with every number of values.
+STORED = cases({"12of40": MEDIUM["12of40"]}, (1.0,))
+SIZED = [Case(builder, sizes, 1.0) for sizes in ("1of40", "40of40") for builder in ("unary", "subset", "hashing-pool")]
+
+
+@pytest.mark.parametrize("case", [*STORED, *SIZED], ids=str)
 def test_estimates_are_those_in_memory(case: Case, spread: Any, temporary: Path) -> None:
     reports = sampled(case, 700)
     found, left_out = observe(case.mechanism, spread(case.mechanism, reports), folder=temporary)
@@ -85,8 +90,8 @@ def test_estimates_are_those_in_memory(case: Case, spread: Any, temporary: Path)
 
 
 # Both read rows in one way; em goes through them far more often.
-STRETCHED = [("mle", case) for case in cases(MEDIUM, (1.0,))]
-STRETCHED += [("em", case) for case in cases({"12of40": MEDIUM["12of40"]}, (1.0,))]
+STRETCHED = [("mle", case) for case in [*STORED, *SIZED]]
+STRETCHED += [("em", Case(builder, "12of40", 1.0)) for builder in ("rr", "unary", "subset", "hashing-pool")]
 
 
 @pytest.mark.parametrize(("method", "case"), STRETCHED, ids=str)

@@ -202,19 +202,21 @@ def test_tallies_do() -> None:
     np.testing.assert_array_equal(one.standard_errors, other.standard_errors)
 
 
+@cache
+def tallied(mechanism: str, epsilon: float) -> list[Tally]:
+    """Return the tallies of 400 collections of 4,000 reports."""
+    plan, random, source = personalized(mechanism, epsilon), np.random.default_rng(3), SeededRandom(3)
+    codes = (random.choice(8, 4000, p=R) for _ in range(400))
+    return [plan.tally(plan.common.obfuscate_codes(each, random=source)) for each in codes]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("background", [None, "drop", PI], ids=["none", "drop", "true"])
 @pytest.mark.parametrize(("mechanism", "epsilon"), [("rr", 0.5), ("unary", 1.0), ("subset", 3.0)])
 def test_stated_errors_are_not_too_small(mechanism: str, epsilon: float, background: Any) -> None:
     """Over 400 runs; the rival, errors without the bots' part, would be far off."""
-    plan, n, runs = personalized(mechanism, epsilon), 4000, 400
-    random, source = np.random.default_rng(3), SeededRandom(3)
-    found = [
-        estimate_personalized(
-            plan, plan.common.obfuscate_codes(random.choice(8, n, p=R), random=source), background=background
-        )
-        for _ in range(runs)
-    ]
+    plan = personalized(mechanism, epsilon)
+    found = [estimate_personalized(plan, tally, background=background) for tally in tallied(mechanism, epsilon)]
     spread = np.std([one.estimate.frequencies for one in found], axis=0)
     stated = np.sqrt(np.mean([one.estimate.standard_errors**2 for one in found], axis=0))
     assert (spread <= stated * 1.15).all()

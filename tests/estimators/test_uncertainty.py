@@ -16,6 +16,7 @@ from discreet.core.confidence_intervals import miss_probability, within_borders
 from discreet.core.domain import Domain
 from discreet.core.estimate import Estimate
 from discreet.core.random import SeededRandom
+from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.estimators import METHODS, estimate
 from discreet.estimators.linear_start import LinearStart
@@ -205,14 +206,17 @@ def test_errors_of_the_threshold_are_within_a_fifth(case: Case) -> None:
     check(case, "threshold", 30_000)
 
 
-def check(case: Case, method: str, n: int, runs: int = 250) -> None:
+@cache
+def collected(case: Case, n: int, runs: int = 250) -> list[Reports]:
+    """Return the reports of collections, which every method estimates from."""
+    values, source = np.random.default_rng(9), SeededRandom(9)
+    codes = (values.choice(case.domain.size, n, p=P[case.sizes]) for _ in range(runs))
+    return [case.mechanism.obfuscate_codes(each, random=source) for each in codes]
+
+
+def check(case: Case, method: str, n: int) -> None:
     """A deviation over 250 runs is known to 4.5%, so a fifth is what the statement has for itself, less a little."""
-    mechanism, values, source = case.mechanism, np.random.default_rng(9), SeededRandom(9)
-    found = []
-    for _ in range(runs):
-        codes = values.choice(case.domain.size, n, p=P[case.sizes])
-        reports = mechanism.obfuscate_codes(codes, random=source)
-        found.append(estimate(mechanism, reports, method=method))
+    found = [estimate(case.mechanism, reports, method=method) for reports in collected(case, n)]
     stated = np.mean([each.standard_errors for each in found], axis=0)
     ratio = stated / np.std([each.frequencies for each in found], axis=0, ddof=1)
     assert 0.8 < ratio.min() <= ratio.max() < 1.2
