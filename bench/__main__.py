@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import companions, machine, results
-from bench.beside import earlier_pages
 from bench.groups import GROUPS, measured
 from bench.measure import Row, progress, without_goals
 from bench.pages import rendered, write_pictures
@@ -68,7 +67,7 @@ def _rows(found: Results, name: str) -> list[Row]:
 def _write_page(found: Results, folder: Path, *, fresh: bool) -> None:
     page = folder / "performance.md"
     before = "" if fresh or not page.exists() else page.read_text(encoding="utf-8")
-    page.write_text(rendered(found, tuple(GROUPS), before, earlier=earlier_pages()), encoding="utf-8")
+    page.write_text(rendered(found, tuple(GROUPS), before), encoding="utf-8")
     write_pictures(found, folder / "performance")
 
 

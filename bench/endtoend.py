@@ -1,11 +1,17 @@
-"""From values on disk over reports on disk to an estimate on disk: the command line beside NumPy, whole processes."""
+"""From values on disk over reports on disk to an estimate on disk: the command line beside NumPy.
+
+Cold: processes of their own. Warm: the same once more in a process that has done it before.
+"""
 
 import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +19,20 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from bench import numpy_pipeline
 from bench.machine import cores
 from bench.measure import Group, Row, interleaved, progress, seconds
-from bench.numpy_pipeline import EPSILON, SENSITIVE, SIZE
+from bench.numpy_pipeline import EPSILON, LABELS, SENSITIVE, SIZE
+from discreet.cli import main
 
 COLUMNS = (
-    "values",
     "seconds",
-    "of it obfuscate",
-    "ns per value",
     "NumPy s",
-    "of it obfuscate, NumPy",
     "ratio to NumPy",
+    "warm s",
+    "NumPy warm s",
+    "ratio, warm",
+    "ns per value, warm",
     "largest difference, errors",
 )
 REPEATS = 3
@@ -43,6 +51,7 @@ class Case:
         tagged: whether only some values are sensitive.
         method: of the estimate.
         n: how many values.
+        text: whether values are labels in a CSV file, not codes in Parquet.
     """
 
     what: str
@@ -50,23 +59,31 @@ class Case:
     tagged: bool
     method: str
     n: int
+    text: bool = False
+
+    @property
+    def values(self) -> str:
+        """Return the name of the file of values."""
+        return "values.csv" if self.text else "values.parquet"
 
 
 CASES = {
-    "RR, linear": Case("rr", "rr", False, "linear", 10_000_000),
-    f"uRAP, {SENSITIVE} sensitive, linear": Case("urap", "unary", True, "linear", 10_000_000),
-    f"uRAP, {SENSITIVE} sensitive, mle": Case("mle", "unary", True, "mle", 1_000_000),
+    **{f"RR, linear, {n:,}": Case("rr", "rr", False, "linear", n) for n in (1000, 10_000_000)},
+    **{f"RR, linear, {n:,}, CSV": Case("rr", "rr", False, "linear", n, text=True) for n in (1000, 100_000, 10_000_000)},
+    f"uRAP, {SENSITIVE} sensitive, linear, 10,000,000": Case("urap", "unary", True, "linear", 10_000_000),
+    f"uRAP, {SENSITIVE} sensitive, mle, 1,000,000": Case("mle", "unary", True, "mle", 1_000_000),
 }
 
 
 def run(*, quick: bool = False) -> Group:
     """Measure every case."""
     with tempfile.TemporaryDirectory() as place:
-        rows = [_row(name, case, Path(place), quick=quick) for name, case in list(CASES.items())[:: 2 if quick else 1]]
+        rows = [_row(name, case, Path(place), quick=quick) for name, case in list(CASES.items())[:: 3 if quick else 1]]
     notes = [
-        f"|X| = {SIZE:,}, epsilon = {EPSILON:g}; Parquet to Parquet to CSV with standard errors and intervals; medians "
-        f"of {REPEATS}, in turns, {cores()} cores. `discreet obfuscate` and `discreet estimate`, two processes each, "
-        "starting included; checks of every value and report are included on our side only.",
+        f"Values of |X| = {SIZE:,}, epsilon = {EPSILON:g}; codes in Parquet, or labels in CSV, to reports in Parquet "
+        f"to a CSV with standard errors and intervals on both sides; medians of {REPEATS}, in turns, {cores()} cores. "
+        "`discreet obfuscate` and `discreet estimate`, two processes each, starting included; warm: both verbs in a "
+        "process that has run them before. Checks of every value and report are included on our side only.",
         f"mle: to a gap of {TOLERANCE:g} nats per report; NumPy by EM, at most 300 passes. The last column is the "
         "largest difference between both estimates of a sensitive value, in standard errors of the difference: each "
         f"draws its own noise, so about {_expected(SIZE):.1f} of {SIZE:,} values and {_expected(SENSITIVE):.1f} of "
@@ -83,33 +100,32 @@ def _expected(values: int) -> float:
 def write_plan(path: Path, case: Case) -> None:
     """Write the plan of a case."""
     sensitive = f"sensitive = {list(range(SENSITIVE))}\n" if case.tagged else ""
-    domain = f"[domain]\nrange = [0, {SIZE}]\n{sensitive}\n"
+    values = f"labels = {LABELS.to_pylist()}" if case.text else f"range = [0, {SIZE}]"
+    domain = f"[domain]\n{values}\n{sensitive}\n"
     path.write_text(f'version = 1\nepsilon = {EPSILON}\n\n{domain}[mechanism]\nname = "{case.mechanism}"\n')
 
 
 def write_values(path: Path, n: int) -> None:
-    """Write values that fall off as 1/rank, from the last one, so that few are sensitive."""
-    rng, weights = np.random.default_rng(1), 1 / np.arange(SIZE, 0, -1)
-    schema = pa.schema([("value", pa.int64())])
-    with pq.ParquetWriter(path, schema) as writer:
+    """Write values that fall off as 1/rank, from the last one, so that few are sensitive; labels if it is a CSV."""
+    rng, weights, text = np.random.default_rng(1), 1 / np.arange(SIZE, 0, -1), path.suffix == ".csv"
+    schema = pa.schema([("value", pa.string() if text else pa.int64())])
+    with (pyarrow.csv.CSVWriter if text else pq.ParquetWriter)(path, schema) as writer:
         for start in range(0, n, _BATCH):
-            codes = rng.choice(SIZE, min(_BATCH, n - start), p=weights / weights.sum())
-            writer.write_batch(pa.RecordBatch.from_arrays([pa.array(codes)], schema=schema))
+            codes = pa.array(rng.choice(SIZE, min(_BATCH, n - start), p=weights / weights.sum()))
+            writer.write_batch(pa.RecordBatch.from_arrays([LABELS.take(codes) if text else codes], schema=schema))
 
 
 def commands(case: Case, folder: Path) -> dict[str, Sequence[str]]:
     """Return what is run, by who does which half."""
-    plan, values = folder / "plan.toml", folder / "values.parquet"
-    discreet = str(Path(sys.executable).with_name("discreet"))
-    numpy = [sys.executable, "-m", "bench.numpy_pipeline"]
+    plan, values = folder / "plan.toml", folder / case.values
     tolerance = ["--tolerance", str(TOLERANCE)] if case.method == "mle" else []
     ours, theirs = folder / "ours.parquet", folder / "numpy.parquet"
     written = ["--method", case.method, *tolerance, "--force", "-o", folder / "ours.csv"]
     found = {
-        "ours, obfuscate": [discreet, "obfuscate", plan, values, "-o", ours, "--force"],
-        "ours, estimate": [discreet, "estimate", plan, ours, *written],
-        "numpy, obfuscate": [*numpy, "obfuscate", case.what, values, theirs],
-        "numpy, estimate": [*numpy, "estimate", case.what, theirs, folder / "numpy.csv", *tolerance[1:]],
+        "ours, obfuscate": ["obfuscate", plan, values, "-o", ours, "--force"],
+        "ours, estimate": ["estimate", plan, ours, *written],
+        "numpy, obfuscate": ["obfuscate", case.what, values, theirs],
+        "numpy, estimate": ["estimate", case.what, theirs, folder / "numpy.csv", *tolerance[1:]],
     }
     return {name: [str(part) for part in command] for name, command in found.items()}
 
@@ -118,26 +134,26 @@ def _row(name: str, case: Case, folder: Path, *, quick: bool) -> Row:
     n = QUICK_N if quick else case.n
     progress(f"{name}: {n:,} values")
     write_plan(folder / "plan.toml", case)
-    write_values(folder / "values.parquet", n)
+    write_values(folder / case.values, n)
     said: dict[str, str] = {}
-
-    def work(who: str, command: Sequence[str]) -> float:
-        return seconds(lambda: said.update({who: _done(command)}))
-
-    works = {
-        who: (lambda who=who, command=command: work(who, command)) for who, command in commands(case, folder).items()
-    }
+    works: dict[str, Callable[[], float]] = {}
+    for who, command in commands(case, folder).items():
+        for warm in (False, True):
+            works[f"{who}, warm" if warm else who] = partial(_timed, who, command, said, warm=warm)
     spent = interleaved(works, 1, warm=False) if quick else interleaved(works, REPEATS)
-    ours = spent["ours, obfuscate"] + spent["ours, estimate"]
-    numpy = spent["numpy, obfuscate"] + spent["numpy, estimate"]
+    ours, numpy, ours_warm, numpy_warm = (
+        spent[f"{side}, obfuscate{state}"] + spent[f"{side}, estimate{state}"]
+        for state in ("", ", warm")
+        for side in ("ours", "numpy")
+    )
     cells = {
-        "values": n,
         "seconds": ours,
-        "of it obfuscate": spent["ours, obfuscate"],
-        "ns per value": ours / n * 1e9,
         "NumPy s": numpy,
-        "of it obfuscate, NumPy": spent["numpy, obfuscate"],
         "ratio to NumPy": numpy / ours,
+        "warm s": ours_warm,
+        "NumPy warm s": numpy_warm,
+        "ratio, warm": numpy_warm / ours_warm,
+        "ns per value, warm": ours_warm / n * 1e9,
         "largest difference, errors": _difference(folder, SENSITIVE if case.tagged else SIZE),
     }
     note = json.loads(said["numpy, estimate"]) if case.method == "mle" else None
@@ -145,8 +161,20 @@ def _row(name: str, case: Case, folder: Path, *, quick: bool) -> Row:
     return Row(name + passes, cells)
 
 
-def _done(command: Sequence[str]) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def _timed(who: str, command: Sequence[str], said: dict[str, str], *, warm: bool) -> float:
+    """Return how long a command takes, in a process of its own or in this one; keep what it prints."""
+    ours = who.startswith("ours")
+
+    def cold() -> str:
+        start = [Path(sys.executable).with_name("discreet")] if ours else [sys.executable, "-m", "bench.numpy_pipeline"]
+        return subprocess.run([*start, *command], check=True, capture_output=True, text=True).stdout
+
+    def here() -> str:
+        with redirect_stdout(StringIO()) as printed, redirect_stderr(StringIO()):
+            main(list(command), standalone_mode=False) if ours else numpy_pipeline.main(*command)
+        return printed.getvalue()
+
+    return seconds(lambda: said.update({who: here() if warm else cold()}))
 
 
 def _difference(folder: Path, values: int) -> float:

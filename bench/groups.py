@@ -17,7 +17,6 @@ GROUPS = {
     "shuffling": "bench.shuffling",
     "risk": "bench.risk",
     "divergence": "bench.divergence",
-    "memory": "bench.memory",
     "scale": "bench.scale",
     "spark": "bench.spark",
     "traces": "bench.traces",

@@ -5,6 +5,7 @@ rounded to whatever is near, and no promise is kept exactly.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from math import exp
 
 import numpy as np
@@ -54,6 +55,31 @@ def _unary_chunk(codes: Codes, size: int, epsilon: float, rng: np.random.Generat
     bits = rng.integers(1 << 16, size=(len(codes), size), dtype=np.uint16) < np.uint16(noise * 2**16)
     bits[np.arange(len(codes)), codes] = rng.random(len(codes)) < 1 - noise
     return np.packbits(bits, axis=1, bitorder="little")
+
+
+def unary_of_few_digits(codes: Codes, size: int, noise: Fraction, told: float, rng: np.random.Generator) -> Packed:
+    """Obfuscate by unary encoding whose noise has few binary digits: a random bit for each of them, and no numbers.
+
+    Args:
+        codes: of the values.
+        size: the number of values.
+        noise: the probability of a noise bit, a multiple of a power of 1/2.
+        told: the probability of the value's own bit.
+        rng: PCG64.
+    """
+    width, digits = -(-size // 64), noise.denominator.bit_length() - 1
+    parts = []
+    for start in range(0, len(codes), _CHUNK):
+        some = codes[start : start + _CHUNK]
+        bits = np.zeros((len(some), width), dtype=np.uint64)
+        for digit in range(digits):
+            words = rng.integers(1 << 64, size=bits.shape, dtype=np.uint64)
+            bits = words | bits if noise.numerator >> digit & 1 else words & bits
+        rows, byte, own = bits.view(np.uint8), some >> 3, np.left_shift(1, some & 7).astype(np.uint8)
+        place = np.arange(len(some))
+        rows[place, byte] = np.where(rng.random(len(some)) < told, rows[place, byte] | own, rows[place, byte] & ~own)
+        parts.append(rows[:, : -(-size // 8)])
+    return np.concatenate(parts)
 
 
 def unary_counts(rows: Packed, size: int) -> Codes:
@@ -113,21 +139,11 @@ def pooled_hashing(
 
 
 def hashing_counts(reports: HashReports, size: int) -> Codes:
-    """Count, for every value, the reports whose hash function sends it to their bucket."""
+    """Count, for every value, the reports whose hash function sends it to their bucket.
+
+    NumPy divides by a constant in vector registers but takes no remainder there.
+    """
     # 32 bits hold a x + b for primes below 2^16, and halve the time.
-    x, counts = np.arange(size, dtype=np.uint32), np.zeros(size, dtype=np.int64)
-    for i in range(0, len(reports.a), _HASH_CHUNK):
-        part = slice(i, i + _HASH_CHUNK)
-        hashed = reports.a[part, None] * x
-        hashed += reports.b[part, None]
-        hashed %= np.uint32(reports.prime)
-        hashed %= np.uint32(reports.buckets)
-        counts += np.count_nonzero(hashed == reports.bucket[part, None], axis=0)
-    return counts
-
-
-def hashing_counts_divided(reports: HashReports, size: int) -> Codes:
-    """Do the same, knowing that NumPy divides by a constant in vector registers but takes no remainder there."""
     x, counts = np.arange(size, dtype=np.uint32), np.zeros(size, dtype=np.int64)
     for i in range(0, len(reports.a), _HASH_CHUNK):
         part = slice(i, i + _HASH_CHUNK)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from bench import memory
 from bench.companions import Peers, peers
 from bench.limits import increment
 from bench.machine import cores
@@ -89,7 +90,7 @@ def run(*, quick: bool = False) -> Group:
         "Times: our time over theirs. Peak: resident memory of the whole process.",
         *skipped,
     ]
-    return Group("Scale", COLUMNS, rows, notes, text=_TEXT)
+    return Group("Scale", COLUMNS, rows, notes, text=_TEXT, also=[memory.run(quick=quick)])
 
 
 def _tally_row(name: str, folder: Path, others: Peers, n: int, rounds: int) -> Row:
