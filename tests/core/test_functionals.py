@@ -1,20 +1,23 @@
 """What follows from an estimate: sums, marginals, conditions, ratios, means, quantiles; bad input."""
 
 import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
+from discreet.accuracy.binomial_limits import BinomialCounts, share_limits
 from discreet.core.domain import Domain
 from discreet.core.estimate import Estimate
+from discreet.core.limits import Estimated, difference_ends, share_ends
 from discreet.core.random import SeededRandom
-from discreet.core.ratios import Moments, ratio_pieces
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate
 from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
+from discreet.mechanisms.sum_limits import SumLaw
 
 Z = norm.isf(0.025)
 PEOPLE = Domain.product(
@@ -43,7 +46,7 @@ def test_totals_are_sums_with_their_covariances(build: Any) -> None:
     whole = found.total(chosen)
     assert whole.estimate == pytest.approx(w @ found.frequencies)
     assert whole.standard_error == pytest.approx(np.sqrt(w @ matrix @ w))
-    if build not in {RandomizedResponse, SubsetSelection}:  # of which blocks have one value here: a binomial count
+    if build is HadamardResponse:  # of which no more than covariances are known
         away = Z * whole.standard_error
         assert whole.interval() == pytest.approx((whole.estimate - away, whole.estimate + away))
     assert float(whole) == whole.estimate
@@ -94,20 +97,15 @@ def test_the_noise_of_bits_adds_up() -> None:
 
 
 @BUILDS
-def test_conditions_have_fiellers_intervals(build: Any) -> None:
+def test_conditions_ratios_and_totals_of_shares_say_the_same(build: Any) -> None:
     found = collected(build)
     table, matrix = found.where(status="single"), found.covariance()
     assert list(table.domain.space.attributes) == ["age", "sex"]
     inside = PEOPLE.table()["status"] == "single"
     assert table.frequencies == pytest.approx(found.frequencies[inside] / found.frequencies[inside].sum())
-    low, high = table.limits()
     bottom = inside.astype(float)
     for at, code in enumerate(np.flatnonzero(inside)):
-        top = np.eye(12)[code]
-        for end in (low[at], high[at]):
-            w = top - end * bottom
-            assert (w @ found.frequencies) ** 2 == pytest.approx(Z**2 * (w @ matrix @ w))
-        w = top - table.frequencies[at] * bottom
+        w = np.eye(12)[code] - table.frequencies[at] * bottom
         assert table.standard_errors[at] == pytest.approx(np.sqrt(w @ matrix @ w) / (bottom @ found.frequencies))
     one, both = table.marginal("age"), found.marginal("age", "status").where(status="single")
     assert one.frequencies == pytest.approx(both.frequencies)
@@ -119,6 +117,13 @@ def test_conditions_have_fiellers_intervals(build: Any) -> None:
     assert share.interval() == pytest.approx((one["60+"].lower, one["60+"].upper))
     assert share.standard_error == pytest.approx(one["60+"].standard_error)
     assert one.total(["60+"]).interval() == pytest.approx(share.interval())
+    odds = found.ratio({"status": "single", "age": "60+"}, {"status": "single", "age": ["<30", "30-59"]})
+    assert odds.interval() == pytest.approx([end / (1 - end) for end in share.interval()])
+    inverse = found.ratio({"status": "single"}, {"status": "single", "age": "60+"})
+    assert inverse.interval() == pytest.approx([1 / end for end in share.interval()[::-1]])
+    assert one.difference(["60+"], ["<30"]).interval() == pytest.approx(
+        table.difference({"age": "60+"}, {"age": "<30"}).interval(), abs=1e-6
+    )
 
 
 def test_where_several_labels_are_allowed() -> None:
@@ -129,29 +134,13 @@ def test_where_several_labels_are_allowed() -> None:
     assert several.frequencies == pytest.approx(sums / sums.sum())
 
 
-def test_ratios_in_one_piece_in_two_and_in_all() -> None:
-    """Each piece is where the parabola says so, by trying many ratios."""
-    tried = np.linspace(-6, 6, 24001)
-    for moments in (Moments(2, 4, 0.1, 0.02, 0.2), Moments(2, 1, 0.1, 0.02, 1.0), Moments(0.1, 0.1, 1, 0.0, 1.0)):
-        top, bottom, first, across, second = moments
-        plausible = (top - tried * bottom) ** 2 <= Z**2 * (first - 2 * tried * across + tried**2 * second)
-        pieces = ratio_pieces(moments, Z, (-6.0, 6.0))
-        inside = np.any([(tried >= low - 1e-9) & (tried <= high + 1e-9) for low, high in pieces], axis=0)
-        assert (inside == plausible).all()
-    assert len(ratio_pieces(Moments(2, 4, 0.1, 0.02, 0.2), Z, (0.0, 1.0))) == 1
-    assert len(ratio_pieces(Moments(2, 1, 0.1, 0.02, 1.0), Z, (-6.0, 6.0))) == 2
-    assert ratio_pieces(Moments(0.1, 0.1, 1, 0.0, 1.0), Z, (0.0, 1.0)) == [(0.0, 1.0)]
-    assert ratio_pieces(Moments(-2, 4, 0.001, 0, 0.001), Z, (0.0, 1.0)) == [(0.0, 0.0)]
-    assert ratio_pieces(Moments(9, 4, 0.001, 0, 0.001), Z, (0.0, 1.0)) == [(1.0, 1.0)]
-
-
 def test_a_ratio_that_the_reports_do_not_determine_says_so() -> None:
     mechanism = UnaryEncoding(Domain(["a", "b", "c", "d"]), 0.3)
     found = estimate(mechanism, mechanism.obfuscate(["a", "b"] * 100, random=SeededRandom(1)))
     ratio = found.ratio(["c"], ["c", "d"])
     assert not ratio.determined
-    assert "these reports do not determine it" in repr(ratio)
-    assert ratio.interval() == (ratio.pieces()[0][0], ratio.pieces()[-1][1])
+    assert "not determined by these data" in repr(ratio)
+    assert ratio.interval() == (0, 1)
 
 
 def test_a_ratio_by_nothing_has_no_estimate() -> None:
@@ -161,9 +150,8 @@ def test_a_ratio_by_nothing_has_no_estimate() -> None:
     ratio = found.ratio(["b"], ["b", "c"])
     assert np.isnan([ratio.estimate, ratio.standard_error]).all()
     assert ratio.interval() == (0, 1)
-    assert repr(ratio).startswith(
-        "ratio: no estimate, standard error nan, 95% interval 0.0000 to 1.0000; these reports do"
-    )
+    wanted = "ratio: no estimate, standard error nan, 95% interval 0.0000 to 1.0000; not determined by these data"
+    assert repr(ratio).startswith(wanted)
 
 
 def test_quantiles_by_inversion() -> None:
@@ -206,7 +194,7 @@ def test_other_methods_have_the_intervals_of_the_reports() -> None:
     assert one.standard_error == other.standard_error
     assert other.estimate == pytest.approx(projected.frequencies[8:].sum())
     assert projected.marginal("sex").frequencies.sum() == pytest.approx(1)
-    moved = Estimate.total(_with_frequencies(linear, np.eye(12)[0]), {"age": "60+"})
+    moved = Estimate.total(_with_frequencies(projected, np.eye(12)[0]), {"age": "60+"})
     assert not moved.fits
     assert "lies outside, so that it contradicts the reports" in repr(moved)
 
@@ -218,9 +206,9 @@ def _with_frequencies(found: Estimate, frequencies: Any) -> Estimate:
 
 
 @pytest.mark.parametrize("build", [UnaryEncoding, SubsetSelection, RandomizedResponse])
-def test_functionals_cover_in_400_collections(build: Any) -> None:
-    """400 collections of 2,000: 95% intervals hold in 91.5% to 98.2% (binomial tails of 1e-3 on either side)."""
-    mechanism, runs = build(PEOPLE, 1.0), 400
+def test_functionals_cover_in_60_collections(build: Any) -> None:
+    """60 collections of 2,000: 95% intervals hold in 85% at least (a tail of 1e-3); docs/coverage.md has more."""
+    mechanism, runs = build(PEOPLE, 1.0), 60
     rng, held = np.random.default_rng(8), np.zeros(5)
     scores = np.linspace(0, 1, 12)
     old, young = P[8:].sum(), P[:4].sum()
@@ -235,8 +223,7 @@ def test_functionals_cover_in_400_collections(build: Any) -> None:
         held[:4] += [low <= truth <= high for (low, high), truth in zip(ends, truths, strict=True)]
         low, high = found.marginal("age").interval()
         held[4] += np.mean((low <= P.reshape(3, 4).sum(axis=1)) & (P.reshape(3, 4).sum(axis=1) <= high))
-    assert (held / runs > 0.915).all(), held / runs
-    assert (held / runs < 0.985).all(), held / runs
+    assert (held / runs >= 0.85).all(), held / runs
 
 
 def test_a_million_products_take_fifty_milliseconds() -> None:
@@ -307,12 +294,16 @@ def test_all_labels_leave_nothing_open() -> None:
         found.marginal("age", "age")
 
 
-def test_conditions_that_nobody_is_estimated_to_meet() -> None:
+def test_conditions_that_nobody_is_estimated_to_meet_have_intervals() -> None:
     domain = Domain.product({"a": range(2), "b": range(2)}, sensitive=[{"a": 0}])
     mechanism = RandomizedResponse(domain, 1.0)
-    tally = Tally(mechanism.fingerprint, 10, np.array([6, 4]), np.array([0, 0]))
-    with pytest.raises(DataError, match=r"must be estimated above 0, got 0\.0000; take labels that more"):
-        estimate(mechanism, tally).where(a=1)
+    table = estimate(mechanism, Tally(mechanism.fingerprint, 10, np.array([6, 4]), np.array([0, 0]))).where(a=1)
+    assert np.isnan(table.frequencies).all()
+    assert [end.tolist() for end in table.interval()] == [[0, 0], [1, 1]]
+    assert "nan" in repr(table)
+    table.plot()
+    with pytest.raises(ParameterError, match="nobody is estimated to have these labels"):
+        table.mean()
 
 
 @pytest.mark.parametrize("build", [RandomizedResponse, HadamardResponse])
@@ -335,8 +326,6 @@ def test_a_tally_of_hash_functions_is_not_enough() -> None:
 @pytest.mark.parametrize("build", [RandomizedResponse, SubsetSelection, HadamardResponse])
 def test_sums_whose_count_is_binomial_have_exact_intervals(build: Any) -> None:
     """Married people below 60 go in clear; under randomized response every set has a binomial count."""
-    from discreet.accuracy.binomial_limits import BinomialCounts
-
     mechanism = build(PEOPLE, 1.0)
     codes = np.repeat([2, 3, 0], [2, 1, 400])
     tally = mechanism.tally(mechanism.obfuscate_codes(codes, random=SeededRandom(3)))
@@ -369,5 +358,127 @@ def test_nothing_seen_of_a_set_leaves_an_interval() -> None:
 def test_the_sum_of_everything_is_known() -> None:
     found = collected(RandomizedResponse)
     everything = found.total(np.ones(12, dtype=bool))
-    assert everything.interval() == pytest.approx((1, 1), abs=1e-7)
+    assert everything.interval() == (1, 1)
     assert repr(everything).startswith("share of all values: 1.0000, standard error 0.0000")
+
+
+# Limits
+
+
+def test_the_check_values_of_differences_and_shares() -> None:
+    """Counts of 5 and 1 among 1,000 with s = 1/2; computed once by an implementation that shares no code with this."""
+    law = BinomialCounts(np.array([5, 1]), 1000, 0.0, 0.5)
+    ends, centre, r = law.limits(0.05), np.array([0.01, 0.002]), np.array([-0.00224280])
+    one, other = (Estimated(centre[[at]], ends[0][[at]], ends[1][[at]]) for at in (0, 1))
+    assert np.ravel(difference_ends(one, other, r)) == pytest.approx([-0.00300669, 0.02062247], abs=6e-9)
+    assert np.ravel(share_ends(one, other, r)) == pytest.approx([0.39458792, 0.99447749], abs=3e-7)
+    told = share_limits(np.array([5, 0, 6, 0]), np.array([6, 6, 6, 0]), 0.05)
+    assert [end[0] for end in told] == pytest.approx([0.40909545, 0.99166476], abs=6e-9)
+    assert (told[0][[1, 3]].tolist(), told[1][[2, 3]].tolist()) == ([0, 0], [1, 1])
+
+
+def test_the_check_values_of_a_sum_of_bits_and_its_control() -> None:
+    domain, p = Domain(range(6), sensitive=range(4)), np.array([0.4, 0.25, 0.15, 0.1, 0.1, 0.0])
+    mechanism, n = UnaryEncoding(domain, 1.0), 10**9
+    told = np.rint(n * mechanism.numbers.truth * p[4:]).astype(np.int64)
+    tally = Tally(mechanism.fingerprint, n, np.zeros(4, np.int64), told)
+    law = SumLaw.of(domain, mechanism.law, mechanism.numbers, tally, p)
+    sets = law.values.mapped(lambda each: each[:2].sum(keepdims=True))
+    control = law.controls(sets)
+    assert n * law.variances(sets, np.zeros(1)) == pytest.approx([7.75464394], abs=2e-8)
+    assert control == pytest.approx([0.49492999], abs=2e-8)
+    assert n * law.variances(sets, control) == pytest.approx([4.02923468], abs=2e-8)
+
+
+def test_shares_are_where_a_grid_says() -> None:
+    """4,000 random cases: the stretches between the roots hold what a fine grid holds."""
+    rng = np.random.default_rng(5)
+    one, other = (
+        Estimated(centre, centre - rng.exponential(0.1, 4000), centre + rng.exponential(0.1, 4000))
+        for centre in rng.normal(0.1, 0.15, (2, 4000))
+    )
+    r = rng.uniform(-0.6, 0.6, 4000)
+    low, high = share_ends(one, other, r)
+    grid = np.linspace(0, 1, 801)[:, None]
+    least, most = difference_ends(
+        Estimated(*(part * (1 - grid) for part in one)), Estimated(*(part * grid for part in other)), r
+    )
+    held = (least <= 0) & (most >= 0)
+    some = held.any(axis=0)
+    assert some.mean() > 0.8  # limits of sums have room, these do not
+    assert (low[some] <= grid[held.argmax(axis=0), 0][some] + 1e-9).all()
+    assert (high[some] >= grid[800 - held[::-1].argmax(axis=0), 0][some] - 1e-9).all()
+    assert (low[some] >= grid[held.argmax(axis=0), 0][some] - 1 / 800 - 1e-9).mean() > 0.99
+
+
+@pytest.mark.parametrize("build", [UnaryEncoding, SubsetSelection, RandomizedResponse, HadamardResponse])
+@pytest.mark.parametrize("method", ["linear", "mle"])
+def test_levels_are_nested_and_nothing_has_no_width(build: Any, method: str) -> None:
+    """A higher level never shortens, shown is within simultaneous and holds pointwise; few answers in clear."""
+    mechanism = build(PEOPLE, 1.0)
+    for codes in ([0] * 60, [2] * 90 + [1], list(range(12)) * 20):
+        found = estimate(mechanism, mechanism.obfuscate_codes(np.array(codes), random=SeededRandom(4)), method=method)
+        tables = [found, found.marginal("age"), found.where(status="married"), found.where(age="<30")]
+        tables.append(found.where(status="married", sex="m"))
+        for table in tables:
+            before = table.limits(0.5)
+            for level in (0.8, 0.95, 1 - 1e-6):
+                ends = table.limits(level)
+                assert (ends[0] <= before[0] + 1e-9).all()
+                assert (ends[1] >= before[1] - 1e-9).all()
+                before = ends
+            low, high = table.interval()
+            assert (high - low > 1e-6).all()
+            kinds = [table.limits(), table.limits(shown=2), table.limits(simultaneous=True)]
+            for inner, outer in pairwise(kinds):
+                assert (outer[0] <= inner[0] + 1e-9).all()
+                assert (outer[1] >= inner[1] - 1e-9).all()
+        asked = [
+            found.total({"status": "married"}),
+            found.difference({"age": "<30"}, {"sex": "m"}),
+            found.ratio({"age": "<30", "status": "married"}, {"status": "married"}),
+            found.ratio({"age": "<30"}, {"sex": "m"}),
+        ]
+        for one in asked:
+            ends = [one.interval(level) for level in (0.5, 0.8, 0.95, 0.999)]
+            assert all(wide.lower <= near.lower + 1e-9 for near, wide in pairwise(ends))
+            assert all(wide.upper >= near.upper - 1e-9 for near, wide in pairwise(ends))
+            assert one.interval().upper > one.interval().lower
+            assert one.standard_error > 1e-4 or np.isnan(one.standard_error)
+
+
+@pytest.mark.parametrize("build", [UnaryEncoding, RandomizedResponse])
+def test_quantities_cover_where_answers_in_clear_are_few(build: Any) -> None:
+    """40 collections of 300 with .5 to 8 answers in clear each: plain variances held .52 to .91, and [0, 0] in most."""
+    mechanism, p = build(PEOPLE, 1.0), np.array([8, 8, 0.02, 0.03, 8, 8, 0.06, 0.09, 8, 0.1, 0.05, 8.0])
+    p, rng = p / p.sum(), np.random.default_rng(9)
+    few, others, married = [2, 3], [6, 7], {"status": "married", "age": ["<30", "30-59"]}
+    held = []
+    for run in range(40):
+        codes = rng.choice(12, 300, p=p)
+        found = estimate(mechanism, mechanism.obfuscate_codes(codes, random=SeededRandom(run)))
+        masks = [np.isin(np.arange(12), chosen) for chosen in (few, others)]
+        a, b = p[few].sum(), p[others].sum()
+        asked = [
+            found.total(masks[0]),
+            found.difference(*masks),
+            found.ratio(*masks),
+            found.ratio(masks[0], masks[0] | masks[1]),
+        ]
+        ends = [one.interval() for one in asked]
+        held.append(
+            [low <= truth <= high for (low, high), truth in zip(ends, (a, a - b, a / b, a / (a + b)), strict=True)]
+        )
+        low, high = found.where(**married).interval()
+        women = p[[2, 6]].sum() / (a + b)
+        held[-1].append(bool(low[0] <= women <= high[0]))
+    assert np.mean(held, axis=0).min() >= 0.9
+
+
+def test_bits_that_are_half_of_all_values_have_shorter_intervals_by_the_known_total() -> None:
+    domain = Domain(range(24))
+    mechanism = UnaryEncoding(domain, 1.0)
+    tally = mechanism.tally(mechanism.obfuscate_codes(np.arange(2000) % 24, random=SeededRandom(1)))
+    half = estimate(mechanism, tally).total(np.arange(24) < 12)
+    low, high = half.interval()
+    assert high - low < 0.78 * 2 * Z * half.standard_error

@@ -261,8 +261,8 @@ def test_no_covariance_prints_reports(builder: str) -> None:
     mechanism = BUILDERS[builder](Domain(range(9), sensitive=range(7)), 1.0)
     found = estimate(mechanism, mechanism.obfuscate(list(range(9)), random=SeededRandom(1)))
     spread: Any = pickle.loads(pickle.dumps(found)).spread
-    for one in (found.spread, spread, found.total([1, 8]).intervals):
-        assert re.fullmatch(r"\w+Covariance\(9 values\)|<[\w.]+SumIntervals object at 0x\w+>", repr(one))
+    for one in (found.spread, spread, found.intervals, found.total([1, 8])):
+        assert re.match(r"\w+Covariance\(9 values\)|TallyIntervals\(|share of 2 values", repr(one))
     assert spread.variance(np.arange(9.0)) == pytest.approx(found.spread.variance(np.arange(9.0)))
 
 

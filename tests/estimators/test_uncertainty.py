@@ -12,7 +12,7 @@ from scipy.stats import binom, chi2
 
 from discreet.accuracy.binomial_limits import BinomialCounts
 from discreet.accuracy.skewed_limits import MeanWorths, WorthMoment
-from discreet.core.confidence_intervals import miss_probability, within_borders
+from discreet.core.confidence_intervals import miss_probability
 from discreet.core.domain import Domain
 from discreet.core.estimate import Estimate
 from discreet.core.random import SeededRandom
@@ -168,7 +168,9 @@ def intervals(case: Case, simultaneous: bool) -> tuple[Any, Any]:
     alpha, ends = miss_probability(0.9, size, simultaneous=simultaneous), np.empty((2, RUNS, size))
     for place, (codes, _) in enumerate(found[0].intervals.counts):
         law = stacked([each.intervals.counts[place][1] for each in found])
-        inside = within_borders(law.limits(alpha), law.border_deviations, alpha)
+        low, high = law.limits(alpha)
+        nobody, everybody = (0.315 * np.sqrt(law.variances(np.full(len(low), end))) for end in (0.0, 1.0))
+        inside = np.clip([np.minimum(low, 1 - everybody), np.maximum(high, nobody)], 0, 1)
         ends[:, :, codes] = np.reshape(inside, (2, RUNS, len(codes)))
     for run in range(0, RUNS, 200):
         np.testing.assert_allclose(ends[:, run], found[run].interval(0.9, simultaneous), rtol=1e-9, atol=1e-12)

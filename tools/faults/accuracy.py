@@ -6,8 +6,8 @@ FAULTS = [
     Fault(
         "a truth in the set counts as another's in the moments of a sum",
         "accuracy/sum_worths.py",
-        "own = self._power(power, count, _factorial_moments(count - 1, given), 1)",
-        "own = self._power(power, count, _factorial_moments(count, given), 1)",
+        "(base + own, own, other), (m - 1, others)",
+        "(base + own, own, other), (m, others)",
         ("tests/accuracy/test_sum_worths.py",),
     ),
     Fault(

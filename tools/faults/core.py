@@ -279,10 +279,24 @@ FAULTS = [
         ("tests/core/test_functionals.py",),
     ),
     Fault(
+        "rows that are shown have the intervals of rows that were named",
+        "core/confidence_intervals.py",
+        "min(1 - level, max(shown, 1) * together)",
+        "1 - level",
+        ("tests/core/test_estimate.py",),
+    ),
+    Fault(
+        "an interval far below 0 is empty",
+        "core/limits.py",
+        "np.maximum(high, _ROOM * nobody)",
+        "high",
+        ("tests/core/test_estimate.py",),
+    ),
+    Fault(
         "a ratio has another interval",
-        "core/ratios.py",
-        "top * bottom - z * z * across",
-        "top * bottom + z * z * across",
+        "core/limits.py",
+        "a * b - r * low * high",
+        "a * b + r * low * high",
         ("tests/core/test_functionals.py",),
     ),
     Fault(

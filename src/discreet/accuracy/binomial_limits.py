@@ -12,7 +12,7 @@ import numpy as np
 from discreet.accuracy.decoder import PerValue
 from discreet.accuracy.expansion import expanded_limit
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.confidence_intervals import BorderDeviations, Limits, score_ends, sigmas
+from discreet.core.confidence_intervals import Ends, score_ends, sigmas
 
 _ROUNDS = 60
 # In the logarithm of the odds: far from the limit a step of Newton's may be too long.
@@ -40,22 +40,38 @@ class BinomialCounts:
     base: PerValue
     slope: PerValue
 
-    def limits(self, alpha: float) -> Limits:
+    def limits(self, alpha: float) -> Ends:
         """Return the ``(m,)`` lower and upper limits of p, not clipped; each misses with about alpha/2."""
         distinct, places = np.unique(self.counts, return_inverse=True)
         low, high = (end[places] for end in probability_limits(distinct, self.n, alpha))
         return (low - self.base) / self.slope, (high - self.base) / self.slope
 
-    @property
-    def border_deviations(self) -> BorderDeviations:
-        """The standard deviations of (t/n - b)/d at p = 0 and p = 1."""
-        ends = (np.asarray(self.base), np.asarray(self.base + self.slope))
-        nobody, everybody = (np.sqrt(np.maximum(q * (1 - q), 0) / self.n) / self.slope for q in ends)
-        shape = self.counts.shape
-        return BorderDeviations(np.broadcast_to(nobody, shape), np.broadcast_to(everybody, shape))
+    def variances(self, p: FloatArray) -> FloatArray:
+        """Return the ``(m,)`` variances of (t/n - b)/d where the true frequencies are p."""
+        q = self.base + self.slope * p
+        variance: FloatArray = np.maximum(q * (1 - q), 0) / (self.n * np.square(self.slope))
+        return variance
 
 
-def probability_limits(counts: IntArray, n: int, alpha: float) -> Limits:
+def share_limits(counts: IntArray, n: IntArray, alpha: float) -> Ends:
+    """Return limits of the probabilities of binomial counts of different numbers of trials, by mid-P.
+
+    Half of the observed number is in either tail. For a share among answers in clear, whose total is random too, these
+    miss at most alpha, at small counts as well; longer ones would gain nothing.
+
+    Args:
+        counts: ``(m,)`` t.
+        n: ``(m,)`` numbers of trials; of none, the limits are 0 and 1.
+        alpha: the probability with which both limits together may miss.
+    """
+    t, size, half = counts.astype(np.float64), n.astype(np.float64), np.full(len(counts), 0.5)
+    low, high = np.zeros(len(t)), np.ones(len(t))
+    for end, possible, upper in ((low, counts > 0, False), (high, counts < n, True)):
+        end[possible] = _solved(t[possible], size[possible], half[possible], alpha / 2, upper=upper)
+    return low, high
+
+
+def probability_limits(counts: IntArray, n: int, alpha: float) -> Ends:
     """Return limits of a binomial probability, 0 for the lower one where t = 0 and 1 for the upper one where t = n.
 
     Args:
@@ -91,16 +107,17 @@ def _expanded(t: FloatArray, n: int, tail: float, *, upper: bool) -> FloatArray:
     return q
 
 
-def _solved(t: FloatArray, n: int, weight: FloatArray, tail: float, *, upper: bool) -> FloatArray:
+def _solved(t: FloatArray, n: PerValue, weight: FloatArray, tail: float, *, upper: bool) -> FloatArray:
     """Return the probabilities at which the weighted tail beyond t is ``tail``, by Newton's method on its logarithm.
 
     In the logarithm of the odds the logarithm of either tail is concave, so that after one step all others go one way.
     """
     spread = 1 / np.sqrt(np.minimum(t, n - t) + 1)
+    trials = np.broadcast_to(np.asarray(n, np.float64), t.shape)
     first = np.clip(score_ends(t / n, (np.zeros(1), np.ones(1)), n, sigmas(tail))[upper], 0.1 / n, 1 - 0.1 / n)
     odds, active = np.log(first / (1 - first)), np.arange(len(t))
     for _ in range(_ROUNDS):
-        step = _step(odds[active], (t[active], n, weight[active]), tail, upper=upper)
+        step = _step(odds[active], (t[active], trials[active], weight[active]), tail, upper=upper)
         odds[active] += step
         active = active[np.abs(step) > _LAST_STEP * spread[active]]
         if not len(active):
@@ -109,7 +126,9 @@ def _solved(t: FloatArray, n: int, weight: FloatArray, tail: float, *, upper: bo
     return found
 
 
-def _step(odds: FloatArray, counted: tuple[FloatArray, int, FloatArray], tail: float, *, upper: bool) -> FloatArray:
+def _step(
+    odds: FloatArray, counted: tuple[FloatArray, FloatArray, FloatArray], tail: float, *, upper: bool
+) -> FloatArray:
     from scipy.special import betainc, betaincc, gammaln
 
     t, n, weight = counted

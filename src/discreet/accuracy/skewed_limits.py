@@ -13,7 +13,7 @@ import numpy as np
 from discreet.accuracy.decoder import PerValue
 from discreet.accuracy.expansion import expanded_limit
 from discreet.arrays import FloatArray
-from discreet.core.confidence_intervals import BorderDeviations, Limits, score_ends, sigmas
+from discreet.core.confidence_intervals import Ends, score_ends, sigmas
 
 _ROUNDS = 4
 # Less skewed than this is normal.
@@ -26,24 +26,29 @@ _TINY = 1e-60
 
 
 class WorthMoment(NamedTuple):
-    """A moment of a report's worth, affine in p: constant + slope p + beyond max(p - a, 0).
+    """A moment of a report's worth: constant + slope p + beyond max(p - a, 0) + before min(p - u, 0).
 
-    Each is a number, or ``(m,)``. Where p exceeds the estimate a of the mass of all values like it, that mass is p.
+    Each is a number, or ``(m,)``. Where p exceeds the estimate a of the mass of all values like it, that mass is p;
+    below u, which was counted in clear, it is those in clear who are fewer.
     """
 
     constant: PerValue
     slope: PerValue
     beyond: PerValue = 0.0
+    before: PerValue = 0.0
 
-    def at(self, p: FloatArray, mass: float) -> FloatArray:
-        """Return the ``(m,)`` moments at frequencies p."""
-        moment: FloatArray = self.constant + self.slope * p + self.beyond * np.maximum(p - mass, 0)
+    def at(self, p: FloatArray, kinks: tuple[PerValue, PerValue]) -> FloatArray:
+        """Return the ``(m,)`` moments at frequencies p, given u and a."""
+        told, mass = kinks
+        lines = self.constant + self.slope * p
+        moment: FloatArray = lines + self.beyond * np.maximum(p - mass, 0) + self.before * np.minimum(p - told, 0)
         return moment
 
-    def line(self, p: FloatArray, mass: float) -> tuple[FloatArray, FloatArray]:
-        """Return constant and slope of the line, of the two, on which p lies."""
-        past = p > mass
-        constant, slope = self.constant - past * self.beyond * mass, self.slope + past * self.beyond
+    def line(self, p: FloatArray, kinks: tuple[PerValue, PerValue]) -> tuple[FloatArray, FloatArray]:
+        """Return constant and slope of the line, of the three, on which p lies."""
+        told, mass = kinks
+        past, under = (p > mass) * self.beyond, (p < told) * self.before
+        constant, slope = self.constant - past * mass - under * told, self.slope + past + under
         return np.broadcast_to(constant, p.shape), np.broadcast_to(slope, p.shape)
 
 
@@ -56,18 +61,24 @@ class MeanWorths:
         n: number of reports, or what is left of it where parameters were fitted.
         second: m_2.
         third: m_3.
-        mass: a, from which on the moments have another slope.
+        mass: a, from which on the moments have another slope; a number, or ``(m,)``.
         lasting: variance that more reports do not lessen; a number, or ``(m,)``.
+        told: u, up to which they have another one; a number, or ``(m,)``.
     """
 
     estimates: FloatArray
     n: float
     second: WorthMoment
     third: WorthMoment
-    mass: float = 1.0
+    mass: PerValue = 1.0
     lasting: PerValue = 0.0
+    told: PerValue = 0.0
 
-    def limits(self, alpha: float) -> Limits:
+    @property
+    def _kinks(self) -> tuple[PerValue, PerValue]:
+        return self.told, self.mass
+
+    def limits(self, alpha: float) -> Ends:
         """Return the ``(m,)`` lower and upper limits of p, not clipped; each misses with about alpha/2."""
         numbers = (*self.second, *self.third, self.lasting)
         if any(np.ndim(number) for number in numbers):
@@ -76,18 +87,12 @@ class MeanWorths:
         low, high = self._ends(distinct, alpha / 2)
         return low[places], high[places]
 
-    @property
-    def border_deviations(self) -> BorderDeviations:
-        """The standard deviations at p = 0 and p = 1."""
-        ends = (np.full(self.estimates.shape, end) for end in (0.0, 1.0))
-        nobody, everybody = (np.sqrt(self._variance(p)) for p in ends)
-        return BorderDeviations(nobody, everybody)
-
-    def _variance(self, p: FloatArray) -> FloatArray:
-        variance: FloatArray = np.maximum(self.second.at(p, self.mass) - p * p, 0) / self.n + self.lasting
+    def variances(self, p: FloatArray) -> FloatArray:
+        """Return the ``(m,)`` variances of the estimates where the true frequencies are p."""
+        variance: FloatArray = np.maximum(self.second.at(p, self._kinks) - p * p, 0) / self.n + self.lasting
         return variance
 
-    def _ends(self, estimates: FloatArray, tail: float) -> Limits:
+    def _ends(self, estimates: FloatArray, tail: float) -> Ends:
         middle = np.full(estimates.shape, sigmas(tail))
         low, high = self._end(estimates, estimates, middle, 0), self._end(estimates, estimates, middle, 1)
         for _ in range(_ROUNDS):
@@ -97,14 +102,14 @@ class MeanWorths:
 
     def _end(self, estimates: FloatArray, near: FloatArray, deviations: FloatArray, side: int) -> FloatArray:
         """Return the solution of (p_hat - p)^2 = deviations^2 Var(p) on one side, with the variance near ``near``."""
-        constant, slope = self.second.line(near, self.mass)
+        constant, slope = self.second.line(near, self._kinks)
         ends = score_ends(estimates, (constant + self.n * self.lasting, slope), self.n, deviations)
         # Below the middle of a skewed distribution the quantile changes sides.
         return np.where(deviations >= 0, ends[side], ends[1 - side])
 
     def _skewness(self, p: FloatArray) -> FloatArray:
         p = np.clip(p, 0, 1)
-        second, third = self.second.at(p, self.mass), self.third.at(p, self.mass)
+        second, third = (moment.at(p, self._kinks) for moment in (self.second, self.third))
         variance = np.maximum(second - p * p, _TINY)
         whole = variance / self.n + self.lasting
         skewness: FloatArray = (third - 3 * p * second + 2 * p**3) / (self.n**2 * whole**1.5)

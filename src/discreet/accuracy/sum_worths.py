@@ -1,25 +1,55 @@
-"""The worth of a report to a sum of sensitive frequencies: its second and third moment, from which intervals follow.
+"""The worth of a report to a sum of frequencies: its second and third moment, from which limits follow.
 
-Let K of the m values of a set C be in a block, phi_out the worth of a report to a value outside its block and d more to
-one inside: to the sum over C it is worth W = m phi_out + d K. Where all values are alike, K has factorial moments
+Let C be a set of values of which m can be in a block, K of them in a given one and K' of the other v - m; phi_out the
+worth of a report to a value outside its block and d more to one inside, kappa that of a report in clear to every value
+that blocks cover, and 1/s to its own value in clear. All estimates together are known to sum to 1, so that
 
-    of noise:                 (m)_j J_j,
-    of a truth in C:          K - 1 has (m - 1)_j J_{j+1} / pi,
-    of another sensitive one: (m)_j J_{j+1} / pi,
+    W' = W_C - lambda (W_1 - 1),   lambda = Cov(W_C, W_1) / Var(W_1),
 
-with J_j the probability that j given values are all in a noise block, and (m)_j = m (m - 1) ... (m - j + 1). A report
-in clear is worth the same to every value. So E W^k is affine in the sum t of the frequencies, given p(X_S), and t has
-the limits of `discreet.accuracy.skewed_limits`. For m = 1 these are the moments of one value.
+with W_1 the worth to the sum over all values, has the mean of W_C and the least variance [control by a known total].
+Where all values are alike, K and K' have joint factorial moments
+
+    of noise:                 (m)_i (v - m)_j J_{i+j},
+    of a truth in C:          those of K - 1 and K', of m - 1 and v - m values, with J_{i+j+1} / pi,
+    of another sensitive one: those of K and K' - 1, likewise,
+
+with J_j the probability that j given values are all in a noise block, and (m)_j = m (m - 1) ... (m - j + 1). So
+E W'^k is the mean over four kinds of people: sensitive in C and elsewhere, in clear in C and elsewhere. Where the sum
+moves to t, the part in clear is the smaller of t and what was counted, and the sensitive part the rest of t.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
+from math import comb, prod
 
 import numpy as np
 
 from discreet.accuracy.skewed_limits import WorthMoment
 from discreet.arrays import FloatArray
+
+# Of powers by falling factorials [Stirling numbers of the second kind].
+_STIRLING = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0], [0, 1, 3, 1]])
+_PLACES = np.add.outer(np.arange(4), np.arange(4))
+
+
+@dataclass(frozen=True, eq=False)
+class ValueSets:
+    """Sets of values, and the people who may have them.
+
+    Attributes:
+        size: ``(c,)`` m, the number of values of each set that blocks cover.
+        told: ``(c,)`` the share of people who have one of its values in clear, as counted.
+        control: ``(c,)`` lambda; 0 where the sum over the set stands by itself.
+        covered: v, the number of values that blocks cover.
+        mass: a, the share of the people whose value blocks cover, as far as reports in clear tell.
+    """
+
+    size: FloatArray
+    told: FloatArray
+    control: FloatArray
+    covered: int
+    mass: float
 
 
 @dataclass(frozen=True)
@@ -40,56 +70,56 @@ class AlikeBlocks:
     worth: tuple[float, float, float]
     share: float = 1.0
 
-    def moment(self, power: int, count: FloatArray, mass: float) -> tuple[FloatArray, FloatArray]:
-        """Return constant and slope of E W^power, affine in the sum of the frequencies.
-
-        Args:
-            power: 2 or 3.
-            count: ``(c,)`` m, the number of values of each set.
-            mass: p(X_S).
-        """
+    def moments(self, power: int, sets: ValueSets) -> FloatArray:
+        """Return ``(4, c)`` E W'^power of a report of somebody sensitive in C, elsewhere; in clear in C, elsewhere."""
+        inside, outside, silent = self.worth
+        m, others, kept = sets.size, sets.covered - sets.size, 1 - sets.control
+        own, other = kept * (inside - outside), -sets.control * (inside - outside)
+        base = outside * (m - sets.control * sets.covered) + sets.control
         given = tuple(later / self.joint[0] for later in self.joint[1:])
-        noise = self._power(power, count, _factorial_moments(count, self.joint[:3]), 0)
-        own = self._power(power, count, _factorial_moments(count - 1, given), 1)
-        other = self._power(power, count, _factorial_moments(count, given), 0)
-        silent = (count * self.worth[2]) ** power
-        constant = self.noisy * noise + self.truth * (mass * other + (1 - mass) * silent)
-        return self.share * constant, self.share * self.truth * (own - other)
-
-    def _power(self, power: int, count: FloatArray, moments: tuple[FloatArray, ...], more: int) -> FloatArray:
-        """Return E W^power where K - more has these factorial moments."""
-        inside, outside, _ = self.worth
-        base, step = count * outside + more * (inside - outside), inside - outside
-        first, second, third = moments
-        raw = (1.0, first, second + first, third + 3 * second + first)
-        coefficients = ((1.0,), (1.0, 1.0), (1.0, 2.0, 1.0), (1.0, 3.0, 3.0, 1.0))[power]
-        terms = [c * base ** (power - j) * step**j * raw[j] for j, c in enumerate(coefficients)]
-        whole: FloatArray = np.sum(np.broadcast_arrays(*terms), axis=0)
-        return whole
+        noise = _power(power, (base, own, other), (m, others), (1.0, *self.joint[:3]))
+        in_set = _power(power, (base + own, own, other), (m - 1, others), (1.0, *given))
+        elsewhere = _power(power, (base + other, own, other), (m, others - 1), (1.0, *given))
+        beside = silent * (m - sets.control * sets.covered) + sets.control
+        told = (beside + kept / self.truth) ** power, (beside - sets.control / self.truth) ** power
+        whole = np.array(np.broadcast_arrays(in_set, elsewhere, *told))
+        return self.share * (self.noisy * noise + self.truth * whole)
 
 
-def _factorial_moments(count: FloatArray, joint: tuple[float, ...]) -> tuple[FloatArray, ...]:
-    falling, found = np.ones_like(count), []
-    for j, together in enumerate(joint):
-        falling = falling * np.maximum(count - j, 0)
-        found.append(falling * together)
-    return tuple(found)
+def _power(
+    power: int,
+    factors: tuple[FloatArray, FloatArray, FloatArray],
+    counts: tuple[FloatArray, FloatArray],
+    joint: tuple[float, ...],
+) -> FloatArray:
+    """Return E (b + f K + g K')^power, with b, f and g, the numbers of values behind K and K', and J_0 to J_3."""
+    falling = [np.maximum(count - np.arange(3)[:, None], 0.0).cumprod(axis=0) for count in counts]
+    own, other = (np.concatenate([np.ones((1, each.shape[1])), each]) for each in falling)
+    together = own[:, None] * other[None] * np.array(joint + (0.0,) * 3)[_PLACES][:, :, None]
+    # Means of powers from those of falling factorials.
+    means = np.tensordot(_STIRLING, np.tensordot(_STIRLING, together, (1, 0)), (1, 1)).swapaxes(0, 1)
+    base, first, second = (np.broadcast_to(each, own.shape[1:]) for each in factors)
+    found: FloatArray = sum(
+        comb(power, i) * comb(power - i, j) * base ** (power - i - j) * first**i * second**j * means[i, j]
+        for i in range(power + 1)
+        for j in range(power + 1 - i)
+    )
+    return found
 
 
-def sum_moments(parts: list[AlikeBlocks], count: FloatArray, mass: float) -> tuple[WorthMoment, WorthMoment]:
-    """Return the second and third moment of a report's worth to sums of ``(c,)`` numbers of sensitive values.
+def sum_moment(parts: Sequence[AlikeBlocks], sets: ValueSets, power: int) -> WorthMoment:
+    """Return the second or third moment of a report's worth to controlled sums over sets, as their frequency moves.
 
     Args:
         parts: the reports, by block size where sizes are told apart.
-        count: ``(c,)`` numbers of values.
-        mass: p(X_S), about.
+        sets: what is summed.
+        power: 2 or 3.
     """
-    found = []
-    for power in (2, 3):
-        constant, slope = np.sum([part.moment(power, count, mass) for part in parts], axis=0)
-        nothing, everything = (sum(part.moment(power, count, end)[0] for part in parts) for end in (0.0, 1.0))
-        found.append(WorthMoment(constant, slope, everything - nothing))
-    return found[0], found[1]
+    a, told = sets.mass, sets.told
+    own, other, in_clear, clear = np.sum([part.moments(power, sets) for part in parts], axis=0)
+    turn = in_clear - clear - own + other
+    middle = a * other + (1 - a) * clear + told * turn
+    return WorthMoment(middle, own - other, other - clear, np.where(told > 0, turn, 0.0))
 
 
 def joint_share(size: int, count: int, given: int) -> Fraction:

@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
+
+import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray
 from discreet.charts.self_contained import self_contained
@@ -28,6 +31,7 @@ class Panel:
         truth: true frequencies, as long; None where they are not known.
         level: confidence of the intervals.
         simultaneous: whether all intervals hold at once with that confidence.
+        shown: how many values were chosen by their estimates, for which the intervals hold; None if they were not.
     """
 
     title: str
@@ -36,13 +40,15 @@ class Panel:
     truth: FloatArray | None = None
     level: float = 0.95
     simultaneous: bool = False
+    shown: int | None = None
 
     @property
     def legend(self) -> str:
         """Legend of the marks."""
         known = "" if self.truth is None else "; black tick: true share"
         kind = "simultaneous " if self.simultaneous else ""
-        return f"mark: estimate; bar: {self.level * 100:g}% {kind}interval{known}"
+        chosen = "" if self.shown is None or self.simultaneous else f" for the {self.shown:,} largest"
+        return f"mark: estimate; bar: {self.level * 100:g}% {kind}interval{chosen}{known}"
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -50,14 +56,16 @@ class Panel:
         found = []
         for place, name in enumerate(self.names):
             row: dict[str, Any] = {"name": name, "class": SENSITIVE if self.columns["sensitive"][place] else CLEAR}
-            row |= {field: float(self.columns[field][place]) for field in DRAWN}
+            # What is not estimated is not drawn.
+            numbers = {field: float(self.columns[field][place]) for field in DRAWN}
+            row |= {field: None if isnan(number) else number for field, number in numbers.items()}
             found.append(row if self.truth is None else {**row, "truth": float(self.truth[place])})
         return found
 
     @property
     def end(self) -> float:
         """The largest number drawn."""
-        highest = [float(self.columns[field].max()) for field in DRAWN]
+        highest = [float(np.nan_to_num(self.columns[field]).max()) for field in DRAWN]
         return max([*highest, *([] if self.truth is None else [float(self.truth.max())])])
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.core.covariance import CountedSums, Covariance
+from discreet.core.covariance import Covariance
 from discreet.core.partitions import ValueCells
 
 
@@ -25,11 +25,6 @@ class CombinedCovariance(Covariance):
     parts: Sequence[tuple[float, Covariance]]
     factors: FloatArray
     core: FloatArray
-
-    @property
-    def counted(self) -> Sequence[CountedSums]:
-        """Return nothing: sums with weights follow from no count of a known law."""
-        return ()
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
         """Return the estimated covariance of two weighted sums; see `Covariance`."""

@@ -5,61 +5,16 @@ Two forms are enough. Where values are alike, the covariances of all pairs are a
 contributions of the reports, as a sample (`discreet.core.sample_covariance`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf
 from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.confidence_intervals import BorderDeviations, Limits
+from discreet.arrays import FloatArray, IntArray
 from discreet.core.partitions import ValueCells
 from discreet.errors import ParameterError
-
-
-class CountedLimits(Protocol):
-    """The limits that counts give; see `discreet.accuracy.binomial_limits`."""
-
-    def limits(self, alpha: float) -> Limits:
-        """Return the ``(m,)`` lower and upper limits of the frequencies, not clipped; each misses with alpha/2."""
-        ...
-
-    @property
-    def border_deviations(self) -> BorderDeviations:
-        """The standard deviations of the estimates at the ends of [0, 1]."""
-        ...
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CountedSums:
-    """Numbers of values of which the law is known, as is that of their sums over values.
-
-    Two are in use: counts of reports, binomial with probability b + d p; and estimates with the number of their values,
-    from which the moments of what a report is worth to them follow.
-
-    Attributes:
-        counts: ``(|X|,)`` t, as floats, or estimates; any number for a value of another law.
-        bases: ``(|X|,)`` b, or how many values each is of; nan for a value of another law.
-        law: a function of counts and bases that returns their limits.
-        most: the largest base of which the law is known; no bound where it is infinite.
-    """
-
-    counts: FloatArray
-    bases: FloatArray
-    law: Callable[[FloatArray, FloatArray], CountedLimits]
-    most: float = inf
-
-    def sums(self, cells: ValueCells) -> "CountedSums":
-        """Return those of the sums over cells; there is none where there is none of one of the values."""
-        return replace(self, counts=cells.total(self.counts), bases=cells.total(self.bases))
-
-    @property
-    def known(self) -> BoolArray:
-        """``(|X|,)`` booleans: true where the law is known."""
-        known: BoolArray = self.bases <= self.most
-        return known
 
 
 class Covariance(Protocol):
@@ -76,11 +31,6 @@ class Covariance(Protocol):
     def __repr__(self) -> str:
         # Some hold reports, which nothing may print.
         return f"{type(self).__name__}({len(self.centre)} values)"
-
-    @property
-    def counted(self) -> Sequence[CountedSums]:
-        """Return the counts that the estimates follow from, of those whose law is known."""
-        ...
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
         """Return the estimated covariance of two weighted sums of the estimates; its mean is the covariance."""
@@ -128,7 +78,6 @@ class LowRankCovariance(Covariance):
         factors: ``(r, |X|)`` F.
         core: ``(r, r)`` M, symmetric.
         scale: 1/(n - 1).
-        counted: the counts that the estimates follow from, of those whose law is known.
     """
 
     centre: FloatArray
@@ -136,7 +85,6 @@ class LowRankCovariance(Covariance):
     factors: FloatArray
     core: FloatArray
     scale: float
-    counted: Sequence[CountedSums] = ()
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
         """Return the estimated covariance of two weighted sums; see `Covariance`."""
@@ -170,13 +118,7 @@ class LowRankCovariance(Covariance):
     def sums(self, cells: ValueCells) -> "LowRankCovariance":
         """Return the covariance of the sums over cells, of the same form."""
         factors = np.array([cells.total(factor) for factor in self.factors]).reshape(len(self.factors), cells.size)
-        return replace(
-            self,
-            centre=cells.total(self.centre),
-            diagonal=cells.total(self.diagonal),
-            factors=factors,
-            counted=[each.sums(cells) for each in self.counted],
-        )
+        return replace(self, centre=cells.total(self.centre), diagonal=cells.total(self.diagonal), factors=factors)
 
     def conditional(self) -> "LowRankCovariance":
         """Return the covariance of the shares in the sum, of the same form."""
@@ -213,11 +155,6 @@ class DeferredCovariance(Covariance):
     def __reduce__(self) -> Any:
         """Return the parts of a pickle: the covariance worked out, or for one report these attributes."""
         return (_same, (self._made,)) if self.n > 1 else (DeferredCovariance, (self.centre, self.n, _same))
-
-    @property
-    def counted(self) -> Sequence[CountedSums]:
-        """Return the counts that the estimates follow from; errors as for `between`."""
-        return self._made.counted
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
         """Return the estimated covariance of two weighted sums.

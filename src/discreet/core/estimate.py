@@ -1,7 +1,8 @@
 """Estimates of a distribution, with the errors of their estimator."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,16 +11,17 @@ from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.charts.frequencies import Panel, frequency_chart
 from discreet.charts.maps import Map, map_chart
 from discreet.core.checks import checked_whole
-from discreet.core.confidence_intervals import DEFAULT_LEVEL, Intervals
+from discreet.core.confidence_intervals import DEFAULT_LEVEL
 from discreet.core.covariance import Covariance
 from discreet.core.deferred import Deferred
 from discreet.core.domain import Domain
 from discreet.core.estimate_table import Cells, table_cells
 from discreet.core.functionals import Functionals
 from discreet.core.grids import Grid
+from discreet.core.labels import IntegerRange, Integers
+from discreet.core.limits import ConfidenceLimits
 from discreet.core.quantities import Quantity
 from discreet.core.result_table import ResultTable
-from discreet.core.sensitive_share import ComplementIntervals
 from discreet.core.stated_intervals import StatedIntervals
 from discreet.errors import DiscreetError, ParameterError
 
@@ -99,7 +101,7 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
     gap: float | None = None
     passes: float | None = None
     simulated: bool = False
-    intervals: Intervals | None = field(default=None)
+    intervals: ConfidenceLimits | None = field(default=None)
     spread: Covariance | None = None
     publication: Any = None
 
@@ -127,11 +129,36 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
     def _shown(self) -> tuple[Cells, str]:
         """Return the rows that are shown, all or the most frequent, and a sentence on the others."""
         left = self.domain.size - _SHOWN
-        codes = self.largest(_SHOWN) if left > 0 else np.arange(self.domain.size)
-        columns = {name: column[codes] for name, column in self._numbers(None, simultaneous=False).items()}
+        codes = self.chosen(_SHOWN) if left > 0 else np.arange(self.domain.size)
+        columns = {name: column[codes] for name, column in self._numbers(None, shown=len(codes)).items()}
         below = f"and {left:,} less frequent values; to_arrow, to_pandas and to_polars return all" if left > 0 else ""
-        notes = [note for note in (below, self.contradiction(), self.remark) if note]
-        return table_cells(self.domain.names(codes), columns), "\n".join(notes)
+        notes = [below, self.selected(len(codes)), self.contradiction(shown=len(codes)), self.remark]
+        return table_cells(self.domain.names(codes), columns), "\n".join(filter(None, notes))
+
+    def chosen(self, count: int) -> IntArray:
+        """Return the codes of the ``count`` most frequent values as a table shows them: labels with an order in it."""
+        codes = self.largest(count)
+        return np.sort(codes) if isinstance(self.domain.space, Integers | IntegerRange) else codes
+
+    def selected(self, count: int, level: float | None = None, *, simultaneous: bool = False) -> str:
+        """Return a sentence on intervals of the most frequent values, and on noise; empty if all values are shown.
+
+        Args:
+            count: how many values are shown.
+            level: confidence of the intervals; None for 0.95.
+            simultaneous: whether all intervals hold at once.
+
+        Raises:
+            ParameterError: as for `interval`.
+        """
+        size = self.domain.size
+        if count >= size:
+            return ""
+        confidence = DEFAULT_LEVEL if level is None else level
+        above = int(np.count_nonzero(self.interval(confidence, simultaneous=True)[0] > 0))
+        chosen = "" if simultaneous else f"Intervals allow for the choice of the {count:,} largest of {size:,} values. "
+        noun = "1 value is" if above == 1 else f"{above:,} values are"
+        return f"{chosen}{noun} above 0 with {confidence * 100:g}% confidence, all at once; the others may be noise."
 
     def __len__(self) -> int:
         return self.domain.size
@@ -155,8 +182,8 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
         return self._shares(codes)[0]
 
     def top(self, count: int = 10) -> list["ValueEstimate"]:
-        """Return the estimates of the most frequent values, in falling order."""
-        return self._shares(self.largest(count))
+        """Return the estimates of the most frequent values, in falling order; intervals hold for such a selection."""
+        return self._shares(self.largest(count), chosen=True)
 
     def counts(self) -> FloatArray:
         """Return the ``(|X|,)`` estimated numbers of people, among those who reported: n times the frequencies."""
@@ -182,16 +209,17 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
             which = "no value is" if self.domain.sensitive_count == 0 else "every value is"
             raise ParameterError(f"the sensitive share is known where {which} sensitive; there is nothing to estimate.")
         others = self.total(~self.domain.sensitive)
-        left = ComplementIntervals(others.intervals)
         facts = "share of sensitive values", 1 - others.estimate, others.standard_error
-        return Quantity(*facts, left, (0, 1), others.facts)
+        return Quantity(*facts, partial(_left_of, others.bounds), (0, 1), others.facts)
 
-    def _shares(self, codes: IntArray) -> list["ValueEstimate"]:
-        columns = self._numbers(None, simultaneous=False)
+    def _shares(self, codes: IntArray, *, chosen: bool = False) -> list["ValueEstimate"]:
+        columns = self._numbers(None, shown=max(len(codes), 1) if chosen else None)
         numbers = [columns[name][codes].tolist() for name in ValueEstimate._fields[1:]]
         return [ValueEstimate(*row) for row in zip(self.domain.names(codes), *numbers, strict=True)]
 
-    def columns(self, level: float | None = None, *, simultaneous: bool = False) -> dict[str, AnyArray]:
+    def columns(
+        self, level: float | None = None, *, simultaneous: bool = False, shown: int | None = None
+    ) -> dict[str, AnyArray]:
         """Return the estimate as named columns: labels, sensitive, frequency, standard_error, lower, upper.
 
         An attribute that bears one of these names itself is called label_... here.
@@ -199,22 +227,25 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
         Args:
             level: confidence of the intervals; None for 0.95.
             simultaneous: as for `interval`.
+            shown: as for `interval`.
 
         Raises:
             ParameterError: as for `interval`.
         """
-        columns = self._numbers(level, simultaneous=simultaneous)
+        columns = self._numbers(level, simultaneous=simultaneous, shown=shown)
         taken = {*columns, "lower", "upper"}
         labels = {f"label_{name}" if name in taken else name: column for name, column in self.domain.table().items()}
         return labels | columns
 
-    def _numbers(self, level: float | None, *, simultaneous: bool) -> dict[str, AnyArray]:
+    def _numbers(
+        self, level: float | None, *, simultaneous: bool = False, shown: int | None = None
+    ) -> dict[str, AnyArray]:
         columns = {
             "sensitive": self.domain.sensitive,
             "frequency": self.frequencies,
             "standard_error": self.standard_errors,
         }
-        ends = self.interval(DEFAULT_LEVEL if level is None else level, simultaneous=simultaneous)
+        ends = self.interval(DEFAULT_LEVEL if level is None else level, simultaneous=simultaneous, shown=shown)
         return columns | dict(zip(("lower", "upper"), ends, strict=True))
 
     def plot(
@@ -226,10 +257,10 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
             level: confidence of the intervals; None for 0.95.
             simultaneous: as for `interval`.
             truth: ``(|X|,)`` true frequencies to be drawn too, where they are known.
-            largest: how many values to draw, those with the largest frequencies.
+            largest: how many values to draw, those with the largest frequencies; intervals hold for this selection.
         """
         title = f"Estimated shares: {self.n:,} reports, method {self.method}"
-        codes = self.largest(largest, truth)
+        codes = self.chosen(largest) if truth is None else self.largest(largest, truth)
         return frequency_chart(self.panel(title, codes, level=level, simultaneous=simultaneous, truth=truth))
 
     def map(self) -> Any:
@@ -254,8 +285,17 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
     def panel(
         self, title: str, codes: IntArray, *, level: float | None = None, simultaneous: bool = False, truth: Any = None
     ) -> Panel:
-        """Return the contents of a chart of these values."""
-        columns = {name: column[codes] for name, column in self.columns(level, simultaneous=simultaneous).items()}
+        """Return the contents of a chart of these values, which are the most frequent ones, by the truth if passed."""
+        # A choice by the truth is none by the estimates.
+        shown = len(codes) if truth is None and 0 < len(codes) < self.domain.size else None
+        every = self.columns(level, simultaneous=simultaneous, shown=shown)
+        columns = {name: column[codes] for name, column in every.items()}
         known = None if truth is None else np.asarray(truth, dtype=np.float64)[codes]
         confidence = DEFAULT_LEVEL if level is None else level
-        return Panel(title, self.domain.names(codes), columns, known, confidence, simultaneous)
+        return Panel(title, self.domain.names(codes), columns, known, confidence, simultaneous, shown)
+
+
+def _left_of(bounds: Callable[[float], tuple[float, float]], alpha: float) -> tuple[float, float]:
+    """Return the limits of what is left of 1."""
+    low, high = bounds(alpha)
+    return 1 - high, 1 - low

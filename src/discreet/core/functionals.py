@@ -1,31 +1,31 @@
-"""Sums, marginals, conditions, differences, ratios, means and quantiles of an estimate, with errors from covariances.
+"""Sums, marginals, conditions, differences, ratios, means and quantiles of an estimate, with errors and intervals.
 
 Errors and intervals are those of the unbiased estimates from the same reports, whatever the method of the estimate is:
-an interval belongs to the reports. Variances are exact for every number of reports, and unbiased; how these are formed
-stands in `discreet.core.covariance`.
+an interval belongs to the reports (`discreet.core.limits`). Variances are exact for every number of reports, and
+unbiased; how these are formed stands in `discreet.core.covariance`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from math import nan
+from functools import partial
+from math import inf, isinf, nan, sqrt
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_between
-from discreet.core.confidence_intervals import Intervals
+from discreet.core.confidence_intervals import sigmas
 from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
+from discreet.core.limits import ONE_SIGMA, ConfidenceLimits, ShareLimits, Sums
 from discreet.core.marginals import condition, marginal
 from discreet.core.ordered_labels import ascending, scores_of
-from discreet.core.partitions import CellPartition, ValueCells
-from discreet.core.quantities import ANY, OneInterval, Quantile, Quantity, Ratio, single
-from discreet.core.ratios import ConditionalIntervals, Moments
+from discreet.core.partitions import CellPartition
+from discreet.core.quantities import Quantile, Quantity, Ratio
 from discreet.core.sensitivity import value_mask
 from discreet.core.significance import Control, rejections
-from discreet.core.sum_intervals import SumIntervals
-from discreet.errors import DataError, ParameterError
+from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from discreet.core.estimate import ValueEstimate
@@ -47,13 +47,13 @@ class Functionals:
         n: int
         method: str
         simulated: bool
-        intervals: Intervals | None
+        intervals: ConfidenceLimits | None
         spread: Covariance | None
 
         @property
-        def _intervals(self) -> Intervals: ...
+        def _limits(self) -> ConfidenceLimits: ...
 
-        def _shares(self, codes: IntArray) -> "list[ValueEstimate]": ...
+        def _shares(self, codes: IntArray, *, chosen: bool = False) -> "list[ValueEstimate]": ...
 
     def covariance(self, values: Any = None) -> FloatArray:
         """Return the covariance matrix of the unbiased estimates of some values, exact for every n and unbiased.
@@ -100,17 +100,16 @@ class Functionals:
         """
         mask = self._mask(values, "values")
         count, size = int(np.count_nonzero(mask)), self.domain.size
-        cells = CellPartition(2, size, np.arange(size), (~mask).astype(np.int64))
-        summed = self._known_spread.sums(cells)
-        error = float(np.sqrt(summed.variances()[0]))
+        error = self._known_spread.variance(mask.astype(np.float64))
         if count == 1:
-            intervals: Intervals = OneInterval(self._intervals, int(np.argmax(mask)))
-        elif count < size:
-            intervals = self._intervals_of(cells, summed)
+            limits, row = self._limits, int(np.argmax(mask))
         else:
-            intervals = single(float(summed.centre[0]), error)
+            limits, row = self._sums([mask, ~mask]), 0
+        bounds = partial(_bounds_of, limits, row)
+        errors = limits.floored_errors(np.full(len(limits.centre), error), self.n)
+        deviation = float(np.sqrt(error)) if count == size else float(errors[row])
         name = f"share of {'all values' if count == size else '1 value' if count == 1 else f'{count} values'}"
-        return Quantity(name, float(self.frequencies[mask].sum()), error, intervals, (0, 1), self._facts)
+        return Quantity(name, float(self.frequencies[mask].sum()), deviation, bounds, (0, 1), self._facts)
 
     def weighted(self, weights: Any, name: str = "weighted sum") -> Quantity:
         """Return a weighted sum of the frequencies.
@@ -157,11 +156,17 @@ class Functionals:
         Raises:
             ParameterError: as for `total`.
         """
-        masks = self._mask(first, "first"), self._mask(second, "second")
-        return self._sum("difference", masks[0].astype(np.float64) - masks[1], (-1.0, 1.0))
+        one, other = self._mask(first, "first"), self._mask(second, "second")
+        error = self._known_spread.variance(one.astype(np.float64) - other)
+        sums = self._sums([one & ~other, other & ~one, ~(one ^ other)])
+        estimate = float(self.frequencies[one].sum() - self.frequencies[other].sum())
+        if not (one ^ other).any():
+            return Quantity("difference", 0.0, 0.0, _nothing, (-1, 1), self._facts)
+        deviation = _floored(sqrt(error), sums.difference, self.n)
+        return Quantity("difference", estimate, deviation, sums.difference, (-1, 1), self._facts)
 
     def ratio(self, first: Any, second: Any) -> Ratio:
-        """Return the ratio of the shares of two sets of values, with Fieller's interval.
+        """Return the ratio of the shares of two sets of values.
 
         Args:
             first: a set of values; see `total`.
@@ -179,13 +184,19 @@ class Functionals:
         """
         top, bottom = self._mask(first, "first"), self._mask(second, "second")
         spread, weights = self._known_spread, (top.astype(np.float64), bottom.astype(np.float64))
-        centres = [float(one @ spread.centre) for one in weights]
-        across = spread.between(*weights)
-        moments = Moments(centres[0], centres[1], spread.variance(weights[0]), across, spread.variance(weights[1]))
         divisor = float(self.frequencies[bottom].sum())
         estimate = float(self.frequencies[top].sum()) / divisor if divisor > 0 else nan
-        borders = (0.0, 1.0) if not (top & ~bottom).any() else (0.0, ANY[1])
-        return Ratio("ratio", estimate, moments, borders, self._facts)
+        centres, error = [float(one @ spread.centre) for one in weights], nan
+        only, others = top & ~bottom, bottom & ~top
+        both = top & bottom
+        sums = self._parts([only, others, both, ~(top | bottom)])
+        bounds = partial(_ratio_of, sums, _kind(only, others, both))
+        if centres[1] > 0:
+            ratio = centres[0] / centres[1]
+            error = sqrt(spread.variance(weights[0] - ratio * weights[1])) / centres[1]
+            error = _floored(error, bounds, self.n) if (top != bottom).any() else 0.0
+        borders = (0.0, inf) if only.any() else (0.0, 1.0)
+        return Ratio("ratio", estimate, error, bounds, borders, self._facts)
 
     def quantile(self, share: float, order: Any = None) -> Quantile:
         """Return a quantile of labels that have an order, with an interval by inversion.
@@ -239,23 +250,23 @@ class Functionals:
         """
         domain, cells = marginal(self.domain, attributes)
         summed = self._known_spread.sums(cells)
-        intervals = self._intervals_of(cells, summed)
-        return self._over(domain, cells.total(self.frequencies), summed, intervals)
+        limits = self._limits.sums(cells, self._known_spread, self.n)
+        return self._over(domain, cells.total(self.frequencies), summed, limits)
 
     def where(self, /, **labels: Any) -> Self:
-        """Return the estimate among the people who have some labels of a product domain, with Fieller's intervals.
+        """Return the estimate among the people who have some labels of a product domain.
 
         Args:
             labels: a label, or a list of labels, by attribute.
 
         Returns:
             The distribution of the other attributes. Its standard errors are to first order, its intervals are not:
-            where the reports do not determine a share they reach from 0 to 1.
+            where the reports do not determine a share they reach from 0 to 1. Where nobody is estimated to have these
+            labels the frequencies are no numbers; the intervals hold all the same.
 
         Raises:
             ParameterError: if the domain is no product, an attribute or label is unknown, none is left open, or there
                 is only one report.
-            DataError: if nobody is estimated to have these labels.
 
         Example:
             >>> import discreet as dc
@@ -268,16 +279,16 @@ class Functionals:
         domain, cells = condition(self.domain, labels)
         base = self._known_spread.sums(cells)
         shares = cells.total(self.frequencies)
-        divisors = float(shares.sum()), float(base.centre.sum())
-        if min(divisors) <= 0:
-            raise DataError(
-                f"the share of people with these labels must be estimated above 0, got {min(divisors):.4f}; take "
-                "labels that more people have."
-            )
-        return self._over(domain, shares / divisors[0], base.conditional(), ConditionalIntervals(base))
+        divisor = float(shares.sum())
+        found = shares / divisor if divisor > 0 else np.full(len(shares), nan)
+        limits = self._limits.sums(cells, self._known_spread, self.n)
+        spread = base.conditional() if float(base.centre.sum()) > 0 else None
+        return self._over(domain, found, spread, ShareLimits(limits.parts))
 
     def significant(self, rate: float = 0.05, *, control: Control = "fdr") -> "list[ValueEstimate]":
         """Return the values that somebody has, beyond what noise explains, the most frequent first.
+
+        Their intervals hold for such a selection.
 
         A value is tested against 0 by its own interval: it is kept at alpha if the lower limit of its interval at
         1 - 2 alpha is above 0. False discovery rates are proven for independent tests and for positively dependent
@@ -300,10 +311,10 @@ class Functionals:
         """
 
         def above(alpha: float) -> BoolArray:
-            return self._intervals.limits(1 - 2 * alpha)[0] > 0
+            return self._limits.limits(1 - 2 * alpha)[0] > 0
 
         codes = np.flatnonzero(rejections(above, self.domain.size, rate, control))
-        return self._shares(codes[np.argsort(-self.frequencies[codes], kind="stable")])
+        return self._shares(codes[np.argsort(-self.frequencies[codes], kind="stable")], chosen=True)
 
     # What they have in common
 
@@ -325,25 +336,84 @@ class Functionals:
 
     def _sum(self, name: str, weights: FloatArray, borders: tuple[float, float]) -> Quantity:
         spread = self._known_spread
+        # Where all reports agree, what one report more or less is worth.
+        least = (borders[1] - borders[0]) / self.n
         error = float(np.sqrt(spread.variance(weights)))
-        intervals = single(float(weights @ spread.centre), error)
-        return Quantity(name, float(weights @ self.frequencies), error, intervals, borders, self._facts)
+        error = max(error, least) if error < least / 2 else error
+        bounds = partial(_normal_bounds, float(weights @ spread.centre), error)
+        return Quantity(name, float(weights @ self.frequencies), error, bounds, borders, self._facts)
 
-    def _intervals_of(self, cells: ValueCells, summed: Covariance) -> Intervals:
-        """Return the intervals of sums over cells that leave out no value."""
-        if isinstance(self.intervals, ConditionalIntervals):
-            return self.intervals.sums(cells)
-        return SumIntervals(summed, self.n)
+    def _sums(self, masks: list[BoolArray]) -> Sums | ShareLimits:
+        """Return the limits of sums over sets that make up all values."""
+        places = np.argmax(masks, axis=0)
+        cells = CellPartition(len(masks), self.domain.size, np.arange(self.domain.size), places)
+        return self._limits.sums(cells, self._known_spread, self.n)
 
-    def _over(self, domain: Domain, frequencies: FloatArray, spread: Covariance, intervals: Intervals) -> Self:
+    def _parts(self, masks: list[BoolArray]) -> Sums:
+        """Return the sums over sets that make up all values; of shares, those that the shares are made of."""
+        return self._sums(masks).parts
+
+    def _over(
+        self, domain: Domain, frequencies: FloatArray, spread: Covariance | None, limits: ConfidenceLimits
+    ) -> Self:
         """Return an estimate of other values, from the same reports."""
-        errors = intervals.standard_errors if isinstance(intervals, SumIntervals) else np.sqrt(spread.variances())
+        errors = np.full(len(frequencies), nan) if spread is None else limits.floored_errors(spread.variances(), self.n)
         changed: Mapping[str, Any] = {
             "domain": domain,
             "frequencies": frequencies,
             "errors": errors,
-            "intervals": intervals,
+            "intervals": limits,
             "spread": spread,
         }
         found: Self = replace(self, **changed)  # type: ignore[type-var]
         return found
+
+
+Bounds = Callable[[float], tuple[float, float]]
+
+
+def _bounds_of(limits: ConfidenceLimits, row: int, alpha: float) -> tuple[float, float]:
+    low, high = limits.limits(1 - alpha)
+    return float(low[row]), float(high[row])
+
+
+def _normal_bounds(centre: float, error: float, alpha: float) -> tuple[float, float]:
+    away = sigmas(alpha / 2) * error
+    return centre - away, centre + away
+
+
+def _nothing(alpha: float) -> tuple[float, float]:
+    """Return the limits of what is 0 whatever was reported."""
+    del alpha
+    return 0.0, 0.0
+
+
+def _floored(error: float, bounds: Bounds, n: int) -> float:
+    """Return a standard error; half of the interval of one where all reports agree."""
+    if error >= 0.5 / n:
+        return error
+    low, high = bounds(ONE_SIGMA)
+    return nan if isinf(high) else max(error, (high - low) / 2)
+
+
+def _kind(only: BoolArray, others: BoolArray, common: BoolArray) -> str:
+    """Return the name of how two sets overlap."""
+    if not common.any():
+        return "apart"
+    return "inside" if not only.any() else "around" if not others.any() else "across"
+
+
+def _ratio_of(sums: Sums, kind: str, alpha: float) -> tuple[float, float]:
+    """Return the limits of the ratio A / B; `sums` are over A without B, B without A, both, neither.
+
+    Of sets that share no value, or all of one, it follows from the share of one in both.
+    """
+    if kind == "across":
+        low, high = sums.overlapping(alpha)
+    else:
+        order = {"apart": (0, 1), "inside": (2, 1), "around": (0, 2)}[kind]
+        low, high = sums.unions(np.eye(4)[list(order)]).ratio(alpha)
+    if kind == "inside":
+        return low, high
+    odds = low / (1 - low) if low < 1 else inf, high / (1 - high) if high < 1 else inf
+    return (1 + odds[0], 1 + odds[1]) if kind == "around" else odds

@@ -100,7 +100,7 @@ class GroupedEstimate(ResultTable):
     def _shown(self) -> tuple[Cells, str]:
         """Return the rows that are shown, the largest groups with the most frequent values, and a sentence below."""
         labels = sorted(self.estimates, key=lambda label: -self.estimates[label].n)[:_GROUPS]
-        codes = self.overall.largest(_VALUES)
+        codes = self.overall.chosen(_VALUES)
         sizes = [f"{self.estimates[label].n:,}" for label in labels]
         wide = max(map(len, [*sizes, "n"]))
         cells = [["group", "n".rjust(wide), *self.domain.names(codes)]]
@@ -151,7 +151,7 @@ class GroupedEstimate(ResultTable):
             largest: how many values to draw, those most frequent among everybody.
             groups: how many groups to draw, those with most reports.
         """
-        codes = self.overall.largest(largest)
+        codes = self.overall.chosen(largest)
         labels = sorted(self.estimates, key=lambda label: -self.estimates[label].n)[:groups]
         chosen = [label for label in self.estimates if label in set(labels)]
         panels = [
@@ -181,8 +181,8 @@ def label_column(labels: list[Any]) -> AnyArray:
 
 
 def _numbers(found: Estimate, codes: AnyArray) -> list[str]:
-    """Return frequencies with their intervals, where there are any, as they are shown."""
-    columns = found.columns()
+    """Return frequencies of the most frequent values with their intervals, where there are any, as they are shown."""
+    columns = found.columns(shown=max(len(codes), 1))
     if "lower" not in columns:
         return [f"{frequency:.2f}" for frequency in found.frequencies[codes]]
     ends = zip(found.frequencies[codes], columns["lower"][codes], columns["upper"][codes], strict=True)

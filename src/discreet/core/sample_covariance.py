@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.core.covariance import CountedSums, Covariance
+from discreet.core.covariance import Covariance
 from discreet.core.partitions import ValueCells
 from discreet.errors import ParameterError
 
@@ -38,14 +38,12 @@ class SampleCovariance(Covariance):
         n: the number of reports, at least 2.
         reports: the contributions; all their counts add up to n.
         lasting: the covariance of two weighted sums from what all reports share; None if they share nothing.
-        counted: as for `LowRankCovariance`.
     """
 
     centre: FloatArray
     n: int
     reports: Sequence[Contributions]
     lasting: Callable[[FloatArray, FloatArray], float] | None = None
-    counted: Sequence[CountedSums] = ()
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
         """Return the estimated covariance of two weighted sums; see `Covariance`."""
@@ -113,20 +111,18 @@ class SampleCovariance(Covariance):
 
     def sums(self, cells: ValueCells) -> "SampleCovariance":
         """Return the covariance of the sums over cells."""
-        return self._under(cells.lifted, cells.total(self.centre), [each.sums(cells) for each in self.counted])
+        return self._under(cells.lifted, cells.total(self.centre))
 
     def conditional(self) -> "SampleCovariance":
         """Return the covariance of the shares in the sum."""
         total = float(self.centre.sum())
-        return self._under(Shares(self.centre / total, total).lifted, self.centre / total, ())
+        return self._under(Shares(self.centre / total, total).lifted, self.centre / total)
 
-    def _under(
-        self, lift: Callable[[FloatArray], FloatArray], centre: FloatArray, counted: Sequence[CountedSums]
-    ) -> "SampleCovariance":
+    def _under(self, lift: Callable[[FloatArray], FloatArray], centre: FloatArray) -> "SampleCovariance":
         """Return the covariance of other sums, whose weights are lifted to weights of these estimates."""
         reports = [LiftedContributions(part.counts, part, lift) for part in self.reports]
         lasting = None if self.lasting is None else LiftedCovariance(self.lasting, lift)
-        return SampleCovariance(centre, self.n, reports, lasting, counted)
+        return SampleCovariance(centre, self.n, reports, lasting)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,9 +13,10 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.core.combined_covariance import CombinedCovariance
-from discreet.core.confidence_intervals import ScoreIntervals, score_ends
+from discreet.core.confidence_intervals import score_ends
 from discreet.core.covariance import Covariance, DeferredCovariance
 from discreet.core.estimate import Estimate
+from discreet.core.limits import StatedLimits
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators.strata import Strata, Stratum
@@ -64,7 +65,7 @@ class Combined:
             method,
             mechanism.fingerprint,
             simulated=self.simulated,
-            intervals=ScoreIntervals(self.frequencies, self.moments, np.maximum(alike, 1)),
+            intervals=StatedLimits(self.frequencies, self.moments, np.maximum(alike, 1)),
             spread=spread,
         )
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.core.checks import checked_choice
-from discreet.core.confidence_intervals import NormalIntervals
 from discreet.core.estimate import Estimate
 from discreet.core.grouped_estimate import GroupedEstimate
 from discreet.core.grouped_tally import GroupedTally, WeightedTally
 from discreet.core.grouping import Grouping, SmallGroups
+from discreet.core.limits import StatedLimits
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
@@ -221,7 +221,7 @@ def _shrunk(mechanism: Mechanism, counts: Mapping[Any, Counts]) -> dict[Any, Est
             SHRUNK,
             mechanism.fingerprint,
             simulated=stratum.simulated,
-            intervals=NormalIntervals(frequencies[at], errors[at]),
+            intervals=StatedLimits(frequencies[at], errors[at] ** 2),
         )
     return found
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.core.checks import checked_choice, real_number, shown
-from discreet.core.confidence_intervals import Intervals
 from discreet.core.deferred import Deferred
 from discreet.core.estimate import Estimate
+from discreet.core.limits import ConfidenceLimits
 from discreet.errors import ParameterError
 from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.simplex import norm_sub, projection
@@ -116,7 +116,7 @@ def make_estimate(
     *,
     gap: float | None = None,
     passes: float | None = None,
-    intervals: Intervals | None = None,
+    intervals: ConfidenceLimits | None = None,
 ) -> Estimate:
     """Return an estimate of these frequencies, and of errors that may be worked out later.
 

@@ -21,7 +21,10 @@ import numpy as np
 
 from discreet.accuracy.skewed_limits import MeanWorths, WorthMoment
 from discreet.arrays import FloatArray, IntArray
+from discreet.core.covariance import Covariance
 from discreet.core.deferred import Deferred
+from discreet.core.limits import ShareLimits, Sums
+from discreet.core.partitions import ValueCells
 from discreet.core.tally import Tally
 from discreet.mechanisms.likelihood_ratios import LikelihoodRatios
 from discreet.mechanisms.tally_intervals import CountIntervals, CountLaw, TallyIntervals
@@ -174,6 +177,10 @@ class WorthIntervals(CountIntervals):
             return self.tally.counts
         in_clear = [law for law in self.tally.counts if not np.isin(law[0][:1], self.codes).any()]
         return [*in_clear, (self.codes, self.worths)]
+
+    def sums(self, cells: ValueCells, spread: Covariance, n: int) -> Sums | ShareLimits:
+        """Return the limits of sums; those in clear are the tally's."""
+        return self.tally.sums(cells, spread, n) if self.worths is None else self.tally.sums_beside(cells, spread, n)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,11 @@
 """The covariance of the one-step estimate: J^-1 - f f', and the rest shared by counts in clear."""
 
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.core.covariance import CountedSums, Covariance, DeferredCovariance, LowRankCovariance
+from discreet.core.covariance import Covariance, DeferredCovariance, LowRankCovariance
 from discreet.core.tally import Tally
 from discreet.estimators.one_step import OneStep, OneStepIntervals
 
@@ -37,19 +36,11 @@ class OneStepSpread(DeferredCovariance):
         return self._made.centre if self.n > 1 else self._intervals.centre
 
     def _worked_out(self) -> Covariance:
-        found, counted = self._intervals, self._linear.counted
+        found = self._intervals
         size = len(found.tally.centre)
         if found.step is None or size * len(found.step.point) > _MOST_NUMBERS:
             return self._linear
-        made = one_step_covariance(found.step, found.codes, size, found.tally.tally)
-        return replace(made, counted=[_in_clear(each, found.codes) for each in counted])
-
-
-def _in_clear(counted: CountedSums, covered: IntArray) -> CountedSums:
-    """Return the counts of the values in clear alone: those of covered values say less than their blocks."""
-    bases = counted.bases.copy()
-    bases[covered] = np.nan
-    return replace(counted, bases=bases)
+        return one_step_covariance(found.step, found.codes, size, found.tally.tally)
 
 
 def one_step_covariance(step: OneStep, codes: IntArray, size: int, tally: Tally) -> LowRankCovariance:

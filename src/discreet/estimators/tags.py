@@ -16,10 +16,11 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.core.confidence_intervals import BorderDeviations, Limits
+from discreet.core.confidence_intervals import Ends
 from discreet.core.deferred import Deferred
 from discreet.core.domain import Domain
 from discreet.core.estimate import Estimate
+from discreet.core.limits import ConfidenceLimits
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import Method, estimate
 from discreet.mechanisms.evidence import Data
@@ -257,7 +258,7 @@ def _shared(domain: Domain, r: Estimate, shares: tuple[Share, ...]) -> Estimate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SharedIntervals:
+class SharedIntervals(ConfidenceLimits):
     """Intervals of p_hat: of sums of values and bots, from the intervals of r_hat [Zou and Donner 2008].
 
     The squared distances of limits from their estimates add up, as variances of independent estimates do; those here
@@ -292,17 +293,15 @@ class SharedIntervals:
             sums[share.codes] += mass * share.weights
         return sums
 
-    def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
-        """Return the limits, not clipped; see `Intervals.limits`."""
-        low, high = self.common.limits(level, simultaneous)
+    def ends(self, alpha: float) -> Ends:
+        """Return the limits, not clipped; see `ConfidenceLimits.ends`."""
+        low, high = self.common.limits(1 - alpha)
         around, centre = self.common.centre, self.centre
         return centre - self.combined(around - low), centre + self.combined(high - around)
 
-    @property
-    def border_deviations(self) -> BorderDeviations:
-        """The standard deviations at the ends of [0, 1], bots included."""
-        nobody, everybody = self.common.border_deviations
-        return BorderDeviations(self.combined(nobody), self.combined(everybody))
+    def variances(self, at: float) -> FloatArray:
+        """Return the variances at the ends of [0, 1], bots included."""
+        return self.combined(np.sqrt(self.common.variances(at))) ** 2
 
     def errors(self) -> FloatArray:
         """Return the ``(|X|,)`` standard errors, from those of r_hat."""

@@ -27,7 +27,6 @@ from discreet.core.domain import Domain
 from discreet.core.sample_covariance import Contributions, SampleCovariance
 from discreet.core.tally import Tally
 from discreet.mechanisms.block_law import BlockLaw
-from discreet.mechanisms.counted_sums import block_sums, counted_in_tally
 from discreet.mechanisms.evidence import Evidence
 from discreet.mechanisms.membership import Membership
 
@@ -168,9 +167,8 @@ def output_covariance(inverse: Callable[[], FloatArray], tally: Tally, linear: F
 
 def _of_single_values(domain: Domain, numbers: LinearDecoder, tally: Tally, linear: FloatArray) -> LowRankCovariance:
     shares = domain.arrange(tally.support / tally.n, tally.clear / tally.n)
-    square, noise = 1 / numbers.truth**2, numbers.noisy * numbers.inclusion
-    counted = counted_in_tally(domain, tally, numbers.truth, noise)
-    return LowRankCovariance(linear, shares * square, shares[None], np.array([[-square]]), 1 / (tally.n - 1), counted)
+    square = 1 / numbers.truth**2
+    return LowRankCovariance(linear, shares * square, shares[None], np.array([[-square]]), 1 / (tally.n - 1))
 
 
 def _of_alike_values(
@@ -189,11 +187,7 @@ def _of_alike_values(
     used = [at for at in range(4) if core[at].any() and len(classes[at // 2])]
     factors = np.array([_factor(domain, linear, at) for at in used])
     diagonal = domain.arrange(*apart) if domain.sensitive_count else apart[1]
-    counted = [
-        *counted_in_tally(domain, tally, numbers.truth),
-        *block_sums(domain, law, numbers, (tally.n, mass), linear),
-    ]
-    return LowRankCovariance(linear, diagonal, factors, core[np.ix_(used, used)], 1 / (tally.n - 1), counted)
+    return LowRankCovariance(linear, diagonal, factors, core[np.ix_(used, used)], 1 / (tally.n - 1))
 
 
 def _factor(domain: Domain, linear: FloatArray, at: int) -> FloatArray:
@@ -219,11 +213,11 @@ def _of_blocks(
     reports: list[Contributions] = [BlockContributions(membership.multiplicity, membership, domain, numbers)]
     if domain.clear_count:
         reports.append(ClearContributions(tally.clear.astype(np.float64), domain, numbers))
-    lasting = PoolCovariance(numbers.pool_bias, domain, _plausible(domain, linear)) if numbers.pool_bias else None
-    return SampleCovariance(linear, tally.n, reports, lasting, counted_in_tally(domain, tally, numbers.truth))
+    lasting = PoolCovariance(numbers.pool_bias, domain, plausible(domain, linear)) if numbers.pool_bias else None
+    return SampleCovariance(linear, tally.n, reports, lasting)
 
 
-def _plausible(domain: Domain, linear: FloatArray) -> FloatArray:
+def plausible(domain: Domain, linear: FloatArray) -> FloatArray:
     """Return the ``(v,)`` sensitive estimates cut off at 0 and scaled to the mass that is not in clear."""
     positive = np.maximum(linear[domain.sensitive_codes], 0)
     mass = float(np.clip(1 - linear[domain.clear_codes].sum(), 0, 1))

@@ -23,6 +23,7 @@ from discreet.mechanisms.consistency import Maker, checked_tally_of, refuse_unfi
 from discreet.mechanisms.covariances import block_covariance
 from discreet.mechanisms.evidence import Evidence
 from discreet.mechanisms.likelihood_ratios import BlockRatios, LikelihoodRatios
+from discreet.mechanisms.sum_limits import SumLaw
 from discreet.mechanisms.tally_intervals import CountLaw, clear_counts, worth_moments
 
 _PATIENCE = 1 << 25
@@ -76,6 +77,11 @@ class Decoder(Protocol):
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]:
         """Return the counts of all values with what is known of their laws, from which intervals follow."""
         ...
+
+    def sum_law(self, tally: Tally, linear: FloatArray) -> SumLaw | None:
+        """Return the law of the counts behind sums of frequencies; None where no more than covariances are known."""
+        del tally, linear
+        return None
 
     def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
         """Return the likelihood ratios of reports under a distribution.
@@ -216,6 +222,10 @@ class BlockDecoder(Decoder):
             pool_bias = self.pool_bias_variance(tally, linear)[chosen] if self.numbers.pool_bias else 0.0
             sensitive = MeanWorths(linear[chosen], tally.n, *worth_moments(self.numbers, mass), mass, pool_bias)
         return [*laws, (domain.sensitive_codes, sensitive)]
+
+    def sum_law(self, tally: Tally, linear: FloatArray) -> SumLaw:
+        """Return the law of the counts behind sums of frequencies."""
+        return SumLaw.of(self.domain, self.law, self.numbers, tally, linear)
 
     def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
         """Return the likelihood ratios of blocks and values in clear under a distribution."""

@@ -6,8 +6,8 @@ a block without the value. Elsewhere the estimate is a mean of the worths of rep
 known for every p.
 """
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, TypeAlias
 
@@ -17,9 +17,13 @@ from discreet.accuracy.binomial_limits import BinomialCounts
 from discreet.accuracy.decoder import PerValue
 from discreet.accuracy.skewed_limits import MeanWorths, WorthMoment
 from discreet.arrays import FloatArray, IntArray, frozen
-from discreet.core.confidence_intervals import BorderDeviations, Limits, miss_probability
+from discreet.core.confidence_intervals import Ends
+from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
+from discreet.core.limits import ConfidenceLimits, ShareLimits, SpreadSums, Sums
+from discreet.core.partitions import ValueCells
 from discreet.core.tally import Tally
+from discreet.mechanisms.sum_limits import SumLaw, SumLimits
 
 CountLaw: TypeAlias = tuple[IntArray, BinomialCounts | MeanWorths]
 """Codes, and what is known of the counts of these values."""
@@ -35,19 +39,11 @@ class _Decoder(Protocol):
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]: ...
 
+    def sum_law(self, tally: Tally, linear: FloatArray) -> SumLaw | None: ...
 
-class CountIntervals(ABC):
+
+class CountIntervals(ConfidenceLimits):
     """Intervals from what is known of the counts of all values; computed when they are asked for."""
-
-    @property
-    def remark(self) -> str:
-        """Nothing: they come from where the method says."""
-        return ""
-
-    @property
-    @abstractmethod
-    def centre(self) -> FloatArray:
-        """The ``(|X|,)`` estimates that the limits lie around."""
 
     @property
     def is_one_number(self) -> bool:
@@ -59,14 +55,17 @@ class CountIntervals(ABC):
     def counts(self) -> list[CountLaw]:
         """The counts of all values, with their laws."""
 
-    def limits(self, level: float, *, simultaneous: bool = False) -> Limits:
-        """Return the limits of the frequencies, not clipped; see `Intervals.limits`."""
-        if simultaneous and self.is_one_number:
-            low, high = self.limits(level)
+    def tails(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> float:
+        """Return the probability with which each interval may miss; see `ConfidenceLimits.tails`."""
+        if self.is_one_number and (simultaneous or shown):
+            low, high = self.ends(1 - level)
             # Whoever holds p_x holds 1 - p_x: both miss together.
             if np.allclose(low, 1 - high[::-1], rtol=0, atol=_CLOSE):
-                return low, high
-        alpha = miss_probability(level, len(self.centre), simultaneous=simultaneous)
+                return 1 - level
+        return super().tails(level, simultaneous=simultaneous, shown=shown)
+
+    def ends(self, alpha: float) -> Ends:
+        """Return the limits of the frequencies, not clipped; see `ConfidenceLimits.ends`."""
         if alpha not in self._limits:
             # A table, its notes and a picture ask for the same ones.
             self._limits.clear()
@@ -75,14 +74,16 @@ class CountIntervals(ABC):
         return self._limits[alpha]
 
     @cached_property
-    def _limits(self) -> dict[float, Limits]:
+    def _limits(self) -> dict[float, Ends]:
         """The limits that were asked for last, by the probability with which each may miss."""
         return {}
 
-    @property
-    def border_deviations(self) -> BorderDeviations:
-        """The standard deviations of the estimates at the ends of [0, 1]."""
-        return BorderDeviations(*self._arranged([(codes, law.border_deviations) for codes, law in self.counts]))
+    def variances(self, at: float) -> FloatArray:
+        """Return the variances of the estimates at the ends of [0, 1]."""
+        found = np.empty(len(self.centre))
+        for codes, law in self.counts:
+            found[codes] = law.variances(np.full(len(codes), at))
+        return found
 
     def _arranged(self, parts: list[tuple[IntArray, tuple[FloatArray, FloatArray]]]) -> FloatArray:
         whole = np.empty((2, len(self.centre)))
@@ -119,6 +120,16 @@ class TallyIntervals(CountIntervals):
     def counts(self) -> list[CountLaw]:
         """The counts of all values, with their laws."""
         return self.decoder.count_laws(self.tally, self.linear)
+
+    def sums(self, cells: ValueCells, spread: Covariance, n: int) -> Sums | ShareLimits:
+        """Return the limits of sums; see `ConfidenceLimits.sums`."""
+        law, sums = self.decoder.sum_law(self.tally, self.linear), SpreadSums(spread.sums(cells), n)
+        return sums if law is None else SumLimits.over(law, cells, sums)
+
+    def sums_beside(self, cells: ValueCells, spread: Covariance, n: int) -> Sums | ShareLimits:
+        """Return the limits of sums of better estimates from the same reports, of which those in clear are the same."""
+        law, sums = self.decoder.sum_law(self.tally, self.linear), SpreadSums(spread.sums(cells), n)
+        return sums if law is None else SumLimits.over(replace(law, parts=(), multinomial=False), cells, sums)
 
 
 class _Numbers(Protocol):

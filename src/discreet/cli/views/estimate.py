@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.arrays import IntArray
 from discreet.cli.output import SIMULATED_REPORTS, Table, left_out_sentences
 from discreet.core.confidence_intervals import DEFAULT_LEVEL
 from discreet.core.estimate import Estimate
@@ -58,8 +59,11 @@ class EstimateView:
     def parts(self, largest: int) -> Iterator[str | Table]:
         """Yield the table of the largest values, and what holds of all of them."""
         found, mechanism = self.found, self.plan.personalized() if self.plan.is_personalized else self.plan.mechanism()
-        yield _largest_values(found, self.level, simultaneous=self.simultaneous, largest=largest)
-        if contradiction := found.contradiction(self.level, simultaneous=self.simultaneous):
+        codes = found.chosen(max(largest, 1))
+        yield _largest_values(found, self.level, simultaneous=self.simultaneous, codes=codes)
+        if noise := found.selected(len(codes), self.level, simultaneous=self.simultaneous):
+            yield noise
+        if contradiction := found.contradiction(self.level, simultaneous=self.simultaneous, shown=len(codes)):
             yield contradiction
         if found.remark:
             yield found.remark
@@ -90,9 +94,8 @@ class EstimateView:
             write_columns(path, self.found.to_arrow(self.level, simultaneous=self.simultaneous))
 
 
-def _largest_values(found: Estimate, level: float | None, *, simultaneous: bool, largest: int) -> Table:
-    columns = found.columns(level, simultaneous=simultaneous)
-    codes = found.largest(max(largest, 1))
+def _largest_values(found: Estimate, level: float | None, *, simultaneous: bool, codes: IntArray) -> Table:
+    columns = found.columns(level, simultaneous=simultaneous, shown=len(codes))
     cells = [
         [name, "yes" if columns["sensitive"][code] else "no", *(f"{columns[field][code]:.4%}" for field in _NUMBERS)]
         for code, name in zip(codes, found.domain.names(codes), strict=True)

@@ -63,11 +63,11 @@ class GroupsView:
     def parts(self, largest: int) -> Iterator[str | Table]:
         """Yield a table with a row for each group and value, and what holds of all of them."""
         found, confidence = self.found, DEFAULT_LEVEL if self.level is None else self.level
-        codes = found.overall.largest(largest)
+        codes = found.overall.chosen(largest)
         # Without columns of groups, everybody is the only one.
         groups, cells = list(found.items()) if found.names else [], []
         for label, one in [*groups, ("everybody", found.overall)]:
-            columns = one.columns(self.level, simultaneous=self.simultaneous)
+            columns = one.columns(self.level, simultaneous=self.simultaneous, shown=len(codes))
             for code, name in zip(codes, found.domain.names(codes), strict=True):
                 numbers = [
                     f"{columns[field][code]:.4%}" for field in ("frequency", "lower", "upper") if field in columns
@@ -80,6 +80,8 @@ class GroupsView:
         title = f"{len(groups)} groups, {title}" if groups else title
         yield Table(title, headings[: len(cells[0])], cells, left=3)
         yield f"Everybody: {found.overall.n:,} reports, method {found.overall.method}."
+        if noise := found.overall.selected(len(codes), self.level, simultaneous=self.simultaneous):
+            yield noise
         if found.left_out[0]:
             few, people = found.left_out
             noun = "group" if few == 1 else "groups"
