@@ -387,7 +387,9 @@ def main() -> int:
     with ProcessPoolExecutor(options.jobs) as pool:
         done = pool.map(measure, listed, runs, [options.slow] * len(listed))
         found = dict(zip(listed, track(done, description="simulating", total=len(listed)), strict=True))
-    PAGE.write_text(page(found, options.runs, options.slow), encoding="utf-8")
+    # The last part is `tools/measure_sums.py`'s.
+    _, heading, sums = PAGE.read_text(encoding="utf-8").partition("## Sums, conditions, differences and ratios\n")
+    PAGE.write_text(page(found, options.runs, options.slow) + "\n" * bool(sums) + heading + sums, encoding="utf-8")
     picture(drawn(found)).save(str(PICTURE))
     missed = [goal for cell, one in found.items() for goal in goals(cell, one)]
     print("\n".join(missed) or "all goals met")
