@@ -359,6 +359,8 @@ def test_the_sum_of_everything_is_known() -> None:
     found = collected(RandomizedResponse)
     everything = found.total(np.ones(12, dtype=bool))
     assert everything.interval() == (1, 1)
+    assert found.ratio({"age": "<30"}, {"age": "<30"}).interval() == (1, 1)
+    assert found.difference({"age": "<30"}, {"age": "<30"}).interval() == (0, 0)
     assert repr(everything).startswith("share of all values: 1.0000, standard error 0.0000")
 
 

@@ -161,7 +161,7 @@ class Functionals:
         sums = self._sums([one & ~other, other & ~one, ~(one ^ other)])
         estimate = float(self.frequencies[one].sum() - self.frequencies[other].sum())
         if not (one ^ other).any():
-            return Quantity("difference", 0.0, 0.0, _nothing, (-1, 1), self._facts)
+            return Quantity("difference", 0.0, 0.0, partial(_known, 0.0), (-1, 1), self._facts)
         deviation = _floored(sqrt(error), sums.difference, self.n)
         return Quantity("difference", estimate, deviation, sums.difference, (-1, 1), self._facts)
 
@@ -191,6 +191,8 @@ class Functionals:
         both = top & bottom
         sums = self._parts([only, others, both, ~(top | bottom)])
         bounds = partial(_ratio_of, sums, _kind(only, others, both))
+        if not (top ^ bottom).any():
+            bounds = partial(_known, 1.0)
         if centres[1] > 0:
             ratio = centres[0] / centres[1]
             error = sqrt(spread.variance(weights[0] - ratio * weights[1])) / centres[1]
@@ -382,10 +384,10 @@ def _normal_bounds(centre: float, error: float, alpha: float) -> tuple[float, fl
     return centre - away, centre + away
 
 
-def _nothing(alpha: float) -> tuple[float, float]:
-    """Return the limits of what is 0 whatever was reported."""
+def _known(number: float, alpha: float) -> tuple[float, float]:
+    """Return the limits of what is so whatever was reported."""
     del alpha
-    return 0.0, 0.0
+    return number, number
 
 
 def _floored(error: float, bounds: Bounds, n: int) -> float:

@@ -115,6 +115,8 @@ class GroupedEstimate(ResultTable):
         hidden = [f"{groups:,} smaller groups" if groups > 0 else "", f"{values:,} values" if values > 0 else ""]
         if any(hidden):
             yield f"and {' and '.join(filter(None, hidden))} more; to_pandas, to_polars and to_arrow return all."
+        if values > 0:
+            yield self.overall.selected(_VALUES)
         if self.left_out[0]:
             groups, people = self.left_out
             yield f"{groups:,} groups with fewer than {self.minimum} reports are left out ({people:,} reports)."
