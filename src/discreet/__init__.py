@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from discreet.core.reports import Reports
     from discreet.core.tally import Tally
     from discreet.estimators import METHODS, estimate
-    from discreet.estimators.comparison import compare
+    from discreet.estimators.comparison import compare, homogeneity
     from discreet.estimators.regression import regress
     from discreet.estimators.tags import estimate_personalized
     from discreet.io.plan import Plan
@@ -67,6 +67,7 @@ _HOMES = {
     "CentralTarget": "discreet.planning.central",
     "compare": "discreet.estimators.comparison",
     "estimate": "discreet.estimators",
+    "homogeneity": "discreet.estimators.comparison",
     "estimate_personalized": "discreet.estimators.tags",
     "regress": "discreet.estimators.regression",
     "published": "discreet.privacy.publication",
@@ -104,6 +105,7 @@ __all__ = [
     "compare",
     "estimate",
     "estimate_personalized",
+    "homogeneity",
     "published",
     "read_reports",
     "regress",

@@ -1,6 +1,7 @@
 """The verbs that estimate by group and compare, on files with public columns."""
 
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pq.write_table(table, path / "all.parquet")
     for name in ("north", "south"):
         dc.write_reports(path / f"{name}.parquet", mechanism, reports.take(np.flatnonzero(name == REGION)))
+    (path / "copies").mkdir()
+    copyfile(path / "north.parquet", path / "copies" / "copy.parquet")
     (path / "sexes.csv").write_text("sex,share\nf,0.25\nm,0.75\n")
     (path / "shares.csv").write_text("label,probability\nflu,0.5\nnone,0.5\n")
     (path / "margins.csv").write_text("column,label,share\nsex,f,0.5\nsex,m,0.5\nage,1,0.25\nage,2,0.75\n")
@@ -189,6 +192,10 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
         ("compare plan.toml a.tally.parquet b.tally.parquet --plain-parquet", "tallies have no rows of their own"),
         ("compare plan.toml a.tally.parquet b.tally.parquet --trust-plan", "tallies have no rows of their own"),
         ("compare plan.toml north.parquet south.parquet --rate 0.9", "rate must be a number"),
+        ("compare plan.toml north.parquet north.parquet", "must be of different people, and "),
+        ("compare plan.toml copies/copy.parquet ./copies", "copy.parquet is on both"),
+        ("compare plan.toml north.parquet copies/copy.parquet", "reports are in both"),
+        ("compare plan.toml all.parquet --by region --groups north north", "reports are in both"),
     ],
 )
 def test_what_cannot_be_is_refused(folder: Path, line: str, words: str) -> None:

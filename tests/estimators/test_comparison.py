@@ -1,17 +1,20 @@
 """Comparisons: intervals and tests of differences against their definitions."""
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy.stats import chi2
+from scipy.stats import binom, chi2_contingency
 
 import discreet as dc
+from discreet.core.grouped_tally import GroupedTally
 from discreet.errors import MismatchError, ParameterError
-from discreet.mechanisms import BlockMechanism
+from discreet.estimators.comparison import _tested
+from discreet.simulation.tallies import draw_tally
 
 DOMAIN = dc.Domain(["flu", "hiv", "none", "cold", "other"], sensitive=["hiv", "flu"])
 MECHANISM = dc.SubsetSelection(DOMAIN, 1.0)
@@ -49,36 +52,117 @@ def test_a_p_value_is_where_the_interval_reaches_zero() -> None:
         assert nearest < 0.01 * (at.upper[code] - at.lower[code])
 
 
-def test_the_same_estimate_differs_from_itself_nowhere() -> None:
-    found = dc.compare(ONE, ONE)
-    assert found.p_values == pytest.approx(1, abs=1e-12)
-    assert not found.significant()
-    assert ((found.lower < 0) & (found.upper > 0)).all()
-
-
 def test_the_sides_can_be_changed() -> None:
     found, turned = dc.compare(ONE, OTHER), dc.compare(OTHER, ONE)
     assert found.p_values == pytest.approx(turned.p_values, rel=1e-9)
     assert found.lower == pytest.approx(-turned.upper, rel=1e-12)
 
 
-@pytest.mark.parametrize("mechanism", [MECHANISM, dc.RandomizedResponse(DOMAIN, 1.0), dc.UnaryEncoding(DOMAIN, 1.0)])
-def test_the_test_over_all_values_is_of_the_covariance_of_the_reports(mechanism: BlockMechanism) -> None:
-    batches = [
-        mechanism.obfuscate_codes(RANDOM.choice(5, n, p=p), random=dc.SeededRandom(n))
-        for n, p in ((700, [0.3, 0.1, 0.3, 0.2, 0.1]), (500, [0.2] * 5))
-    ]
-    one, other = (dc.estimate(mechanism, batch) for batch in batches)
+def test_the_test_over_all_values_of_single_values_is_pearsons() -> None:
+    """The check of the specification: the table of counts of two collections."""
+    mechanism = dc.RandomizedResponse(dc.Domain(list("abcdef"), sensitive=list("abcd")), 1.0)
+    table = np.array([[90, 70, 60, 55, 20, 5], [80, 75, 65, 58, 15, 7]])
+    one, other = (dc.estimate(mechanism, dc.Tally(mechanism.fingerprint, 300, row[:4], row[4:])) for row in table)
     found = dc.compare(one, other).overall
-    worths = [mechanism.decoder.worth(batch) for batch in batches]
-    covariance = sum(np.cov(worth.T) / len(worth) for worth in worths)
-    difference = one.frequencies - other.frequencies
-    rank = int(np.linalg.matrix_rank(covariance, tol=1e-9))
     assert found is not None
-    assert found.degrees == rank
-    # The covariance is not that of the sample, but as exact: it follows from the tally.
-    assert found.statistic == pytest.approx(difference @ np.linalg.pinv(covariance, rcond=1e-9) @ difference, rel=0.1)
-    assert found.p_value == pytest.approx(chi2.sf(found.statistic, rank), rel=1e-9)
+    expected = table.sum(axis=0) / 2
+    assert found.statistic == pytest.approx(float(((table - expected) ** 2 / expected).sum()), rel=1e-9)
+    assert (round(found.statistic, 6), found.degrees, round(found.p_value, 6)) == (2.087914, 5, 0.836852)
+    # Of three groups too; values of which each tells fewer than five reports in clear are put together.
+    three = np.array([[100, 80, 60, 53, 4, 3], [90, 85, 65, 56, 2, 2], [85, 80, 70, 60, 2, 3]])
+    many = [dc.estimate(mechanism, dc.Tally(mechanism.fingerprint, 300, row[:4], row[4:])) for row in three]
+    several = dc.homogeneity(many)
+    together = np.hstack([three[:, :4], three[:, 4:].sum(axis=1, keepdims=True)])
+    pearson = chi2_contingency(together, correction=False)
+    assert several is not None
+    assert several[:2] == (pytest.approx(pearson.statistic, rel=1e-9), 8)
+
+
+def shares_of(size: int) -> Any:
+    return 1 / np.arange(1, size + 1) / (1 / np.arange(1, size + 1)).sum()
+
+
+@pytest.mark.parametrize(
+    ("law", "size", "sensitive", "sizes"),
+    [
+        (dc.UnaryEncoding, 60, 10, (250, 250)),
+        (dc.RandomizedResponse, 40, 4, (500, 5000)),
+        (dc.SubsetSelection, 26, 26, (300, 3000, 600)),
+        (dc.HadamardResponse, 10, 5, (2000, 2000)),
+        (dc.UnaryEncoding, 60, 10, (250,)),
+        (dc.RandomizedResponse, 40, 4, (500,)),
+    ],
+)
+def test_true_hypotheses_are_rejected_as_often_as_is_said(law: Any, size: int, sensitive: int, sizes: Any) -> None:
+    """Against one distribution of all groups, or its known shares; with the covariances at the estimates up to .93."""
+    mechanism, p = law(dc.Domain(range(size), sensitive=range(sensitive)), 1.0), shares_of(size)
+    draws, below = np.random.default_rng(size), 0
+    runs = 20 if law is dc.HadamardResponse else 120
+    for run in range(runs):
+        if law is dc.HadamardResponse:
+            codes = (draws.choice(size, n, p=p) for n in sizes)
+            tallies = [
+                mechanism.tally(mechanism.obfuscate_codes(one, random=dc.SeededRandom(10 * run + at)))
+                for at, one in enumerate(codes)
+            ]
+        else:
+            tallies = [draw_tally(mechanism, draws.multinomial(n, p), draws) for n in sizes]
+        estimates = [dc.estimate(mechanism, tally) for tally in tallies]
+        # A comparison's own test, without its values.
+        found = _tested([one.people for one in estimates], p if len(sizes) == 1 else None)
+        assert found is not None
+        below += found.p_value < 0.05
+    assert binom.ppf(1e-3, runs, 0.05) <= below <= binom.ppf(1 - 1e-3, runs, 0.05)
+
+
+def test_distributions_that_differ_are_told_apart() -> None:
+    mechanism, p = dc.UnaryEncoding(dc.Domain(range(60), sensitive=range(10)), 1.0), shares_of(60)
+    draws, found = np.random.default_rng(4), []
+    for _ in range(20):
+        rolled = [draw_tally(mechanism, draws.multinomial(2000, one), draws) for one in (p, 0.8 * p + 0.2 * p[::-1])]
+        test = dc.homogeneity([dc.estimate(mechanism, tally) for tally in rolled])
+        found.append(test is not None and test.p_value < 0.05)
+    assert sum(found) >= 18
+
+
+def test_a_value_that_nobody_may_have_is_no_chance() -> None:
+    mechanism = dc.UnaryEncoding(DOMAIN, 1.0)
+    reports = mechanism.obfuscate(["none"] * 290 + ["cold"] * 10, random=dc.SeededRandom(2))
+    tally = mechanism.tally(reports)
+    assert tally.clear.tolist()[1] > 0
+    found = dc.compare(dc.estimate(mechanism, tally), {"none": 0.99, "flu": 0.01}).overall
+    assert found is not None
+    assert found.p_value == 0
+
+
+def test_collections_under_two_plans_are_tested_too() -> None:
+    p, draws, below = np.array([0.3, 0.1, 0.3, 0.2, 0.1]), np.random.default_rng(3), 0
+    mechanisms = [dc.SubsetSelection(DOMAIN, 1.0), dc.RandomizedResponse(DOMAIN, 3.0)]
+    for _ in range(40):
+        tallies = [draw_tally(one, draws.multinomial(600, p), draws) for one in mechanisms]
+        pair = [dc.estimate(one, tally) for one, tally in zip(mechanisms, tallies, strict=True)]
+        found = _tested([one.people for one in pair])
+        assert found is not None
+        below += found.p_value < 0.05
+    assert below <= binom.ppf(1 - 1e-3, 40, 0.05)
+    with pytest.raises(MismatchError, match="must have one plan"):
+        dc.homogeneity(pair)
+
+
+def test_weighted_people_are_tested_under_the_hypothesis_too() -> None:
+    """Weights that go with values: those of rare ones are large, and have the larger part of the squares."""
+    p, draws, below = np.array([0.3, 0.1, 0.3, 0.25, 0.05]), np.random.default_rng(5), 0
+    mechanism, weighs = dc.SubsetSelection(DOMAIN, 2.0), np.array([1.0, 4.0, 1.0, 2.0, 8.0])
+    for run in range(40):
+        sides = []
+        for at in (1, 2):
+            codes = draws.choice(5, 400, p=p)
+            reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(10 * run + at))
+            sides.append(dc.estimate(mechanism, reports, weights=weighs[codes]))
+        found = _tested([one.people for one in sides])
+        assert found is not None
+        below += found.p_value < 0.05
+    assert below <= binom.ppf(1 - 1e-3, 40, 0.05)
 
 
 def test_given_shares_have_no_error() -> None:
@@ -99,6 +183,33 @@ def test_a_biased_point_moves_no_interval() -> None:
     assert found.upper == pytest.approx(plain.upper, rel=1e-9)
     assert found.p_values == pytest.approx(plain.p_values, rel=1e-9)
     assert np.array_equal(found.first, biased.frequencies)
+    assert plain.remark == ""
+    assert "Differences outside their intervals: cold. Method threshold and linear moves" in found.remark
+    assert found.remark in repr(found)
+
+
+def test_the_same_people_on_both_sides_are_refused() -> None:
+    codes = np.random.default_rng(1).choice(5, 900, p=[0.3, 0.1, 0.3, 0.2, 0.1])
+    reports = MECHANISM.obfuscate_codes(codes, random=dc.SeededRandom(1))
+    again = dc.estimate(MECHANISM, MECHANISM.tally(reports.take(np.arange(900)[::-1])), method="projected")
+    regions = np.repeat(["CA", "TX", "NY"], 300)
+    grouped, weighted = (dc.estimate(MECHANISM, reports, groups=regions, weights=w) for w in (None, codes + 1.0))
+    streamed = dc.estimate(MECHANISM, GroupedTally(("state",), {r: one.people.counts[0] for r, one in grouped.items()}))
+    shared = [(ONE, again), (ONE, ONE), (grouped["CA"], grouped.overall), (weighted.overall, weighted["TX"])]
+    shared += [(grouped.overall, ONE), (streamed["NY"], streamed.overall), (streamed["NY"], grouped["NY"])]
+    for first, second in shared:
+        with pytest.raises(ParameterError, match=r"must be of different people, and (900|300) reports are in both"):
+            dc.compare(first, second)
+    with pytest.raises(ParameterError, match="must be of different people"):
+        dc.homogeneity([grouped["CA"], grouped["TX"], grouped["CA"]])
+    assert dc.homogeneity(grouped) == dc.homogeneity(dict(streamed.items()))
+    assert dc.homogeneity(weighted) is not None
+    # So few people answer alike by chance, and are other people.
+    few = dc.RandomizedResponse(dc.Domain(["yes", "no"]), 1.0)
+    sides = [dc.estimate(few, few.obfuscate(["yes"] * 40, random=dc.SeededRandom(seed))) for seed in range(40)]
+    assert len({one.people.counts[0].rest for one in sides}) < 30
+    for first, second in pairwise(sides):
+        dc.homogeneity([first, second])
 
 
 def test_a_comparison_is_a_table(tmp_path: Any) -> None:

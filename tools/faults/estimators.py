@@ -52,4 +52,18 @@ FAULTS = [
         "parts = counts.weights, [(1.0, counts.weights)] or [(factor, one)",
         ("tests/estimators/test_groups.py",),
     ),
+    Fault(
+        "rare values in clear are tested by themselves",
+        "estimators/comparison.py",
+        "_LEAST_EXPECTED = 5",
+        "_LEAST_EXPECTED = 0",
+        ("tests/estimators/test_comparison.py",),
+    ),
+    Fault(
+        "all values are tested with the covariance at each group's own estimate",
+        "estimators/comparison.py",
+        "at = one.decoder.covariances_at(q if mark else p)",
+        "at = one.decoder.covariances_at(one.decoder.decode(one.counts[0]))",
+        ("tests/estimators/test_comparison.py",),
+    ),
 ]

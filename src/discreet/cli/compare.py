@@ -125,7 +125,8 @@ def compare(
 def _check(
     reports: Sequence[Path], by: str | None, groups: tuple[str, str] | None, given: Path | None, minimum: int | None
 ) -> None:
-    """Refuse sides that are not two, and options that would do nothing."""
+    """Refuse sides that are not two, or hold one file, and options that would do nothing."""
+    from discreet.io.partitions import report_files
     from discreet.io.remote import file_of
 
     if by is not None:
@@ -145,6 +146,10 @@ def _check(
         raise ParameterError(
             f"{which} of REPORTS must be named, got {len(reports)}; put files of one side into a folder."
         )
+    if wanted == _PAIR:
+        files, others = ({str(file.resolve()) for file in report_files([side])} for side in reports)
+        if both := sorted(files & others):
+            raise ParameterError(f"the sides must be of different people, and {both[0]} is on both.")
 
 
 def _estimated(mechanism: "BlockMechanism", source: Path, trust_plan: bool, plain_parquet: bool) -> "Estimate":

@@ -14,6 +14,8 @@ from discreet.core.significance import Control, rejected
 from discreet.errors import DiscreetError
 
 _SHOWN = 12
+# Values that are named where differences lie outside; of an interval's width: a difference at its end does not.
+_NAMED, _ROUNDING = 5, 1e-9
 
 
 class ValueDifference(NamedTuple):
@@ -74,6 +76,7 @@ class Comparison(ResultTable):
         titles: of both.
         simultaneous: whether all intervals hold at once.
         simulated: whether any report was simulated.
+        methods: of the estimates.
 
     Example:
         >>> import discreet as dc
@@ -98,6 +101,7 @@ class Comparison(ResultTable):
     titles: tuple[str, str] = ("first", "second")
     simultaneous: bool = False
     simulated: bool = False
+    methods: tuple[str, ...] = ()
 
     @property
     def differences(self) -> FloatArray:
@@ -115,6 +119,23 @@ class Comparison(ResultTable):
         )
         return f"Comparison({sizes[0]}; {sizes[1]}; {self.domain.size} values{test})"
 
+    @property
+    def remark(self) -> str:
+        """A sentence on differences that lie outside their intervals, and why; empty if there are none."""
+        slack = _ROUNDING * (self.upper - self.lower)
+        outside = np.flatnonzero((self.differences < self.lower - slack) | (self.differences > self.upper + slack))
+        if not len(outside):
+            return ""
+        more = [f"{len(outside) - _NAMED:,} more values"] if len(outside) > _NAMED else []
+        names, methods = (
+            ", ".join([*self.domain.names(outside[:_NAMED]), *more]),
+            " and ".join(dict.fromkeys(self.methods)),
+        )
+        return (
+            f"Differences outside their intervals: {names}. Method {methods} moves frequencies away from the unbiased "
+            "estimates, and intervals and p-values are of these; compare estimates of method linear to see them."
+        )
+
     def _shown(self) -> tuple[Cells, str]:
         rows, left = self.clearest(_SHOWN), self.domain.size - _SHOWN
         heading = ["value", "", *(name.replace("_", " ") for name in ValueDifference._fields[2:])]
@@ -124,7 +145,7 @@ class Comparison(ResultTable):
         below = (
             f"and {left:,} values that differ less; to_pandas, to_polars and to_arrow return all" if left > 0 else ""
         )
-        return cells, below
+        return cells, "\n".join(filter(None, [below, self.remark]))
 
     def __len__(self) -> int:
         return self.domain.size

@@ -68,6 +68,8 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
             is not known.
         publication: what it tells of a person, a `discreet.privacy.publication.Publication`; None where nobody has said
             from what, and how often, it was made.
+        people: the tallies behind it, `discreet.estimators.strata.Strata`, by which comparisons recognise and test
+            its people; None where there are none.
 
     Example:
         >>> import discreet as dc
@@ -104,6 +106,7 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
     intervals: ConfidenceLimits | None = field(default=None)
     spread: Covariance | None = None
     publication: Any = None
+    people: Any = None
 
     def __post_init__(self) -> None:
         """Make the numbers read-only."""

@@ -49,8 +49,8 @@ class Combined:
     effective: float
     simulated: bool
 
-    def estimate(self, mechanism: Mechanism, method: str, spread: Covariance | None) -> Estimate:
-        """Return the estimate with standard errors and score intervals."""
+    def estimate(self, mechanism: Mechanism, method: str, spread: Covariance | None, people: Strata) -> Estimate:
+        """Return the estimate with standard errors and score intervals, made of the tallies of these people."""
         errors = np.sqrt(np.maximum(self._floored(), 0))
         constant, slope = self.moments
         model = constant + slope * self.frequencies - self.frequencies**2
@@ -67,6 +67,7 @@ class Combined:
             simulated=self.simulated,
             intervals=StatedLimits(self.frequencies, self.moments, np.maximum(alike, 1)),
             spread=spread,
+            people=people,
         )
 
     def _floored(self) -> FloatArray:
@@ -104,7 +105,7 @@ def combine(
     for place, (stratum, factor) in enumerate(zip(strata, factors, strict=True)):
         total.add(stratum, float(factor), centre(place, stratum))
     found = total.combined()
-    return found.estimate(mechanism, method, _spread(mechanism, strata, factors, centre, found))
+    return found.estimate(mechanism, method, _spread(mechanism, strata, factors, centre, found), strata)
 
 
 def _spread(

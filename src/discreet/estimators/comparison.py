@@ -1,23 +1,28 @@
 """Comparisons of two estimates of different people, and of an estimate with given shares."""
 
-from collections.abc import Mapping
-from math import inf
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import FloatArray
+from discreet.arrays import BoolArray, FloatArray
 from discreet.core.checks import checked_level
 from discreet.core.comparison import ChiSquare, Comparison
 from discreet.core.confidence_intervals import DEFAULT_LEVEL, miss_probability
-from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
 from discreet.core.estimate import Estimate
+from discreet.core.grouped_estimate import GroupedEstimate
+from discreet.core.grouped_tally import WeightedTally
 from discreet.errors import MismatchError, ParameterError
+from discreet.estimators.simplex import project_onto_simplex
+from discreet.estimators.strata import Strata, Stratum
 
 # Values of which the covariances are spelled out for the test over all of them.
 _MOST_VALUES = 2000
 _PAIR = 2
+# Expected reports of a value in clear, below which it is put together with all others of so few.
+_LEAST_EXPECTED = 5
 # Standard scores at which intervals are looked at for p-values, and the largest.
 _SCORES = np.concatenate([np.linspace(0.02, 4, 18), np.linspace(4.5, 8, 6)])
 
@@ -60,9 +65,12 @@ def compare(
     checked_level(level)
     if isinstance(second, Estimate):
         _check_domains(first.domain, second.domain)
+        _refuse_same(first, second)
         sides = [_Side.of(first), _Side.of(second)]
+        overall = _tested([first.people, second.people])
     else:
         sides = [_Side.of(first), _Side.given(first.domain, second)]
+        overall = _tested([first.people], sides[1].frequencies)
     alpha = miss_probability(level, first.domain.size, simultaneous=simultaneous)
     lower, upper = _mover(sides, 1 - alpha)
     other = second if isinstance(second, Estimate) else None
@@ -74,11 +82,12 @@ def compare(
         upper,
         level,
         _p_values(sides),
-        _chi_square(sides),
+        overall,
         (first.n, 0 if other is None else other.n),
         titles or ("first", "given shares" if other is None else "second"),
         simultaneous,
         first.simulated or (other is not None and other.simulated),
+        tuple(one.method for one in (first, other) if one is not None),
     )
 
 
@@ -114,21 +123,6 @@ class _Side:
         low, high = self._estimate.limits(level)
         return np.maximum(self.centre - low, 0), np.maximum(high - self.centre, 0)
 
-    @property
-    def spread(self) -> Covariance | None:
-        """The covariance of the frequencies; None where it is not known, or there is none."""
-        return None if self._estimate is None else self._estimate.spread
-
-    @property
-    def people(self) -> float:
-        """Number of reports; infinite for given shares."""
-        return inf if self._estimate is None else self._estimate.n
-
-    @property
-    def is_given(self) -> bool:
-        """True if these are given shares."""
-        return self._estimate is None
-
 
 def _mover(sides: list[_Side], level: float) -> tuple[FloatArray, FloatArray]:
     """Return the limits of the differences, from the limits of both sides at this level."""
@@ -159,23 +153,137 @@ def _p_values(sides: list[_Side]) -> FloatArray:
     return found
 
 
-def _chi_square(sides: list[_Side]) -> ChiSquare | None:
-    """Return the test over all values, from the covariances of both sides; None where they are not known."""
+def homogeneity(estimates: Any) -> ChiSquare | None:
+    """Test whether several groups of people have one distribution.
+
+    The covariance is that under the hypothesis: of one distribution of all groups together, with values in clear as
+    they were told and sensitive ones as the nearest shares of what is left. Values in clear of which some group expects
+    fewer than five reports are put together first [Cochran 1954]; then the statistic is chi-square, nearly: for
+    randomized response of sensitive values alone it is Pearson's of the table of counts.
+
+    Args:
+        estimates: two or more `Estimate` under one plan, of different people: a `GroupedEstimate`, or a mapping or a
+            sequence of them. Their method does not matter, as their tallies are tested.
+
+    Returns:
+        The statistic, its degrees of freedom and p-value. None where the tallies are not known, people have known
+        shares or margins, nothing varies, or there are more than 2,000 values (500 where covariances are simulated,
+        as with hash functions).
+
+    Raises:
+        ParameterError: if these are no estimates of different people.
+        MismatchError: if they are of two plans.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=2.0)
+        >>> regions = ["north"] * 300 + ["south"] * 300 + ["west"] * 400
+        >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
+        >>> found = dc.homogeneity(dc.estimate(mechanism, reports, groups=regions))
+        >>> found.degrees, found.p_value < 0.001
+        (4, True)
+    """
+    found = list(estimates.values() if hasattr(estimates, "values") else estimates)
+    if len(found) < _PAIR or not all(isinstance(one, Estimate) for one in found):
+        raise ParameterError("homogeneity needs the estimates of two groups or more, as a mapping or a sequence.")
+    if len({one.fingerprint for one in found}) > 1:
+        raise MismatchError("the groups that are tested together must have one plan.")
+    if not isinstance(estimates, GroupedEstimate):
+        for one, other in combinations(found, _PAIR):
+            _refuse_same(one, other)
+    return _tested([one.people for one in found])
+
+
+def _refuse_same(first: Estimate, second: Estimate) -> None:
+    """Refuse two estimates of which it is known that some people are in both."""
+    known = isinstance(first.people, Strata) and isinstance(second.people, Strata)
+    shared = first.n if first is second else first.people.shared_with(second.people) if known else 0
+    if shared:
+        raise ParameterError(
+            f"estimates that are compared must be of different people, and {shared:,} reports are in both; compare a "
+            "group with the others, not with everybody, and values of one estimate by its own difference."
+        )
+
+
+def _tested(people: Sequence[Any], given: FloatArray | None = None) -> ChiSquare | None:
+    """Return the test of one distribution behind all strata, or of the given one behind one of them."""
+    known = all(isinstance(one, Strata) and len(one.counts) == 1 for one in people)
+    if not known or people[0].decoder.domain.size > _MOST_VALUES:
+        return None
+    strata, decoders = [next(iter(one)) for one in people], [one.decoder for one in people]
+    domain = decoders[0].domain
+    if any(one.people < _PAIR for one in strata):
+        return None
+    sizes = np.array([one.weight**2 / one.squares for one in strata])
+    told = sizes * [one.truth for one in decoders]
+    in_clear = ~domain.sensitive & bool(told.all())
+    shares = told if told.all() else sizes
+    p = _plausible(in_clear, np.average([one.mean for one in strata], 0, shares)) if given is None else given
+    covariances = _covariances(people, strata, in_clear, p)
+    if covariances is None:
+        return None
+    rare = in_clear & (told.min() * p < _LEAST_EXPECTED)
+    cells = np.vstack([np.eye(domain.size)[~rare], rare.astype(np.float64)[None]])
+    means = np.array([one.mean for one in strata])
+    plans = {one.maker.fingerprint for one in decoders}
+    if given is None and len(plans) == 1:
+        # Under one plan a pool's bias is the same for all.
+        away = [np.sqrt(size) * one for size, one in zip(sizes, means - np.average(means, 0, sizes), strict=True)]
+        return _squared(cells @ np.average(covariances, 0, sizes) @ cells.T, [cells @ one for one in away])
+    parts = [one / size for one, size in zip(covariances, sizes, strict=True)]
+    pools = [one for one in (decoder.pool_covariances(p) for decoder in decoders) if one is not None]
+    difference = means[0] - (p if given is not None else means[1])
+    found = _squared(cells @ sum(pools, start=sum(parts[1:], start=parts[0])) @ cells.T, [cells @ difference])
+    impossible = given is not None and bool((in_clear & (p == 0) & (means[0] > 0)).any())
+    return found._replace(p_value=0.0) if found is not None and impossible else found
+
+
+def _covariances(
+    people: Sequence[Strata], strata: Sequence[Stratum], in_clear: BoolArray, p: FloatArray
+) -> list[FloatArray] | None:
+    """Return n times the covariances of the estimate of each stratum, if all have the distribution p.
+
+    People with weights w have the distribution q if they count as w^2 says: to the covariance at q, (q - p)(q - p)' is
+    added, n being (sum w)^2 / sum w^2.
+    """
+    weighted = [isinstance(one.counts[0], WeightedTally) for one in people]
+    squares = [(one.square_mean, one.squares) for one, mark in zip(strata, weighted, strict=True) if mark]
+    q = (
+        _plausible(in_clear, np.average([one for one, _ in squares], 0, [size for _, size in squares]))
+        if squares
+        else p
+    )
+    known: dict[tuple[str, bool], FloatArray | None] = {}
+    for one, mark in zip(people, weighted, strict=True):
+        key = one.decoder.maker.fingerprint, mark
+        if key not in known:
+            at = one.decoder.covariances_at(q if mark else p)
+            known[key] = at if at is None or not mark else at + np.outer(q - p, q - p)
+        if known[key] is None:
+            return None
+    made = (known[one.decoder.maker.fingerprint, mark] for one, mark in zip(people, weighted, strict=True))
+    return [one for one in made if one is not None]
+
+
+def _plausible(in_clear: BoolArray, linear: FloatArray) -> FloatArray:
+    """Return the distribution with these estimates of values in clear, and the nearest one of what is left of 1."""
+    p = np.where(in_clear, np.maximum(linear, 0.0), 0.0)
+    p /= max(float(p.sum()), 1.0)
+    if not in_clear.all():
+        noisy = linear[~in_clear]
+        p[~in_clear] = project_onto_simplex(noisy, np.ones(len(noisy)), total=max(1 - float(p.sum()), 0.0))
+    return p
+
+
+def _squared(covariance: FloatArray, away: Sequence[FloatArray]) -> ChiSquare | None:
+    """Return the test of deviations of this covariance: of one, or of several about their common mean."""
     from scipy.special import chdtrc
 
-    spreads = [side.spread for side in sides if not side.is_given]
-    size = len(sides[0].frequencies)
-    if size > _MOST_VALUES or any(spread is None for spread in spreads) or any(side.people < _PAIR for side in sides):
-        return None
-    codes = np.arange(size)
-    matrices = [spread.matrix(codes) for spread in spreads if spread is not None]
-    centres = [spread.centre for spread in spreads if spread is not None]
-    difference = centres[0] - (centres[1] if len(centres) > 1 else sides[1].frequencies)
-    values, vectors = np.linalg.eigh(sum(matrices[1:], start=matrices[0]))
+    values, vectors = np.linalg.eigh(covariance)
     # Sums that have no error, such as that of all estimates, are left out.
     used = values > 1e-9 * max(values.max(), 0)
-    degrees = int(np.count_nonzero(used))
+    degrees = int(np.count_nonzero(used)) * max(len(away) - 1, 1)
     if not degrees:
         return None
-    statistic = float(((vectors[:, used].T @ difference) ** 2 / values[used]).sum())
+    statistic = float(sum(((vectors[:, used].T @ one) ** 2 / values[used]).sum() for one in away))
     return ChiSquare(statistic, degrees, float(chdtrc(degrees, statistic)))

@@ -1,7 +1,7 @@
 """Estimates by group and with weights: direct, shrunk, post-stratified and raked."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any, TypeAlias
@@ -147,6 +147,9 @@ def grouped_estimate(
         overall = _alone(mechanism, reduce(add, batch.counts.values()))
     else:
         overall = direct(batch.whole)
+    own = (counts for one in estimates.values() for counts in one.people.counts)
+    people = replace(overall.people, parts=(*batch.counts.values(), *own))
+    overall = replace(overall, people=people)
     left = sum(size for label, size in batch.sizes.items() if label not in estimates)
     return GroupedEstimate(batch.names, estimates, overall, rule.minimum, (len(batch.counts) - len(estimates), left))
 
@@ -222,6 +225,7 @@ def _shrunk(mechanism: Mechanism, counts: Mapping[Any, Counts]) -> dict[Any, Est
             mechanism.fingerprint,
             simulated=stratum.simulated,
             intervals=StatedLimits(frequencies[at], errors[at] ** 2),
+            people=Strata(mechanism.decoder, (counts[label],)),
         )
     return found
 

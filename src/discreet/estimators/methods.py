@@ -18,6 +18,7 @@ from discreet.errors import ParameterError
 from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.simplex import norm_sub, projection
 from discreet.estimators.spread import projected_deviation, threshold_error
+from discreet.estimators.strata import Strata
 
 
 def linear(start: LinearStart) -> Estimate:
@@ -144,4 +145,5 @@ def make_estimate(
         tally.simulated,
         intervals or start.intervals,
         start.spread,
+        people=Strata(start.decoder, (tally,)),
     )

@@ -6,9 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.core.batches import in_both
+from discreet.core.digests import equal_by_chance
 from discreet.core.grouped_tally import DIGIT, WeightedTally
 from discreet.core.tally import Tally
 from discreet.mechanisms.decoders import Decoder
+
+# Chance of equal reports of other people, below which they are the same people's.
+_RARE = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,10 +65,9 @@ def stratum_of(decoder: Decoder, counts: Tally | WeightedTally) -> Stratum:
         share, own = factor * part.n / total, mean if part is weights else decoder.estimate(part)
         square_mean += share * own
         mean_square += share * decoder.mean_squares(part, own)
-    people = counts.n if isinstance(counts, Tally) else counts.people
     moments, squared = (constant - weights.n * lasting, slope), tuple(parts)
     return Stratum(
-        people, weights.n, total, mean, square_mean, mean_square, lasting, moments, weights.simulated, squared
+        _people(counts), weights.n, total, mean, square_mean, mean_square, lasting, moments, weights.simulated, squared
     )
 
 
@@ -73,11 +77,13 @@ class Strata:
 
     Attributes:
         decoder: the linear decoder.
-        counts: a tally of each stratum, none of which is empty.
+        counts: a tally of each stratum, none of which is empty; one for people who were all drawn alike.
+        parts: tallies of some of these people, such as those of each group, by which they are recognised.
     """
 
     decoder: Decoder
     counts: tuple[Tally | WeightedTally, ...]
+    parts: tuple[Tally | WeightedTally, ...] = ()
 
     def __iter__(self) -> Iterator[Stratum]:
         return (stratum_of(self.decoder, counts) for counts in self.counts)
@@ -86,3 +92,37 @@ class Strata:
     def weights(self) -> FloatArray:
         """``(k,)`` sums of the weights of the strata."""
         return np.array([float(one.n if isinstance(one, Tally) else one.weights.n) for one in self.counts])
+
+    def shared_with(self, others: "Strata") -> int:
+        """Return the number of reports of a tally that both have counted, as far as tallies tell; 0 if there is none.
+
+        Reports are recognised by the tally, by the names and digests of sealed batches, and by the digest of all others
+        unless so few are equal by chance now and then.
+        """
+        one, other = ((*each.counts, *each.parts) for each in (self, others))
+        same = {id(counts) for counts in other}
+        numbers = [_people(counts) for counts in one if id(counts) in same]
+        # Digests of two plans have two keys.
+        tallies, others_tallies = ([each for each in side if isinstance(each, Tally)] for side in (one, other))
+        sealed = [batch for each in others_tallies for batch in each.batches]
+        rests = {(each.fingerprint, each.rest, each.rest_n) for each in others_tallies if each.rest is not None}
+        for each in tallies:
+            numbers.append(sum(batch.n for batch in in_both(each.batches, sealed)))
+            if each.rest_n and (each.fingerprint, each.rest, each.rest_n) in rests and _chance(each) < _RARE:
+                numbers.append(each.rest_n)
+        return max(numbers, default=0)
+
+
+def _people(counts: Tally | WeightedTally) -> int:
+    return counts.n if isinstance(counts, Tally) else counts.people
+
+
+def _chance(tally: Tally) -> float:
+    """Return about the chance that other people's reports have the same counts."""
+    if int(tally.support.sum()) + tally.clear_total == tally.n:
+        return equal_by_chance(np.concatenate([tally.support, tally.clear]))
+    # Blocks of several values, as if each value were in them by itself.
+    chance = equal_by_chance(np.append(tally.clear, tally.n - tally.clear_total))
+    for count in tally.support[tally.support <= tally.n].tolist():
+        chance *= equal_by_chance(np.array([count, tally.n - count])) if chance >= _RARE else 1.0
+    return chance

@@ -5,12 +5,13 @@ together carry the fingerprint of the plan, but need not be possible under its m
 """
 
 from contextlib import suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.domain import Domain
+from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column, Reports, check_same_plan
 from discreet.core.tally import Tally
 from discreet.errors import DataError
@@ -53,6 +54,10 @@ class Maker(Protocol):
 
     def tally(self, reports: Reports) -> Tally:
         """Return the tally of reports; refuses codes in clear that no device sends."""
+        ...
+
+    def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
+        """Obfuscate values that are given by their codes."""
         ...
 
 

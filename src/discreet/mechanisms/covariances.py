@@ -12,7 +12,7 @@ product of the estimates is divided by n - 1 in the place of n. What all reports
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -122,6 +122,16 @@ class PoolCovariance:
         w, u = (weights[self.domain.sensitive_codes] for weights in (first, second))
         return (self._variance(w + u) - self._variance(w - u)) / 4
 
+    @property
+    def matrix(self) -> FloatArray:
+        """The ``(|X|, |X|)`` covariances of the estimates."""
+        p, codes = self.frequencies, self.domain.sensitive_codes
+        pairs = (p @ p) * np.eye(len(p)) + np.outer(p, p) - 2 * np.diag(p * p)
+        summed = (p.sum() - 2 * p) * np.eye(len(p)) + p[:, None]
+        whole = np.zeros((self.domain.size,) * 2)
+        whole[np.ix_(codes, codes)] = (self.bias.squares - self.bias.mass) * pairs + self.bias.mass * summed.T @ summed
+        return whole
+
     def _variance(self, w: FloatArray) -> float:
         p = self.frequencies
         pairs = float((w @ w) * (p @ p) + (w @ p) ** 2 - 2 * ((w * p) @ (w * p)))
@@ -147,7 +157,7 @@ def block_covariance(
     make: Callable[[], Covariance]
     if evidence.noise is not None and isinstance(numbers, LinearDecoder):
         make = partial(_of_single_values, domain, numbers, evidence.tally, linear)
-    elif law.triple_covariance is not None or isinstance(numbers, Design) or not domain.sensitive_count:
+    elif isinstance(numbers, Design) or _is_alike(domain, law, numbers):
         make = partial(_of_alike_values, domain, law, numbers, evidence.tally, linear)
     elif evidence.blocks is None or numbers.clear_blocks or not isinstance(evidence.membership, Membership):
         return None
@@ -165,15 +175,46 @@ def output_covariance(inverse: Callable[[], FloatArray], tally: Tally, linear: F
     return DeferredCovariance(linear, tally.n, make)
 
 
+def covariance_at(
+    domain: Domain, law: BlockLaw, numbers: LinearDecoder | Design, p: FloatArray
+) -> LowRankCovariance | None:
+    """Return the covariance of the linear estimate of one report whose value has the distribution p.
+
+    Returns:
+        None where the numbers of the law do not determine it.
+    """
+    if law.counts.one_per_value and domain.sensitive_count and isinstance(numbers, LinearDecoder):
+        noise = np.broadcast_to(numbers.noisy * numbers.inclusion, domain.sensitive_count)
+        truth = numbers.truth * p
+        return _single_values(domain.arrange(noise + truth[domain.sensitive], truth[~domain.sensitive]), numbers, p)
+    return _alike_values(domain, law, numbers, p) if _is_alike(domain, law, numbers) else None
+
+
+def _is_alike(domain: Domain, law: BlockLaw, numbers: LinearDecoder | Design) -> bool:
+    return law.triple_covariance is not None or isinstance(numbers, Design) or not domain.sensitive_count
+
+
+def _single_values(shares: FloatArray, numbers: LinearDecoder, linear: FloatArray) -> LowRankCovariance:
+    """Return the covariance of one report that is each value with these probabilities."""
+    square = 1 / numbers.truth**2
+    return LowRankCovariance(linear, shares * square, shares[None], np.array([[-square]]), 1.0)
+
+
 def _of_single_values(domain: Domain, numbers: LinearDecoder, tally: Tally, linear: FloatArray) -> LowRankCovariance:
     shares = domain.arrange(tally.support / tally.n, tally.clear / tally.n)
-    square = 1 / numbers.truth**2
-    return LowRankCovariance(linear, shares * square, shares[None], np.array([[-square]]), 1 / (tally.n - 1))
+    return replace(_single_values(shares, numbers, linear), scale=1 / (tally.n - 1))
 
 
 def _of_alike_values(
     domain: Domain, law: BlockLaw, numbers: LinearDecoder | Design, tally: Tally, linear: FloatArray
 ) -> LowRankCovariance:
+    return replace(_alike_values(domain, law, numbers, linear), scale=1 / (tally.n - 1))
+
+
+def _alike_values(
+    domain: Domain, law: BlockLaw, numbers: LinearDecoder | Design, linear: FloatArray
+) -> LowRankCovariance:
+    """Return the covariance of one report at frequencies that need be no distribution."""
     classes = linear[domain.sensitive_codes], linear[domain.clear_codes]
     mass = 1 - float(classes[1].sum()) if domain.sensitive_count else 0.0
     products = _products(law, numbers, mass)
@@ -187,7 +228,7 @@ def _of_alike_values(
     used = [at for at in range(4) if core[at].any() and len(classes[at // 2])]
     factors = np.array([_factor(domain, linear, at) for at in used])
     diagonal = domain.arrange(*apart) if domain.sensitive_count else apart[1]
-    return LowRankCovariance(linear, diagonal, factors, core[np.ix_(used, used)], 1 / (tally.n - 1))
+    return LowRankCovariance(linear, diagonal, factors, core[np.ix_(used, used)], 1.0)
 
 
 def _factor(domain: Domain, linear: FloatArray, at: int) -> FloatArray:

@@ -15,18 +15,21 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.core.checks import checked_n
 from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.consistency import Maker, checked_tally_of, refuse_unfit_tally
-from discreet.mechanisms.covariances import block_covariance
+from discreet.mechanisms.covariances import PoolCovariance, block_covariance, covariance_at
 from discreet.mechanisms.evidence import Evidence
 from discreet.mechanisms.likelihood_ratios import BlockRatios, LikelihoodRatios
 from discreet.mechanisms.sum_limits import SumLaw
 from discreet.mechanisms.tally_intervals import CountLaw, clear_counts, worth_moments
 
 _PATIENCE = 1 << 25
+# Where covariances follow from no formula: reports that are simulated for each value, numbers at a time, and values.
+_SIMULATED, _AT_ONCE, _MOST_SIMULATED = 100, 1 << 22, 500
 
 
 class Decoder(Protocol):
@@ -74,6 +77,11 @@ class Decoder(Protocol):
         """True if there are two values, and the count of one always follows from that of the other."""
         return False
 
+    @property
+    def truth(self) -> float:
+        """s, the probability that a report tells a value that is not sensitive in clear; 0 where none tells any."""
+        return 0.0
+
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]:
         """Return the counts of all values with what is known of their laws, from which intervals follow."""
         ...
@@ -100,6 +108,19 @@ class Decoder(Protocol):
     def covariance(self, evidence: Evidence, linear: FloatArray) -> Covariance | None:
         """Return the covariance of the linear estimate, unbiased; None where it needs reports that are not at hand."""
         ...
+
+    def covariances_at(self, p: FloatArray) -> FloatArray | None:
+        """Return n times the ``(|X|, |X|)`` covariances of the estimate of n reports, for a true distribution p.
+
+        A pool bias is not in it: see `pool_covariances`. Where no formula is known, it is that of the worths of
+        simulated reports, 100 for each value; None for more than 500 values then.
+        """
+        ...
+
+    def pool_covariances(self, p: FloatArray) -> FloatArray | None:
+        """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None where nothing is pooled."""
+        del p
+        return None
 
     def variances(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` variances of the estimate of n reports for a true distribution p."""
@@ -209,6 +230,11 @@ class BlockDecoder(Decoder):
         """True if there are two values, of which every report tells one."""
         return self.domain.size == 2 and self.domain.sensitive_count > 0 and bool(self._counts.one_per_value)
 
+    @property
+    def truth(self) -> float:
+        """s, the probability that a report tells a value that is not sensitive in clear."""
+        return float(self.numbers.truth)
+
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]:
         """Return the counts of all values with their laws; see `discreet.mechanisms.tally_intervals`."""
         domain, laws = self.domain, clear_counts(self.domain, tally, self.numbers.truth)
@@ -261,6 +287,27 @@ class BlockDecoder(Decoder):
     def covariance(self, evidence: Evidence, linear: FloatArray) -> Covariance | None:
         """Return the covariance of the linear estimate; see `discreet.mechanisms.covariances`."""
         return block_covariance(self.domain, self.law, self.numbers, evidence, linear)
+
+    def covariances_at(self, p: FloatArray) -> FloatArray | None:
+        """Return n times the ``(|X|, |X|)`` covariances of the estimate, for a true p; see `Decoder`."""
+        found = covariance_at(self.domain, self.law, self.numbers, p)
+        if found is not None or len(p) > _MOST_SIMULATED:
+            return None if found is None else found.matrix(np.arange(len(p)))
+        n, total, squares = _SIMULATED * max(len(p), _SIMULATED), np.zeros(len(p)), np.zeros((len(p), len(p)))
+        # Not drawn: as many people of each value as are expected.
+        codes = np.minimum(np.searchsorted(np.cumsum(p), (np.arange(n) + 0.5) / n), len(p) - 1)
+        random = SeededRandom(20261123)
+        for one in np.array_split(codes, -(-n * len(p) // _AT_ONCE)):
+            worth = self.worth(self.maker.obfuscate_codes(one, random=random))
+            total += worth.sum(axis=0)
+            squares += worth.T @ worth
+        covariances: FloatArray = squares / n - np.outer(total, total) / n**2
+        return covariances
+
+    def pool_covariances(self, p: FloatArray) -> FloatArray | None:
+        """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None where nothing is pooled."""
+        bias = self.numbers.pool_bias
+        return PoolCovariance(bias, self.domain, p[self.domain.sensitive_codes]).matrix if bias else None
 
     def variances(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` variances of the estimate, exactly, for a true ``p``."""

@@ -100,6 +100,11 @@ class MatrixDecoder(Decoder):
         """Return the covariance of the linear estimate."""
         return output_covariance(lambda: self.inverse, evidence.tally, linear)
 
+    def covariances_at(self, p: FloatArray) -> FloatArray:
+        """Return n times the ``(|X|, |X|)`` covariances of the estimate, exactly, for a true ``p``."""
+        covariances: FloatArray = (self.inverse.T * (p @ self.matrix)) @ self.inverse - np.outer(p, p)
+        return covariances
+
     def variances(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` variances of the estimate, exactly, for a true ``p``."""
         p = self.domain.check_distribution(p)

@@ -119,7 +119,7 @@ class ComparisonView:
         test = None if found.overall is None else found.overall._asdict()
         sides = [{"title": title, "n": n} for title, n in zip(found.titles, found.sizes, strict=True)]
         asked = {"level": found.level, "simultaneous": found.simultaneous, "rate": self.rate, "control": self.control}
-        marks = {"simulated": found.simulated, "notes": self.notes}
+        marks = {"simulated": found.simulated, "remark": found.remark or None, "notes": self.notes}
         said = {} if self.said is None else self.said.record()
         return {"sides": sides, **asked, "overall": test, **said, **marks, "values": objects(columns)}
 
@@ -152,6 +152,8 @@ class ComparisonView:
             statistic, degrees, p_value = found.overall
             p = spelled_p_value(p_value, sign=True)
             yield f"No difference at all: chi-square {statistic:.2f}, {degrees} degrees of freedom, p {p[0]} {p[1:]}."
+        if found.remark:
+            yield found.remark
         if self.said is not None:
             yield from self.said.parts()
         if found.simulated:
