@@ -293,8 +293,8 @@ FAULTS = [
     Fault(
         "stated covariances are too small by a report",
         "mechanisms/covariances.py",
-        "core[np.ix_(used, used)], 1 / (tally.n - 1))",
-        "core[np.ix_(used, used)], 1 / tally.n)",
+        "replace(_alike_values(domain, law, numbers, linear), scale=1 / (tally.n - 1))",
+        "replace(_alike_values(domain, law, numbers, linear), scale=1 / tally.n)",
         ("tests/estimators/test_covariances.py",),
     ),
     Fault(
