@@ -151,6 +151,14 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
     assert one["coefficients"][0]["upper"] < found["coefficients"][3]["upper"]
     odds = told(*placed(folder, "regress plan.toml all.parquet --on sex --method logistic"))
     assert (odds["baseline"], len(odds["coefficients"])) == ("none", 4)
+    asked = "regress plan.toml all.parquet --on sex --method logistic --reference sex=m --baseline flu --weights w"
+    turned = told(*placed(folder, asked))
+    same = dc.regress(
+        mechanism, reports, {"sex": SEX}, method="logistic", reference={"sex": "m"}, baseline="flu", weights=WEIGHTS
+    )
+    assert (turned["baseline"], turned["coefficients"][1]["covariate"]) == ("flu", "sex=f")
+    assert [row["odds_upper"] for row in turned["coefficients"]] == pytest.approx(same.columns()["odds_upper"].tolist())
+    assert "odds ratio" in run(*placed(folder, asked)).stdout
     table = tmp_path / "r.csv"
     printed = run(*placed(folder, line), "-o", table).stdout
     assert "linear regression, 2,000 reports" in printed
@@ -179,6 +187,11 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
         ("estimate plan.toml all.parquet --weights region", "weights must be numbers"),
         ("estimate plan.toml north.parquet --method shrunk", "'shrunk' needs groups"),
         ("regress plan.toml all.parquet --on sex --on sex", "--on must name each column once"),
+        ("regress plan.toml all.parquet --on sex --reference sex", "--reference must be COLUMN=LABEL"),
+        ("regress plan.toml all.parquet --on sex --reference sex=x", "reference must be a label of covariates 'sex'"),
+        ("regress plan.toml all.parquet --on age --reference age=1", "'age', which have numbers"),
+        ("regress plan.toml all.parquet --on age --reference sex=f", "reference must be of covariates, age; got sex"),
+        ("regress plan.toml all.parquet --on age --baseline flu", "baseline does nothing for method 'linear'"),
         ("regress plan.toml all.parquet --on planet", "must have the public column 'planet' once"),
         ("regress plan.toml all.parquet --on sex --value gout", "1 of 1 values are not in the domain"),
         ("compare plan.toml all.parquet", "without --by and --given two of REPORTS must be named, got 1"),

@@ -110,6 +110,106 @@ def test_logistic_covers_what_made_the_data(name: str) -> None:
         assert (abs(away) < 4 * errors).all()
 
 
+def test_references_baselines_and_the_order_of_categories_are_kept() -> None:
+    mechanism, ages = MECHANISMS["rr"], ["young", "middle", "old"]
+    column = np.array(ages)[np.digitize(AGE, [40, 60])]
+    kept = pd.Categorical(column, categories=[*ages, "nobody"])
+    tables = [{"age": kept}, pd.DataFrame({"age": kept}), pl.DataFrame({"age": pl.Series(column, dtype=pl.Enum(ages))})]
+    for table in tables:
+        assert dc.regress(mechanism, reports_of(mechanism), table).covariates[1:] == ("age=middle", "age=old")
+    # Text has no order but that of the alphabet.
+    assert dc.regress(mechanism, reports_of(mechanism), {"age": column}).covariates[1:] == ("age=old", "age=young")
+    options: Any = {"reference": {"age": "old"}, "method": "logistic", "baseline": "rich"}
+    found = dc.regress(mechanism, reports_of(mechanism), tables[0], **options)
+    assert (found.covariates[1:], found.baseline, found.values) == (
+        ("age=young", "age=middle"),
+        "rich",
+        ("poor", "fair"),
+    )
+    # Another reference and baseline tell the same shares.
+    other = dc.regress(mechanism, reports_of(mechanism), tables[0], method="logistic", baseline="fair")
+    shares = [{(one.row, one.value): one[2:] for one in fit.predict({"age": ages})} for fit in (found, other)]
+    assert shares[0].keys() == shares[1].keys()
+    for key, numbers in shares[0].items():
+        assert numbers == pytest.approx(shares[1][key], abs=2e-3)
+
+
+@pytest.mark.parametrize("method", ["linear", "logistic"])
+def test_predicted_shares_are_those_of_the_groups(method: Any) -> None:
+    """With one covariate of labels the regression is as free as the groups are."""
+    mechanism = MECHANISMS["bits"]
+    reports = reports_of(mechanism)
+    found = dc.regress(mechanism, reports, {"sex": SEX}, method=method)
+    grouped = dc.estimate(mechanism, reports, groups=SEX, method="linear" if method == "linear" else "mle")
+    for one in found.predict({"sex": ["f", "m"]}, level=0.9):
+        estimate = grouped["fm"[one.row]]
+        place = mechanism.domain.encode([one.value])[0]
+        # Maxima are found to their tolerances.
+        assert one.share == pytest.approx(estimate.frequencies[place], abs=1e-9 if method == "linear" else 5e-3)
+        low, high = estimate.interval(0.9)
+        assert one.lower == pytest.approx(low[place], abs=0.015)
+        assert one.upper == pytest.approx(high[place], abs=0.015)
+    with pytest.raises(DataError, match="1 of 2 covariates 'sex' have labels that the regression has not seen"):
+        found.predict({"sex": ["f", "x"]})
+    with pytest.raises(DataError, match="must have the columns of the regression; not there: sex"):
+        found.predict({"gender": ["f"]})
+
+
+def test_odds_ratios_are_those_of_the_log_odds() -> None:
+    found = dc.regress(MECHANISMS["bits"], reports_of(MECHANISMS["bits"]), COVARIATES, method="logistic")
+    columns = found.columns(0.9)
+    assert columns["odds_ratio"] == pytest.approx(np.exp(found.coefficients).ravel(), rel=1e-12)
+    assert (columns["odds_lower"] < columns["odds_ratio"]).all()
+    assert columns["odds_upper"] == pytest.approx(np.exp(columns["upper"]), rel=1e-12)
+
+
+def test_weights_count_people_and_errors_know_them() -> None:
+    mechanism, draws = MECHANISMS["rr"], np.random.default_rng(6)
+    reports, w = reports_of(mechanism), draws.integers(1, 9, PEOPLE)
+    found = dc.regress(mechanism, reports, COVARIATES, values=["rich"], weights=w)
+    z = np.stack([np.ones(PEOPLE), AGE, SEX == "m"], axis=1).astype(float)
+    y, bread = mechanism.worth(reports)[:, 2], np.linalg.inv((z.T * w) @ z)
+    beta = bread @ (z.T * w) @ y
+    pulled = (y - z @ beta) / (1 - w * np.einsum("ij,jk,ik->i", z, bread, z))
+    assert found.coefficients[0] == pytest.approx(beta, rel=1e-6)
+    sandwich = bread @ (z.T * (w * pulled) ** 2) @ z @ bread
+    assert found.standard_errors[0] == pytest.approx(np.sqrt(np.diag(sandwich)), rel=1e-6)
+    odds = [
+        dc.regress(mechanism, one, {"sex": sex}, method="logistic", baseline="rich", **more)
+        for one, sex, more in (
+            (reports, SEX, {"weights": w}),
+            (reports.take(np.repeat(np.arange(PEOPLE), w)), np.repeat(SEX, w), {}),
+        )
+    ]
+    assert odds[0].coefficients == pytest.approx(odds[1].coefficients, abs=1e-3)
+    # One person who counts for five is not five people.
+    assert (odds[0].standard_errors > 1.5 * odds[1].standard_errors).all()
+    with pytest.raises(DataError, match="weights must be one for each of 900 reports"):
+        dc.regress(mechanism, reports, COVARIATES, weights=w[:5])
+
+
+def test_log_odds_that_noise_hides_are_penalised_and_named() -> None:
+    """Thirteen age groups at epsilon 1: the likelihood of some share is largest at 0, in nearly every sample."""
+    mechanism = dc.UnaryEncoding(dc.Domain(["never", "married", "divorced", "widowed"]), 1.0)
+    ages = np.arange(13)
+    odds = np.column_stack([1.5 - 3.5 * ages / 12, 0 * ages, -2 + 0.7 * ages / 12, -4 + 4 * ages / 12])
+    p = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
+    draws, held, named = np.random.default_rng(0), [], 0
+    true = (odds - odds[:, [1]])[:, [0, 2, 3]].T
+    true[:, 1:] -= true[:, :1]
+    for run in range(2):
+        age = draws.integers(0, 13, 20_000)
+        codes = (draws.random(20_000)[:, None] > p[age].cumsum(axis=1)).sum(axis=1)
+        reports = mechanism.obfuscate_codes(np.minimum(codes, 3), random=dc.SeededRandom(run))
+        covariates = {"age": np.array([f"{one:02d}" for one in ages])[age]}
+        found = dc.regress(mechanism, reports, covariates, method="logistic", baseline="married")
+        named += found.penalty is not None and "do not determine" in repr(found)
+        assert np.isfinite(found.standard_errors).all()
+        held.append(abs(found.coefficients - true) < 1.96 * found.standard_errors)
+    assert np.mean(held) > 0.85
+    assert named
+
+
 def test_a_regression_is_a_table(tmp_path: Any) -> None:
     found = dc.regress(MECHANISMS["rr"], reports_of(MECHANISMS["rr"]), pd.DataFrame(COVARIATES))
     frame = found.to_pandas()

@@ -34,6 +34,16 @@ if TYPE_CHECKING:
     show_default=True,
     help="Shares by least squares, or log odds by maximum likelihood.",
 )
+@click.option(
+    "--reference",
+    multiple=True,
+    metavar="COLUMN=LABEL",
+    help="Label that the others of a covariate are against. [the first]",
+)
+@click.option(
+    "--baseline", metavar="VALUE", help="For --method logistic, the value that odds are against. [the largest]"
+)
+@click.option("--weights", metavar="COLUMN", help="Weigh people by this public column beside the reports.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
 @click.option("-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Coefficients: {spelled(ESTIMATES)}.")
 @click.option(
@@ -49,6 +59,9 @@ def regress(
     on: tuple[str, ...],
     value: tuple[str, ...],
     method: str,
+    reference: tuple[str, ...],
+    baseline: str | None,
+    weights: str | None,
     level: float,
     output: Path | None,
     trust_plan: bool,
@@ -71,11 +84,22 @@ def regress(
         raise ParameterError("regress does not go with personalized plans, whose bots are no values.")
     if len(set(on)) < len(on):
         raise ParameterError("--on must name each column once.")
+    against = _references(reference)
+    names = [*on, *([] if weights is None or weights in on else [weights])]
     mechanism = document.mechanism()
     with file_notes() as notes:
-        found, public = read_public(mechanism, list(reports), on, memory=memory_limit(), trust_plan=trust_plan)
+        found, public = read_public(mechanism, list(reports), names, memory=memory_limit(), trust_plan=trust_plan)
     asked = list(value) or None
-    fit = regressed(mechanism, found, public, values=asked, method=method)  # type: ignore[arg-type]
+    fit = regressed(
+        mechanism,
+        found,
+        public.select(list(on)),
+        values=asked,
+        method=method,  # type: ignore[arg-type]
+        reference=against,
+        baseline=baseline,
+        weights=None if weights is None else public[weights],
+    )
     columns = {name: column.tolist() for name, column in fit.columns(level).items()}
     facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
     publication = Publication(mechanism, (fit.n,), beside=REGRESSION, simulated=fit.simulated, shown="this regression")
@@ -91,12 +115,27 @@ def regress(
     show(record, [_table(fit, level), *filter(None, remarks)], as_json=as_json)
 
 
+def _references(words: tuple[str, ...]) -> dict[str, str]:
+    """Return the label that the others of a column are against, by column."""
+    against = dict(one.partition("=")[::2] for one in words)
+    if len(against) < len(words) or not all(against.values()):
+        raise ParameterError("--reference must be COLUMN=LABEL, once for a column.")
+    return against
+
+
 def _table(fit: "Regression", level: float) -> Table:
     """Return the coefficients as a table."""
+    against = "" if fit.baseline is None else f"; odds against {fit.baseline}"
+    shown = ["coefficient", "standard_error", "lower", "upper"]
+    headings = ["coefficient", "std. error", f"{level * 100:g}% from", "to"]
+    if fit.baseline is not None:
+        shown = ["coefficient", "odds_ratio", "odds_lower", "odds_upper"]
+        headings = ["log odds", "odds ratio", f"{level * 100:g}% from", "to"]
+    columns = fit.columns(level)
+    numbers = zip(*(columns[name].tolist() for name in shown), strict=True)
     cells = [
-        [one.value, one.covariate, *(f"{number:.5g}" for number in one[2:6]), spelled_p_value(one.p_value)]
-        for one in fit.rows(level)
+        [one.value, one.covariate, *(f"{number:.5g}" for number in row), spelled_p_value(one.p_value)]
+        for one, row in zip(fit.rows(level), numbers, strict=True)
     ]
-    against = "" if fit.baseline is None else f"; log odds against {fit.baseline}"
-    headings = ["value", "covariate", "coefficient", "std. error", f"{level * 100:g}% from", "to", "p"]
+    headings = ["value", "covariate", *headings, "p"]
     return Table(f"{fit.method} regression, {fit.n:,} reports{against}", headings, cells, left=2)

@@ -182,7 +182,13 @@ def categories(values: Any, wanted: str = "groups") -> tuple[IntArray, list[Any]
     from discreet.core.arrow_memory import present
 
     column = _arrow_column(values, wanted)
-    column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    if pa.types.is_dictionary(column.type):
+        column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+        if pa.types.is_string_view(column.type.value_type):
+            # An Enum of polars, which Arrow cannot spell out as it is.
+            parts = [(one.indices, one.dictionary.cast(pa.large_string())) for one in column.chunks]
+            column = pa.chunked_array([pa.DictionaryArray.from_arrays(*one) for one in parts])
+        column = column.cast(column.type.value_type)
     there = present(column)
     if not there.all():
         rows = np.flatnonzero(~there)
@@ -198,6 +204,23 @@ def categories(values: Any, wanted: str = "groups") -> tuple[IntArray, list[Any]
     ranks = np.empty(len(labels), dtype=np.int64)
     ranks[order] = np.arange(len(labels))
     return ranks[numbers_of(encoded.indices)], [labels[place] for place in order]
+
+
+def category_order(values: Any) -> list[Any]:
+    """Return the categories of a column of categories (pandas, polars, Arrow) in its own order; none for any other."""
+    import pyarrow as pa
+
+    kind: Any = getattr(values, "dtype", None)
+    if type(kind).__module__.startswith("polars") and str(kind) == "Categorical":
+        # Numbered as they first came, in whatever column: that is no order.
+        return []
+    if type(kind).__name__ == "CategoricalDtype":
+        return list(kind.categories)
+    column = _arrow_column(values, "categories")
+    if not pa.types.is_dictionary(column.type):
+        return []
+    chunks = column.unify_dictionaries().chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return list(chunks[0].dictionary.to_pylist()) if chunks else []
 
 
 def unmasked(array: AnyArray, wanted: str) -> AnyArray:

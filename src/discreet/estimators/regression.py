@@ -1,5 +1,6 @@
 """Regressions of values on public covariates: linear on pseudo-values, logistic on the exact likelihood."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -9,8 +10,9 @@ from discreet.core.checks import checked_choice
 from discreet.core.regression import Regression
 from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.covariates import design_matrix
+from discreet.estimators.covariates import CovariateDesign, design_of
 from discreet.estimators.logistic import logistic_fit
+from discreet.estimators.weighting import Weights
 from discreet.mechanisms import BlockMechanism, Channel, given
 from discreet.mechanisms.report_likelihoods import report_likelihoods
 
@@ -27,6 +29,9 @@ def regress(
     *,
     values: Any = None,
     method: Literal["linear", "logistic"] = "linear",
+    reference: Mapping[str, Any] | None = None,
+    baseline: Any = None,
+    weights: Any = None,
 ) -> Regression:
     """Regress what people reported on public covariates.
 
@@ -34,19 +39,23 @@ def regress(
         mechanism: the mechanism of the reports.
         reports: n reports.
         covariates: a table of public columns beside the reports: numbers, true and false, or texts, of which each label
-            but the first has a coefficient. An intercept is added.
+            but one has a coefficient, in the order that a column of categories gives them. An intercept is added.
         values: the values of the domain to be explained, for ``linear``; None for all.
         method: ``linear``: least squares on the reports' worth, unbiased, with errors that need no equal variances
             (HC3), and Student's intervals; ``logistic``: log odds against the most frequent value, by maximum
             likelihood of the reports themselves. That likelihood may have several maxima: it is climbed from several
-            starts, and the result says so if they do not agree.
+            starts, and the result says so if they do not agree. It may have none, where noise hides a share: then it is
+            penalised, and the result names the coefficients.
+        reference: by column of texts, the label that the others are against; by default the first.
+        baseline: for ``logistic``, the value that log odds are against; None for the most frequent.
+        weights: ``(n,)`` a public column of numbers above 0: of how many people each stands for.
 
     Returns:
         Coefficients with errors, intervals and tests.
 
     Raises:
         DataError: if columns do not fit the reports, or follow from each other, which are named.
-        ParameterError: if there are too many values.
+        ParameterError: if there are too many values, or a reference or an option is of nothing here.
         MismatchError: if the reports belong to another plan.
 
     Example:
@@ -59,57 +68,87 @@ def regress(
         [('intercept', 0.964), ('age', -0.014)]
     """
     checked_choice("method", method, ("linear", "logistic"))
-    matrix, names = design_matrix(covariates, reports.n)
+    design, matrix = design_of(covariates, reports.n, reference)
     domain = given.mechanism(mechanism).domain
+    shares = None if weights is None else Weights.of(weights, reports.n).units.astype(np.float64)
     if method == "logistic":
         if values is not None:
             raise ParameterError("values does nothing for method 'logistic', which explains all of them together.")
-        return _logistic(mechanism, reports, matrix, names)
+        against = None if baseline is None else int(domain.encode([baseline])[0])
+        return _logistic(mechanism, reports, (design, matrix), shares, against)
+    if baseline is not None:
+        raise ParameterError("baseline does nothing for method 'linear', which explains shares, not odds.")
     codes = np.arange(domain.size) if values is None else domain.encode(values)
     if len(codes) > _MOST_VALUES:
         raise ParameterError(f"values must name at most {_MOST_VALUES} of {domain.size}, got {len(codes)}.")
-    coefficients, errors, degrees = _least_squares(mechanism, reports, matrix, codes)
-    spelled, n = tuple(domain.names(codes)), reports.n
-    return Regression("linear", spelled, names, coefficients, errors, n, degrees=degrees, simulated=reports.simulated)
+    coefficients, covariance, degrees = _least_squares(mechanism, reports, matrix, codes, shares)
+    return Regression(
+        "linear",
+        tuple(domain.names(codes)),
+        design.names,
+        coefficients,
+        np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)),
+        reports.n,
+        degrees=degrees,
+        simulated=reports.simulated,
+        covariance=covariance,
+        design=design,
+    )
 
 
 def _least_squares(
-    mechanism: BlockMechanism | Channel, reports: Reports, matrix: FloatArray, codes: IntArray
+    mechanism: BlockMechanism | Channel,
+    reports: Reports,
+    matrix: FloatArray,
+    codes: IntArray,
+    weights: FloatArray | None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return ``(m, k)`` coefficients, errors and degrees of freedom, in two passes over the reports.
+    """Return ``(m, k)`` coefficients, ``(m, k, k)`` covariances and ``(m, k)`` degrees of freedom, in two passes.
+
+    With weights, rows and worths are multiplied by their square roots: then least squares and errors are those of sums.
 
     A coefficient is a sum over reports, and u their parts of its error: the variance is sum u^2, whose own variance is
     about sum u^4 - (sum u^2)^2 / n. Degrees of freedom are those of the chi-square variable with both (Satterthwaite):
     n for normal residuals, and twice the number of reports where few make up the whole error.
     """
+    roots = np.ones((reports.n, 1)) if weights is None else np.sqrt(weights / weights.mean())[:, None]
+    matrix = matrix * roots
     upper = np.linalg.qr(matrix, mode="r")
     rows = max(_AT_ONCE // mechanism.domain.size, 1)
     pieces = [slice(start, min(start + rows, reports.n)) for start in range(0, reports.n, rows)]
 
     def worth(piece: slice) -> FloatArray:
         found: FloatArray = mechanism.decoder.worth(reports.part(piece.start, piece.stop))[:, codes]
-        return found
+        return found * roots[piece]
 
     products = sum((matrix[piece].T @ worth(piece) for piece in pieces), np.zeros((matrix.shape[1], len(codes))))
     inverse = np.linalg.inv(upper)
     squared = inverse @ inverse.T
     coefficients = squared @ products
-    variances, fourths = np.zeros((2, len(codes), matrix.shape[1]))
+    fourths = np.zeros((len(codes), matrix.shape[1]))
+    covariance = np.zeros((*fourths.shape, matrix.shape[1]))
     for piece in pieces:
         z = matrix[piece]
         leverage = ((z @ inverse) ** 2).sum(axis=1)
         residuals = (worth(piece) - z @ coefficients) / np.maximum(1 - leverage, 1e-9)[:, None]
-        parts = (z @ squared) ** 2
-        variances += (residuals**2).T @ parts
-        fourths += (residuals**4).T @ parts**2
+        parts = z @ squared
+        for place, one in enumerate(residuals.T):
+            covariance[place] += (parts * (one**2)[:, None]).T @ parts
+        fourths += (residuals**4).T @ parts**4
+    variances = np.diagonal(covariance, axis1=1, axis2=2)
     # Where no report tells the value nothing is known of the error.
+    covariance[(variances <= 0).any(axis=1)] = np.nan
     known = np.where(variances > 0, variances, np.nan)
     degrees = 2 / np.maximum(fourths / known**2 - 1 / reports.n, 1e-12)
-    return coefficients.T, np.sqrt(known), np.maximum(degrees, 1)
+    return coefficients.T, covariance, np.maximum(degrees, 1)
 
 
 def _logistic(
-    mechanism: BlockMechanism | Channel, reports: Reports, matrix: FloatArray, names: tuple[str, ...]
+    mechanism: BlockMechanism | Channel,
+    reports: Reports,
+    read: tuple[CovariateDesign, FloatArray],
+    weights: FloatArray | None,
+    baseline: int | None,
 ) -> Regression:
     domain = mechanism.domain
     if reports.n * domain.size > _MOST_LIKELIHOODS:
@@ -119,16 +158,19 @@ def _logistic(
         )
     if domain.size < 2:
         raise DataError("method 'logistic' needs at least two values.")
-    found = logistic_fit(report_likelihoods(mechanism, reports), matrix)
+    found = logistic_fit(report_likelihoods(mechanism, reports), read[1], weights=weights, baseline=baseline)
     others = np.delete(np.arange(domain.size), found.baseline)
     return Regression(
         "logistic",
         tuple(domain.names(others)),
-        names,
+        read[0].names,
         found.coefficients,
         found.standard_errors,
         reports.n,
         domain.names(np.array([found.baseline]))[0],
         starts=found.ends,
         simulated=reports.simulated,
+        covariance=found.covariance,
+        undetermined=found.undetermined if found.undetermined.any() else None,
+        design=read[0],
     )
