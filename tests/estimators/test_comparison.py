@@ -243,6 +243,9 @@ def test_what_cannot_be_compared_is_refused() -> None:
         dc.compare(ONE, other)
     with pytest.raises(ParameterError, match="level must be a number between 0 and 1"):
         dc.compare(ONE, OTHER, level=1.0)
+    for nothing in (5, [], [ONE], ONE, {"one": ONE, "other": "two"}):
+        with pytest.raises(ParameterError, match="needs the estimates of two groups or more"):
+            dc.homogeneity(nothing)
     with pytest.raises(ParameterError, match="must be an Estimate, got dict"):
         dc.compare({}, ONE)
     with pytest.raises(ParameterError, match="5 probabilities that sum to 1"):

@@ -1,6 +1,6 @@
 """Comparisons of two estimates of different people, and of an estimate with given shares."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -183,7 +183,8 @@ def homogeneity(estimates: Any) -> ChiSquare | None:
         >>> found.degrees, found.p_value < 0.001
         (4, True)
     """
-    found = list(estimates.values() if hasattr(estimates, "values") else estimates)
+    parts = estimates.values() if hasattr(estimates, "values") else estimates
+    found = list(parts) if isinstance(parts, Iterable) else []
     if len(found) < _PAIR or not all(isinstance(one, Estimate) for one in found):
         raise ParameterError("homogeneity needs the estimates of two groups or more, as a mapping or a sequence.")
     if len({one.fingerprint for one in found}) > 1:
