@@ -168,13 +168,6 @@ FAULTS = [
         ("tests/privacy/test_lies.py",),
     ),
     Fault(
-        "outside laws: what joins is not counted over few values",
-        "mechanisms/registry.py",
-        "return next((fault for law in laws for fault in examined(law)[1]), None)",
-        "return next((fault for law in laws for fault in examined(law)[1][:0]), None)",
-        ("tests/privacy/test_lies.py",),
-    ),
-    Fault(
         "outside leaks: an audit looks at no bits",
         "privacy/events.py",
         "events += [] if bits is None else bits.events(first, second)",
