@@ -13,6 +13,7 @@ import signal
 import sqlite3
 import sys
 import time
+import traceback
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -66,7 +67,11 @@ def forked(folder: Path, wire: Path, kind: int, rounds: int = 1 << 30) -> int:
     try:
         (folder.parent / f"outcomes-{os.getpid()}").write_text(" ".join(live(folder, wire, kind, rounds)))
         code = 0
+    except BaseException:
+        # The test shows what this program says on standard error.
+        traceback.print_exc()
     finally:
+        sys.stderr.flush()
         os._exit(code)
 
 
@@ -176,19 +181,17 @@ def main() -> int:
         mine = Device(folder, [PUBLIC], Limits(2, 1e9, 1e9)) if sys.argv[2] == "--open" else None
         children = [forked(folder, wire, 0, rounds=12) for _ in range(int(sys.argv[3]))]
         ended = ended_beside(mine, children)
+        if any(ended):
+            sys.exit(f"of {len(children)} processes that share a device, these ended with: {ended}")
         said = " ".join((folder.parent / f"outcomes-{one}").read_text() for one in children).split()
         recorded = Counter(epoch for epoch, outcome in zip(said[::2], said[1::2], strict=True) if outcome == "recorded")
-        found = {**examine(folder, wire), "ended badly": sum(map(bool, ended)), "recorded": len(recorded)}
+        found = {**examine(folder, wire), "recorded": len(recorded)}
         found["recorded twice"] = sum(count > 1 for count in recorded.values())
     else:
         alive = kill_many(folder, wire, int(sys.argv[2]))
         found = {**examine(folder, wire), "killed": alive}
     print(json.dumps(found))
-    wrong = [
-        name
-        for name in found
-        if name.startswith(("different", "sent w", "sent and", "charged w", "ended", "recorded t"))
-    ]
+    wrong = [name for name in found if name.startswith(("different", "sent w", "sent and", "charged w", "recorded t"))]
     return 1 if found["integrity"] != "ok" or any(found[name] for name in wrong) else 0
 
 

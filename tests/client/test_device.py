@@ -122,7 +122,7 @@ def test_files_are_for_their_owner(fixture: Fixture) -> None:
     fixture.device.answer(fixture.join(envelope()), "daily")
     assert stat.S_IMODE(fixture.folder.stat().st_mode) == 0o700
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in fixture.folder.iterdir()}
-    assert set(modes) == {"device.db", "device.db-journal", ".lock"}
+    assert set(modes) == {"device.db", "device.db-journal", ".lock", ".turn"}
     assert set(modes.values()) == {0o600}
 
 

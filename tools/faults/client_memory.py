@@ -26,6 +26,13 @@ FAULTS = [
         ("tests/client/test_memory_files.py",),
     ),
     Fault(
+        "a device that comes again and again goes before those that wait",
+        "client/memory.py",
+        "        turn.enter_context(_held(folder, _TURN, end))\n",
+        "",
+        ("tests/client/test_memory_files.py",),
+    ),
+    Fault(
         "what is erased stays in the journal",
         "client/memory.py",
         'database.execute("PRAGMA journal_mode=TRUNCATE").fetchall()',

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -34,7 +34,7 @@ VERSION = 2
 """Of the database, kept in it; version 1 had the same tables, and a log that is written ahead."""
 
 _FILE = "device.db"
-_LOCK = ".lock"
+_LOCK, _TURN = ".lock", ".turn"
 _WAIT = 30.0
 _PAUSE = 0.001
 _PAGE = 1024
@@ -179,13 +179,26 @@ def _make_folder(folder: Path) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Keep every other device away from the memory in a folder, those of this process too."""
+    """Keep every other device away from the memory in a folder, those of this process too.
+
+    Whoever waits has the turn, which others wait for: so nobody who comes again and again goes before.
+    """
+    end = time.monotonic() + _WAIT
+    with ExitStack() as turn, ExitStack() as lock:
+        turn.enter_context(_held(folder, _TURN, end))
+        lock.enter_context(_held(folder, _LOCK, end))
+        turn.close()
+        yield
+
+
+@contextmanager
+def _held(folder: Path, name: str, end: float) -> Iterator[None]:
+    """Hold the lock of a file; it is waited for until a time."""
     try:
-        file = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+        file = os.open(folder / name, os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
         raise StoreError(f"{folder} must be writable, and is not ({type(error).__name__}).") from None
     try:
-        end = time.monotonic() + _WAIT
         while not _takes(file, folder):
             if time.monotonic() > end:
                 raise StoreError("the device's memory must be free, and another process holds it; end that process.")
