@@ -28,6 +28,8 @@ from laws import SIZES, cases
 FILE = Path(__file__).with_name("golden.json")
 REPORTS = 300
 _DIGITS = 16
+# Where an ascent stops depends on rounding, and that on the processor; the maximum that it certifies does not.
+_SOLVED: dict[str, dict[str, Any]] = {"mle": {"tolerance": 1e-12}}
 
 
 def mechanisms() -> Iterator[tuple[str, Mechanism | Personalized]]:
@@ -49,11 +51,13 @@ def facts(mechanism: Mechanism | Personalized, *, exact: bool = False) -> dict[s
     if isinstance(mechanism, Personalized):
         reports = mechanism.common.obfuscate_codes(codes, random=SeededRandom(11))
         tally = mechanism.common.tally(reports)
-        found = [estimate_personalized(mechanism, reports, method=method).estimate for method in METHODS]
+        found = [
+            estimate_personalized(mechanism, reports, method=one, **_SOLVED.get(one, {})).estimate for one in METHODS
+        ]
     else:
         reports = mechanism.obfuscate_codes(codes, random=SeededRandom(11))
         tally = mechanism.tally(reports)
-        found = [estimate(mechanism, reports, method=method) for method in METHODS]
+        found = [estimate(mechanism, reports, method=one, **_SOLVED.get(one, {})) for one in METHODS]
     told: dict[str, Any] = {
         "plan": mechanism.fingerprint,
         "epsilon": mechanism.guarantee.realised.hex(),

@@ -13,6 +13,8 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import METHODS, estimate
+from discreet.estimators.linear_start import LinearStart
+from discreet.estimators.methods import thresholded
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
 from laws import POOLS, SMALL, Case, aim, cases, distributions, expected, over, sampled, small, spelled
 from refusals import refused
@@ -299,3 +301,15 @@ def test_estimates_say_what_they_are_of(method: str) -> None:
             assert found.simulated == simulated
             assert found.method.startswith(method)
             assert (found.gap is not None) == (method in ("mle", "em"))
+
+
+@pytest.mark.parametrize("rounding", [-1e-17, 1e-17])
+def test_no_rounding_is_significant(rounding: float) -> None:
+    """An output that did not occur, of a value in clear: estimate and threshold are 0, and a matrix product is not."""
+    mechanism = RandomizedResponse(Domain(range(7), sensitive=[3]), 1.0).channel()
+    start = LinearStart.of(
+        mechanism, mechanism.tally(mechanism.obfuscate_codes([0, 1, 3] * 20, random=SeededRandom(1)))
+    )
+    vars(start)["linear"] = np.where(np.abs(start.linear) < 1e-9, rounding, start.linear)
+    frequencies, _ = thresholded(start, 0.05, uniform=False)
+    assert np.flatnonzero(frequencies).tolist() == [0, 1, 3]

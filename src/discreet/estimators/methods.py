@@ -20,6 +20,9 @@ from discreet.estimators.simplex import norm_sub, projection
 from discreet.estimators.spread import projected_deviation, threshold_error
 from discreet.estimators.strata import Strata
 
+# Of a share, of all people.
+_ROUNDING = 1e-12
+
 
 def linear(start: LinearStart) -> Estimate:
     """Solve for the frequencies: unbiased, may be negative, need not sum to one [ULDP, (3)].
@@ -67,7 +70,8 @@ def thresholded(start: LinearStart, significance: float, *, uniform: bool) -> tu
     size = start.domain.size
     z = -NormalDist().inv_cdf(significance / size)
     cut = z * np.sqrt(start.variance(np.zeros(size)))
-    significant = start.linear > cut
+    # Of a channel's values in clear whose outputs did not occur, both are 0, the estimate but for rounding.
+    significant = start.linear > cut + _ROUNDING
     frequencies = np.where(significant, start.linear, 0.0)
     mass = float(frequencies.sum())
     if mass > 1:
