@@ -8,11 +8,10 @@ under f. Then J f = 1, and E u = J p for any true p, so that
 is unbiased whatever f is, with n Cov = J^-1 - f f' where f is right: no decoder has less. The mean of u over reports
 is the gradient that certifies a maximum of the likelihood. Worths w = J^-1 u of reports give the second and third
 moments from which limits follow (`discreet.accuracy.skewed_limits`): E w^k under f, and E u_x w_x^k, which is that of
-reports of x.
+reports of x. With d = u - 1, J = 11' + E d d' and w = f + J^-1 d.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -33,27 +32,30 @@ MOST_VALUES = 1000
 """More values than this would take too long: their number enters in the third power."""
 # Of the largest eigenvalue of J, in units of its diagonal: below it values cannot be told apart.
 _SINGULAR = 1e-9
+# Frequencies that are nearer to 0 or 1 are so but for rounding.
+_NOTHING = 1e-6
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class OneStep:
     """A one-step estimate.
 
     Attributes:
         estimates: ``(k,)`` p~.
         inverse: ``(k, k)`` J^-1.
-        point: ``(k,)`` f.
+        ratios: the likelihood ratios of reports at f.
         n: number of reports, less one for every positive frequency of f.
-        second: ``(2, k)`` E w^2 under f, and of reports of the value itself.
-        third: ``(2, k)`` E w^3, likewise.
     """
 
     estimates: FloatArray
     inverse: FloatArray
-    point: FloatArray
+    ratios: LikelihoodRatios
     n: float
-    second: FloatArray
-    third: FloatArray
+
+    @property
+    def point(self) -> FloatArray:
+        """``(k,)`` f."""
+        return self.ratios.point
 
     @property
     def covariance(self) -> FloatArray:
@@ -82,13 +84,26 @@ class OneStep:
         errors: FloatArray = np.sqrt(np.maximum(variances, 0) / self.n)
         return errors
 
+    @cached_property
+    def moments(self) -> FloatArray:
+        """``(2, 2, k)`` E w^2 and E w^3, each under f and of reports of the value itself."""
+        moments, inverse = np.zeros((2, 2, len(self.point))), self.inverse
+        for weights, d in self.ratios.stretches():
+            w = self.point.astype(d.dtype) + d @ inverse.astype(d.dtype)
+            power = w * weights[:, None].astype(d.dtype)
+            for found in moments:
+                power *= w
+                whole = np.add.reduce(power, dtype=np.float64)
+                found += [whole, whole + np.add.reduce(power * d, dtype=np.float64)]
+        return moments
+
     def worths(self, size: int) -> MeanWorths:
         """Return the means of worths to the first ``size`` values, from which their limits follow."""
-        f = self.point[:size]
+        f = np.minimum(self.point[:size], 1 - _NOTHING)
         moments = []
-        for whole, own in (self.second[:, :size], self.third[:, :size]):
+        for whole, own in self.moments[..., :size]:
             # Where p moves to t, those who have another value keep their proportions.
-            others = (whole - f * own) / np.maximum(1 - f, 1 / self.n)
+            others = (whole - f * own) / (1 - f)
             moments.append(WorthMoment(others, own - others))
         return MeanWorths(self.estimates[:size], self.n, moments[0], moments[1])
 
@@ -102,26 +117,16 @@ def one_step(ratios: LikelihoodRatios, mean: FloatArray, n: int) -> OneStep | No
         n: number of reports.
     """
     f = ratios.point
-    information = np.zeros((len(f), len(f)))
-    for weights, u in ratios.stretches():
-        information += (u * weights[:, None]).T @ u
+    # f . d = 0 for every report and E d = 0, so that J f = 1 though blocks are drawn.
+    information = np.ones((len(f), len(f)))
+    for weights, d in ratios.stretches():
+        root = d * np.sqrt(weights, dtype=d.dtype)[:, None]
+        information += root.T @ root
     inverse = _inverse(information)
     if inverse is None:
         return None
-    second, third = np.zeros((2, len(f))), np.zeros((2, len(f)))
-    # Where blocks are drawn J f is not quite 1; worths have the mean f all the same.
-    shift = f - inverse.sum(axis=1)
-    for weights, u in ratios.stretches():
-        for part in _parts(len(u)):
-            w, each = u[part] @ inverse + shift, weights[part]
-            for found, power in ((second, w * w), (third, w * w * w)):
-                found += [each @ power, each @ (u[part] * power)]
-    left = max(n - int(np.count_nonzero(f > 0)), 1)
-    return OneStep(f + inverse @ (mean - 1), inverse, f, left, second, third)
-
-
-def _parts(rows: int, step: int = 4096) -> Iterator[slice]:
-    return (slice(start, start + step) for start in range(0, rows, step))
+    left = max(n - int(np.count_nonzero(f > _NOTHING)), 1)
+    return OneStep(f + inverse @ (mean - 1), inverse, ratios, left)
 
 
 def _inverse(information: FloatArray) -> FloatArray | None:

@@ -194,13 +194,13 @@ class HashBuckets(HashedBlocks):
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
-        alpha, beta, bucket = (column.astype(np.int64) for column in _three(blocks))
-        inverse = np.array([pow(int(a), -1, self.prime) for a in alpha], dtype=np.int64)
-        shifted = (np.arange(self.size)[None, :] - beta[:, None]) % self.prime
-        # In Python integers: the product may pass 63 bits.
-        hashed = (shifted.astype(object) * inverse[:, None]) % self.prime % self.buckets
-        found: BoolArray = np.equal(hashed, bucket[:, None]).astype(np.bool_)
-        return found.reshape(len(alpha), self.size)
+        prime, own = np.uint64(self.prime), np.arange(self.size, dtype=np.uint64)
+        inverse = np.array([pow(int(a), -1, self.prime) for a in blocks["alpha"]], dtype=np.uint64)[:, None]
+        beta, bucket = (blocks[name].astype(np.uint64)[:, None] for name in ("beta", "bucket"))
+        # Below 2^64: both factors are below the prime, which is below 2^32.
+        hashed = (own + (prime - beta)) % prime * inverse % prime % np.uint64(self.buckets)
+        found: BoolArray = hashed == bucket
+        return found
 
     def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
         """List blocks by inverting the hash functions: alpha z + beta mod P for z = bucket, bucket + g, ... < P."""

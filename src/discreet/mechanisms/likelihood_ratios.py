@@ -3,18 +3,19 @@
 At a distribution f a block A has the ratios u_x = (1 + c_x 1{x in A}) / q, q = 1 + sum(c_x f_x) over its members, and
 u_rest = 1/q for all values that may go in clear; a value in clear has 0 and 1/rest. An output y of an explicit channel
 has u_x = Q(y|x) / q_y. Sums over all reports are exact where these are few; elsewhere blocks are drawn under f, from a
-fixed seed.
+fixed seed. Ratios are handed out less one, d = u - 1: where the contrast is small they are all that is told, and single
+precision keeps them.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from discreet.accuracy.decoder import PerValue
-from discreet.arrays import FloatArray
+from discreet.arrays import AnyArray, FloatArray
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Blocks, block_count
 from discreet.mechanisms.block_law import BlockLaw
@@ -23,7 +24,9 @@ _LEAST_DRAWN = 10_000
 _DRAWN_PER_VALUE = 100
 _SEED = 1
 # Ratios that are held together.
-_AT_ONCE = 1 << 23
+_AT_ONCE = 1 << 19
+# Squares of larger contrasts do not fit into single precision.
+_SINGLE_CONTRAST = 1e15
 
 
 class LikelihoodRatios(Protocol):
@@ -35,7 +38,7 @@ class LikelihoodRatios(Protocol):
         ...
 
     def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield stretches of reports: ``(m,)`` probabilities, and ``(m, k)`` ratios u."""
+        """Yield stretches of reports: ``(m,)`` probabilities, and ``(m, k)`` ratios less one, d."""
         ...
 
 
@@ -67,24 +70,26 @@ class BlockRatios:
     def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield stretches of reports; see `LikelihoodRatios`."""
         blocks, weights = self._blocks
+        # What is drawn is not known to more digits than single precision has.
+        single = isinstance(weights, float) and float(np.max(self.contrasts)) < _SINGLE_CONTRAST
+        precision: Any = np.float32 if single else np.float64
+        contrasts, members = (np.asarray(each, precision) for each in (self.contrasts, self.members))
         step = max(_AT_ONCE // self.law.size, 1)
         for start in range(0, block_count(blocks), step):
             part = {name: column[start : start + step] for name, column in blocks.items()}
-            likelihoods = 1 + self._contained(part) * self.contrasts
-            q = 1 + (likelihoods - 1) @ self.members
+            gains: AnyArray = self.law.contains(part) * contrasts
+            mean: FloatArray = gains @ members
             if self.rest:
-                likelihoods = np.column_stack([likelihoods, np.ones(len(q))])
-            base = np.full(len(q), weights) if isinstance(weights, float) else weights[start : start + step] * q
-            yield base, likelihoods / q[:, None]
+                gains = np.append(gains, np.zeros((len(gains), 1), precision), axis=1)
+            gains -= mean[:, None]
+            gains /= 1 + mean[:, None]
+            if isinstance(weights, float):
+                yield np.full(len(gains), weights), gains
+            else:
+                yield weights[start : start + step] * (1 + mean), gains
         if self.rest:
-            yield np.array([self.truth * self.rest]), np.append(np.zeros(len(self.members)), 1 / self.rest)[None]
-
-    def _contained(self, blocks: Blocks) -> FloatArray:
-        contained, done = np.zeros((block_count(blocks), self.law.size)), 0
-        for counts, ranks in self.law.members(blocks):
-            contained[np.repeat(np.arange(done, done + len(counts)), counts), ranks] = 1
-            done += len(counts)
-        return contained
+            told = np.append(np.zeros(len(self.members)), 1 / self.rest)
+            yield np.array([self.truth * self.rest]), told[None] - 1
 
     @cached_property
     def _blocks(self) -> tuple[Blocks, FloatArray | float]:
@@ -117,4 +122,4 @@ class OutputRatios:
         """Yield all outputs that are possible; see `LikelihoodRatios`."""
         q = self.point @ self.matrix
         seen = q > 0
-        yield q[seen], (self.matrix[:, seen] / q[seen]).T
+        yield q[seen], (self.matrix[:, seen] / q[seen]).T - 1
