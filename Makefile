@@ -79,6 +79,7 @@ bench: $(VENV)/dev $(PEERS:%=.venv-peers/%.ready)
 
 coverage: $(VENV)/dev
 	$(BIN)/python tools/measure_coverage.py
+	$(BIN)/python tools/measure_sums.py
 	$(BIN)/python tools/measure_tests.py
 
 faults: $(VENV)/dev
