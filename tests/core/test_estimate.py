@@ -341,6 +341,10 @@ def test_of_many_values_the_most_frequent_are_shown() -> None:
         "all at once; the others may be noise."
     )
     assert "488 less frequent values" in found._repr_html_()
+    noise = made([0.01] * 100, [0.02] * 100)
+    assert noise.selected(5).endswith(
+        "No value is above 0 with 95% confidence, all at once; each of them may be noise."
+    )
 
 
 def test_shown_intervals_allow_for_their_choice() -> None:

@@ -160,8 +160,9 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
         confidence = DEFAULT_LEVEL if level is None else level
         above = int(np.count_nonzero(self.interval(confidence, simultaneous=True)[0] > 0))
         chosen = "" if simultaneous else f"Intervals allow for the choice of the {count:,} largest of {size:,} values. "
-        noun = "1 value is" if above == 1 else f"{above:,} values are"
-        return f"{chosen}{noun} above 0 with {confidence * 100:g}% confidence, all at once; the others may be noise."
+        noun = "1 value is" if above == 1 else f"{above:,} values are" if above else "No value is"
+        others = "the others" if above else "each of them"
+        return f"{chosen}{noun} above 0 with {confidence * 100:g}% confidence, all at once; {others} may be noise."
 
     def __len__(self) -> int:
         return self.domain.size
