@@ -137,6 +137,33 @@ def test_two_collections_two_groups_and_known_shares_are_compared(folder: Path, 
 
 
 @pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
+def test_comparisons_with_weights_are_those_of_python(folder: Path, tmp_path: Path) -> None:
+    mechanism, reports = reports_of(folder)
+    halves, sides = [SEX == "f", SEX == "m"], []
+    table = pq.read_table(folder / "all.parquet")
+    for name, half in zip("fm", halves, strict=True):
+        pq.write_table(table.filter(pa.array(half)), tmp_path / f"{name}.parquet")
+        sides.append(dc.estimate(mechanism, reports.take(np.flatnonzero(half)), weights=WEIGHTS[half]))
+    files = [str(tmp_path / f"{name}.parquet") for name in "fm"]
+    by_sex, two = "compare plan.toml all.parquet --by sex --weights w", ["compare", str(folder / "plan.toml"), *files]
+    expected, given = dc.compare(*sides), dc.compare(sides[0], {"flu": 0.5, "none": 0.5})
+    shares = str(folder / "shares.csv")
+    for line, same in (
+        (placed(folder, by_sex), expected),
+        (placed(folder, f"{by_sex} --groups m f"), dc.compare(*sides[::-1])),
+        ([*two, "--weights", "w"], expected),
+        ([*two[:-1], "--given", shares, "--weights", "w"], given),
+    ):
+        found = told(*line)
+        for name in ("difference", "lower", "upper"):
+            assert columns(found)[name] == pytest.approx(same.columns()[name].tolist(), rel=1e-4)
+        assert same.overall is not None
+        assert found["overall"]["p_value"] == pytest.approx(same.overall.p_value, rel=1e-3)
+    unweighted = told(*placed(folder, "compare plan.toml all.parquet --by sex"))
+    assert columns(unweighted)["difference"] != pytest.approx(expected.differences.tolist(), rel=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
 def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
     """Every option of the verb regress shows in what it prints or writes."""
     mechanism, reports = reports_of(folder)
@@ -202,6 +229,10 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
         ("compare plan.toml all.parquet --by sex --given shares.csv", "leave --by out"),
         ("compare plan.toml all.parquet --groups f m", "--groups does nothing here"),
         ("compare plan.toml all.parquet --by sex --plain-parquet", "--plain-parquet does nothing here"),
+        ("compare plan.toml all.parquet --given shares.csv --weights w --plain-parquet", "does nothing here"),
+        ("compare plan.toml all.parquet --by sex --weights region", "weights must be numbers"),
+        ("compare plan.toml north.parquet south.parquet --weights w", "must have the public column 'w' once"),
+        ("compare plan.toml all.parquet copies/copy.parquet --weights w", "must have the public column 'w' once"),
         ("compare plan.toml a.tally.parquet b.tally.parquet --plain-parquet", "tallies have no rows of their own"),
         ("compare plan.toml a.tally.parquet b.tally.parquet --trust-plan", "tallies have no rows of their own"),
         ("compare plan.toml north.parquet south.parquet --rate 0.9", "rate must be a number"),

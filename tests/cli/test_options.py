@@ -82,6 +82,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--by": ["--by nope"],
         "--groups": ["--groups a b"],
         "--given": ["--given known.csv"],
+        "--weights": ["--weights nope"],
         "--minimum": ["--minimum 5"],
         "--level": ["--level 0.5"],
         "--simultaneous": ["--simultaneous"],

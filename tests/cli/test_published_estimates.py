@@ -148,6 +148,18 @@ def test_comparisons_state_both_sides(files: Files) -> None:
     assert "If these are 500 different people" in facts["publication"]["sentences"]["person"][0]
 
 
+def test_weighted_comparisons_state_the_cells_of_both_sides(files: Files) -> None:
+    drawn(files, region=REGIONS, weight=np.arange(1, 601), even=[3.0] * 250 + [1.0] * 350)
+    asked = ("compare", files.plan, files.reports, "--by", "region", "--groups", "north", "south", "--weights")
+    cells = Counter(zip(REGIONS, [3.0] * 250 + [1.0] * 350, strict=True))
+    sizes = [size for (region, _), size in cells.items() if region != "east"]
+    facts = told(*asked, "even")["publication"]
+    assert (facts["n"], facts["batches"]) == (min(sizes), len(sizes))
+    weighted = told(*asked, "weight")["publication"]
+    assert weighted["central"] is None
+    assert "weights differ between people" in weighted["none"]
+
+
 def test_a_regression_has_the_local_guarantee_alone(files: Files) -> None:
     drawn(files, age=np.arange(600) % 30)
     asked = ("regress", files.plan, files.reports, "--on", "age")

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from discreet.cli import options
 from discreet.cli.engines import refuse_idle
 from discreet.cli.group import Verb
+from discreet.cli.groups import weighed_cells
 from discreet.cli.notes import file_notes
 from discreet.cli.output import show
 from discreet.cli.output_files import InputFile, OutputFile
@@ -32,6 +33,7 @@ _PAIR = 2
 @click.option("--by", metavar="COLUMN", help="Compare two groups: a public column beside the reports.")
 @click.option("--groups", nargs=2, metavar="LABEL LABEL", help="Which two. [the only two that there are]")
 @click.option("--given", type=InputFile(), help="Compare with known shares: columns label, probability.")
+@click.option("--weights", metavar="COLUMN", help="Weigh people by this public column beside the reports.")
 @click.option("--minimum", type=Count(), help="With --by, reports in the smallest group that is compared. [20]")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
 @click.option("--simultaneous", is_flag=True, help="Let all intervals hold at once.")
@@ -64,6 +66,7 @@ def compare(
     by: str | None,
     groups: tuple[str, str] | None,
     given: Path | None,
+    weights: str | None,
     minimum: int | None,
     level: float,
     simultaneous: bool,
@@ -92,24 +95,24 @@ def compare(
     document = load_plan(plan)
     if document.is_personalized:
         raise ParameterError("compare does not go with personalized plans, whose bots are no values.")
-    _check(reports, by, groups, given, minimum)
+    _check(reports, by, groups, given, weights, minimum)
     mechanism = document.mechanism()
     with file_notes() as notes:
         if by is not None:
-            sides, titles = _groups(mechanism, reports[0], by, groups, minimum, trust_plan)
+            sides = _groups(mechanism, reports[0], (by, weights), groups, minimum, trust_plan)
         else:
-            sides = [_estimated(mechanism, source, trust_plan, plain_parquet) for source in reports]
-            titles = [source.name or str(source) for source in reports]
-    second: Any = sides[-1] if given is None else read_distribution(given, mechanism.domain)
-    pair = (titles[0], titles[1] if given is None else given.name)
-    found = compared(sides[0], second, level=level, simultaneous=simultaneous, titles=pair)
+            sides = [_side(mechanism, source, weights, trust_plan, plain_parquet) for source in reports]
+    second: Any = sides[-1].estimate if given is None else read_distribution(given, mechanism.domain)
+    pair = (sides[0].title, sides[-1].title if given is None else given.name)
+    found = compared(sides[0].estimate, second, level=level, simultaneous=simultaneous, titles=pair)
     if no_central:
         refuse_idle(["not_trusted"], "--no-central leaves out what is said of a person")
         said = None
     else:
-        sizes, known = [n for n in found.sizes if n], [] if by is None else [by]
+        cells, beside = [n for side in sides for n in side.cells], max(side.beside for side in sides)
+        known = [name for name in (by, weights) if name is not None]
         publishing = Publishing(document, reports, not_trusted, trust_plan)
-        said = publishing.of(sizes, "this comparison", simulated=found.simulated, known=known)
+        said = publishing.of(cells, "this comparison", simulated=found.simulated, beside=beside, known=known)
     view = ComparisonView(found, rate, control, tuple(notes), said)
     record = view.record()
 
@@ -123,14 +126,19 @@ def compare(
 
 
 def _check(
-    reports: Sequence[Path], by: str | None, groups: tuple[str, str] | None, given: Path | None, minimum: int | None
+    reports: Sequence[Path],
+    by: str | None,
+    groups: tuple[str, str] | None,
+    given: Path | None,
+    weights: str | None,
+    minimum: int | None,
 ) -> None:
     """Refuse sides that are not two, or hold one file, and options that would do nothing."""
     from discreet.io.partitions import report_files
     from discreet.io.remote import file_of
 
-    if by is not None:
-        refuse_idle(["plain_parquet"], "it does not go with --by")
+    if by is not None or weights is not None:
+        refuse_idle(["plain_parquet"], "it does not go with --by or --weights")
     elif all(is_tally(file_of(source)) for source in reports):
         refuse_idle(["trust_plan", "plain_parquet"], "tallies have no rows of their own")
     if by is not None and given is not None:
@@ -152,40 +160,73 @@ def _check(
             raise ParameterError(f"the sides must be of different people, and {both[0]} is on both.")
 
 
-def _estimated(mechanism: "BlockMechanism", source: Path, trust_plan: bool, plain_parquet: bool) -> "Estimate":
-    from discreet.engines import LocalEngine
-    from discreet.estimators import estimate
+class _Side(NamedTuple):
+    """One side: its estimate and title, the number of reports of each of its batches, and why these are none, if so."""
 
-    engine = LocalEngine(plain_parquet=plain_parquet)
-    return estimate(mechanism, engine.tally(mechanism, source, trust_plan=trust_plan).tally)
+    estimate: "Estimate"
+    title: str
+    cells: tuple[int, ...]
+    beside: str
+
+
+def _side(
+    mechanism: "BlockMechanism", source: Path, weights: str | None, trust_plan: bool, plain_parquet: bool
+) -> _Side:
+    from discreet.engines import LocalEngine
+    from discreet.engines.evidence import memory_limit
+    from discreet.estimators import estimate
+    from discreet.io.public_columns import read_public
+
+    title = source.name or str(source)
+    if weights is None:
+        engine = LocalEngine(plain_parquet=plain_parquet)
+        found = estimate(mechanism, engine.tally(mechanism, source, trust_plan=trust_plan).tally)
+        return _Side(found, title, (found.n,), "")
+    reports, public = read_public(mechanism, [source], [weights], memory=memory_limit(), trust_plan=trust_plan)
+    return _Side(estimate(mechanism, reports, weights=public[weights]), title, *weighed_cells([public[weights]]))
 
 
 def _groups(
     mechanism: "BlockMechanism",
     source: Path,
-    by: str,
+    columns: tuple[str, str | None],
     groups: tuple[str, str] | None,
     minimum: int | None,
     trust_plan: bool,
-) -> tuple[list["Estimate"], list[str]]:
-    """Return the estimates of two groups, and their labels."""
-    from discreet.core.grouping import MINIMUM
+) -> list[_Side]:
+    """Return the sides of two groups; the columns are those of groups and of weights."""
+    from discreet.core.grouping import MINIMUM, Grouping
     from discreet.engines import LocalEngine
+    from discreet.engines.evidence import memory_limit
     from discreet.estimators import estimate
+    from discreet.io.public_columns import read_public
 
-    tallies = LocalEngine().tally_by(mechanism, source, by, trust_plan=trust_plan)
-    least = MINIMUM if minimum is None else minimum
-    found = estimate(mechanism, tallies, minimum=least, small="leave-out")
-    known = {str(label): one for label, one in found.items()}
+    (by, weights), least = columns, MINIMUM if minimum is None else minimum
+    data: Any
+    if weights is None:
+        data, about = LocalEngine().tally_by(mechanism, source, by, trust_plan=trust_plan), {}
+    else:
+        names = list(dict.fromkeys((by, weights)))
+        data, public = read_public(mechanism, [source], names, memory=memory_limit(), trust_plan=trust_plan)
+        about = {"groups": Grouping.of(public.select([by])), "weights": public[weights]}
+    found = estimate(mechanism, data, minimum=least, small="leave-out", **about)
+    known = {str(label): label for label in found}
     if groups is None:
         if len(known) != _PAIR:
             raise ParameterError(f"--groups must say which two of {len(known)} groups are compared: {_listed(known)}.")
         one, other = known
         groups = one, other
+    sides = []
     for label in groups:
         if label not in known:
             raise ParameterError(f"{label!r} is no group of at least {least} reports; there are {_listed(known)}.")
-    return [known[label] for label in groups], [f"{by} {label}" for label in groups]
+        estimated = found[known[label]]
+        cells: tuple[tuple[int, ...], str] = (estimated.n,), ""
+        if weights is not None:
+            grouping = about["groups"]
+            cells = weighed_cells([about["weights"].filter(grouping.codes == grouping.labels.index(known[label]))])
+        sides.append(_Side(estimated, f"{by} {label}", *cells))
+    return sides
 
 
 def _listed(known: Any, most: int = 12) -> str:

@@ -52,6 +52,17 @@ def grouping_options(verb: Any) -> Any:
     return verb
 
 
+def weighed_cells(columns: Sequence[Any]) -> tuple[tuple[int, ...], str]:
+    """Return the number of reports of each combination of weights and groups, and why these are no batches, if so."""
+    import pyarrow as pa
+
+    from discreet.privacy.publication import WEIGHTS
+
+    table = pa.table(list(columns), names=[str(place) for place in range(len(columns))])
+    cells = tuple(table.group_by(table.column_names).aggregate([([], "count_all")])["count_all"].to_pylist())
+    return cells, WEIGHTS if 1 in cells else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Sources:
     """The reports that a verb was given.
@@ -148,20 +159,14 @@ class Groups:
 
     def _said(self, sources: "Sources", found: "GroupedEstimate", groups: Any, weights: Any) -> Statement | None:
         """Return the statement on the cells: those of the groups and, as people in one weigh alike, of the weights."""
-        from discreet.privacy.publication import WEIGHTS, cells_of
+        from discreet.privacy.publication import cells_of
 
         if sources.publishing is None:
             return None
-        if weights is None:
-            cells, known = cells_of(found), self.by
-        else:
-            import pyarrow as pa
-
-            columns = [pa.chunked_array(weights), *([] if groups is None else groups.columns)]
-            table = pa.table(columns, names=[str(place) for place in range(len(columns))])
-            cells = tuple(table.group_by(table.column_names).aggregate([([], "count_all")])["count_all"].to_pylist())
+        cells, beside, known = cells_of(found), "", self.by
+        if weights is not None:
+            cells, beside = weighed_cells([weights, *([] if groups is None else groups.columns)])
             known = (*self.by, self.weights or "")
-        beside = WEIGHTS if weights is not None and min(cells) == 1 else ""
         simulated = found.overall.simulated
         return sources.publishing.of(cells, "these estimates", simulated=simulated, beside=beside, known=known)
 
