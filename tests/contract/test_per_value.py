@@ -504,6 +504,15 @@ def test_a_plan_may_not_be_personalized(cls: Any, tmp_path: Path) -> None:
     assert "one epsilon for all values and bots" in refused(ParameterError, Plan.load(path).mechanism)
 
 
+@BOTH
+def test_a_plan_is_made_of_values_that_share_an_epsilon(cls: Any, tmp_path: Path) -> None:
+    made = cls(DOMAIN, 2.0, epsilons={"a": 2.0, "b": 0.5, "c": 2.0})
+    plan = Plan.of(made)
+    assert plan.mechanism().fingerprint == made.fingerprint
+    plan.save(tmp_path / "plan.toml")
+    assert Plan.load(tmp_path / "plan.toml").mechanism().fingerprint == made.fingerprint
+
+
 def run(*arguments: str) -> Any:
     return CliRunner().invoke(main, list(arguments))
 

@@ -150,7 +150,8 @@ def _described(mechanism: BlockMechanism) -> dict[str, Any]:
     options = {option.name: (getattr(mechanism, option.name), option.default) for option in mechanism.options()}
     given = {name: value for name, (value, default) in options.items() if value is not default and value != default}
     if _BY_VALUE in given:
-        given[_BY_VALUE] = _groups(mechanism.domain, np.asarray(given[_BY_VALUE]))
+        epsilons = given[_BY_VALUE]
+        given[_BY_VALUE] = _groups(mechanism.domain, np.asarray(epsilons)[epsilons.groups])
     return {"name": mechanism.name, **msgspec.to_builtins(given, enc_hook=_plain)}
 
 
