@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
+import discreet as dc
 from discreet.cli import main
 from discreet.core.domain import Domain
 from discreet.io.plan import Plan
@@ -36,6 +37,21 @@ def test_verify(tmp_path: Path, name: str) -> None:
     text = done("verify", files.plan)
     assert "The promise holds." in text
     assert f"{above} / {below}" in text
+
+
+def test_the_verdict_says_that_blocks_were_not_counted(tmp_path: Path) -> None:
+    """Bits of 30 values have a billion blocks; promises of these 30 leave none to be made over few values."""
+    epsilons = {str(value): 1.0 + value % 2 for value in range(30)}
+    stated = "The promise holds as stated: its blocks were not counted."
+    for size, said in ((30, stated), (5, "The promise holds.")):
+        labels = list(epsilons)[:size]
+        mechanism = dc.PerValueEncoding(dc.Domain(labels), 2.0, epsilons={name: epsilons[name] for name in labels})
+        plan = tmp_path / f"{size}.toml"
+        Plan.of(mechanism).save(plan)
+        facts = told("verify", plan)
+        assert (facts["holds"], facts.get("counted", "all")) == (True, "none" if size > 5 else "all")
+        assert facts["verdict"] == said
+        assert said in " ".join(done("verify", plan).split())
 
 
 def test_verify_exits_with_1_if_the_promise_is_broken(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:

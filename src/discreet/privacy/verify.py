@@ -92,6 +92,17 @@ class Verification:
     counted: Literal["all", "few values", "none"] = "all"
     faults: tuple[str, ...] = ()
 
+    @property
+    def verdict(self) -> str:
+        """A sentence: whether the promise holds, and whether that rests on the law's own word."""
+        if not self.holds:
+            return "THE PROMISE IS BROKEN: do not use this mechanism."
+        return (
+            "The promise holds as stated: its blocks were not counted."
+            if self.counted == "none"
+            else "The promise holds."
+        )
+
 
 def verify(mechanism: Mechanism) -> Verification:
     """Return the realised epsilon of a mechanism, recomputed from its numbers.

@@ -46,8 +46,9 @@ class VerifiedGroup(Struct, frozen=True):
 class VerifiedPlan(Struct, frozen=True, omit_defaults=True):
     """Record of a verification; ``reading`` and ``per_value`` where values have promises of their own.
 
-    ``shuffled`` is what shuffled reports tell of a person, where it is asked for; ``counted`` says which blocks pi and
-    rho were counted from, and ``faults`` what the law states otherwise.
+    ``verdict`` is the sentence of ``holds``, empty where nothing is promised; ``shuffled`` is what shuffled reports
+    tell of a person, where it is asked for; ``counted`` says which blocks pi and rho were counted from, and ``faults``
+    what the law states otherwise.
     """
 
     plan: str
@@ -63,6 +64,7 @@ class VerifiedPlan(Struct, frozen=True, omit_defaults=True):
     shuffled: dict[str, Any] | None = None
     counted: str = "all"
     faults: tuple[str, ...] = ()
+    verdict: str = ""
 
     @classmethod
     def of(
@@ -83,6 +85,7 @@ class VerifiedPlan(Struct, frozen=True, omit_defaults=True):
             shuffled,
             found.counted,
             found.faults,
+            "" if found.notion == "none" else found.verdict,
         )
 
 
@@ -107,7 +110,7 @@ def verification_parts(
     if found.groups:
         yield from _level_parts(mechanism.domain, found)
     yield from (f"Broken: {fault}" for fault in found.faults)
-    yield "The promise holds." if found.holds else "THE PROMISE IS BROKEN: do not use this mechanism."
+    yield found.verdict
     if publication is not None:
         person, conditions = publication.lines(status=True)
         yield person
