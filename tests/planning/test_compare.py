@@ -32,6 +32,7 @@ from discreet.mechanisms import (
 )
 from discreet.planning.best import best
 from discreet.planning.candidates import Candidate, collector_seconds
+from discreet.planning.central import CentralTarget
 from discreet.planning.choosing import alternative, recommended
 from discreet.planning.compare import compare
 from discreet.planning.losses import exact_l1, normal_l1, worst_normal_l1
@@ -614,6 +615,12 @@ def test_what_costs_the_collector_long_is_said_or_not_recommended() -> None:
     )
     with pytest.warns(UserWarning, match="about 6 minutes of one core"):
         assert best(domain, 0.5, 100_000_000) == found.best.mechanism
+    for size, epsilon, central, words in (
+        (10_000, 0.5, 0.5, "use hashing.*about 6 minutes"),
+        (2000, 1.5, 1.0, "33 seconds"),
+    ):
+        with pytest.warns(UserWarning, match=f"{words}.* of one core"):
+            best(Domain(range(size)), epsilon, 100_000_000, central=CentralTarget(central))
     quick = compare(domain, 0.5, 100_000_000, most_seconds=10)
     assert quick.best.seconds <= 10
     assert "of one core" not in quick.recommendation

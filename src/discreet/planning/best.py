@@ -5,7 +5,7 @@ from typing import Any
 
 from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism
-from discreet.planning.central import CentralTarget, plan_central
+from discreet.planning.central import CentralPlan, CentralTarget, plan_central
 from discreet.planning.choosing import WITHIN
 from discreet.planning.compare import compared
 from discreet.planning.recommendation import LONG
@@ -76,9 +76,8 @@ def best(
         reports_per_user=reports_per_user,
         within=within,
     )
-    if central is not None:
-        return plan_central(asked, central).best.candidate.mechanism
-    found = compared(asked)
-    if most_seconds is None and found.best.seconds > LONG:
+    found = compared(asked) if central is None else plan_central(asked, central)
+    chosen = found.best.candidate if isinstance(found, CentralPlan) else found.best
+    if most_seconds is None and chosen.seconds > LONG:
         warnings.warn(f"{found.recommendation} Say most_seconds to bound it.", UserWarning, stacklevel=2)
-    return found.best.mechanism
+    return chosen.mechanism

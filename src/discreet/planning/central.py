@@ -25,6 +25,7 @@ from discreet.planning.candidates import Candidate, LeastErrors, candidate, none
 from discreet.planning.choosing import recommended
 from discreet.planning.compare import compare
 from discreet.planning.identification import builders
+from discreet.planning.recommendation import cost
 from discreet.planning.requirements import Requirements
 from discreet.privacy.shuffling import ShuffledGuarantee, shuffled
 
@@ -182,9 +183,10 @@ class CentralPlan(ResultTable):
         """The recommended mechanism and the reason, in one sentence."""
         best, wanted = self.best, self.wanted
         name = best.candidate.name + (f" ({best.candidate.options})" if best.candidate.options else "")
-        least = wanted.unshuffled(self.requirements.domain)
-        if self.requirements.epsilon <= least:
-            return f"The local epsilon {self.requirements.epsilon:g} keeps the promise without shuffling: use {name}."
+        asked, long = self.requirements, cost(best.candidate.seconds, self.requirements.counted)
+        least = wanted.unshuffled(asked.domain)
+        if asked.epsilon <= least:
+            return f"The local epsilon {asked.epsilon:g} keeps the promise without shuffling: use {name}{long}."
         reason = {
             "local": "the limit of the local epsilon decides",
             "among": "the promise among sensitive values decides",
@@ -192,7 +194,7 @@ class CentralPlan(ResultTable):
         }[best.limit]
         return (
             f"Use {name} at local epsilon {best.local:.4g}: root mean squared error {best.error:.3g}, {best.gain:.1f} "
-            f"times less than {self.local_only:.3g}, the least without shuffling at epsilon {least:g}; {reason}."
+            f"times less than {self.local_only:.3g}, the least without shuffling at epsilon {least:g}; {reason}{long}."
         )
 
     @property

@@ -26,7 +26,7 @@ def recommendation_sentence(
     worst = requirements.target == "worst-case"
     losses = best.worst if worst else best.assumed
     bound = "" if losses.excess is None else f" and {losses.excess:.2f} times the least possible"
-    beside = _cost(best.seconds, requirements.counted) + ("" if other is None else _beside(requirements, best, other))
+    beside = cost(best.seconds, requirements.counted) + ("" if other is None else _beside(requirements, best, other))
     return (
         f"Use {_named(best)}: {_people(requirements)} its mean squared error is {'at most ' if worst else ''}"
         f"{losses.mse:.3e}, {_field(requirements, best, candidates)}{bound}; "
@@ -93,7 +93,7 @@ def _beside(requirements: Requirements, best: Candidate, other: Candidate) -> st
     return f"; {_named(other)} has {worse} in the worst case and {less:.1%} less {where}, with up to {size} a report"
 
 
-def _cost(seconds: float, reports: int) -> str:
+def cost(seconds: float, reports: int) -> str:
     """Return a clause on the collector's time, where it is long."""
     if seconds <= LONG:
         return ""
