@@ -30,7 +30,7 @@ class Copy:
     """The package and its tests in a folder of their own: faults meet the same ones, whoever edits the sources."""
 
     def __init__(self, folder: Path) -> None:
-        for name in ("src", "papers", "tests", "js", "tools", "examples"):
+        for name in ("src", "papers", "tests", "docs", "js", "tools", "examples"):
             shutil.copytree(ROOT / name, folder / name)
         shutil.copy(ROOT / "pyproject.toml", folder)
         self._folder = folder
