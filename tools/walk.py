@@ -21,6 +21,7 @@ Before risk stood in rooms, and traces were read in the room of files, this coun
 above 31 and 16. With ``--list`` it prints the walk, a line per move.
 """
 
+import faulthandler
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -38,6 +39,8 @@ PACKAGE = ROOT / "src" / "discreet"
 FILE = ROOT / "src" / "discreet" / "examples" / "checkins.csv"
 ARGUMENTS = ("risk", str(FILE), "--event", "place", "--time", "day", "--json")
 MOST_MOVES, MOST_CLIMBS = 31, 16
+# Kernels that are compiled anew take a minute on a busy machine; who waits longer waits for a lock.
+LONGEST = 300
 
 _PREFIX = f"{PACKAGE}/"
 _NO_STOPS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
@@ -103,6 +106,7 @@ def walk(arguments: Sequence[str] = ARGUMENTS) -> list[Stop]:
                 stops.setdefault(stop)
 
     before, sys.argv = sys.argv, ["discreet", *arguments]
+    faulthandler.dump_traceback_later(LONGEST, exit=True)
     sys.setprofile(note)
     try:
         with redirect_stdout(StringIO()):
@@ -112,6 +116,7 @@ def walk(arguments: Sequence[str] = ARGUMENTS) -> list[Stop]:
             raise
     finally:
         sys.setprofile(None)
+        faulthandler.cancel_dump_traceback_later()
         sys.argv = before
     return list(stops)
 
