@@ -159,7 +159,10 @@ def test_comparisons_with_weights_are_those_of_python(folder: Path, tmp_path: Pa
             assert columns(found)[name] == pytest.approx(same.columns()[name].tolist(), rel=1e-4)
         assert same.overall is not None
         assert found["overall"]["p_value"] == pytest.approx(same.overall.p_value, rel=1e-3)
+    printed = " ".join(run(*placed(folder, by_sex)).stdout.split())
+    assert "3 of 3 values; method linear, weighted" in printed
     unweighted = told(*placed(folder, "compare plan.toml all.parquet --by sex"))
+    assert unweighted["methods"] == ["linear", "linear"]
     assert columns(unweighted)["difference"] != pytest.approx(expected.differences.tolist(), rel=1e-3)
 
 

@@ -118,7 +118,13 @@ class ComparisonView:
         columns["significant"] = found.significant_values(self.rate, control=self.control).tolist()
         test = None if found.overall is None else found.overall._asdict()
         sides = [{"title": title, "n": n} for title, n in zip(found.titles, found.sizes, strict=True)]
-        asked = {"level": found.level, "simultaneous": found.simultaneous, "rate": self.rate, "control": self.control}
+        asked = {
+            "methods": found.methods,
+            "level": found.level,
+            "simultaneous": found.simultaneous,
+            "rate": self.rate,
+            "control": self.control,
+        }
         marks = {"simulated": found.simulated, "remark": found.remark or None, "notes": self.notes}
         said = {} if self.said is None else self.said.record()
         return {"sides": sides, **asked, "overall": test, **said, **marks, "values": objects(columns)}
@@ -135,7 +141,8 @@ class ComparisonView:
             for one in rows
         ]
         sizes = [f"{title} ({n:,} reports)" if n else title for title, n in zip(found.titles, found.sizes, strict=True)]
-        title = f"{sizes[0]} less {sizes[1]}: {len(rows)} of {found.domain.size} values"
+        methods = " and ".join(dict.fromkeys(found.methods))
+        title = f"{sizes[0]} less {sizes[1]}: {len(rows)} of {found.domain.size} values; method {methods}"
         kind = "simultaneous " if found.simultaneous else ""
         headings = [
             "value",
