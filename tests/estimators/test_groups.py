@@ -1,5 +1,6 @@
 """Estimates by group and with weights, against sums over single reports."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 
 import discreet as dc
 from discreet.arrays import AnyArray, FloatArray
+from discreet.core.grouped_estimate import EstimatesOnDemand
 from discreet.core.grouped_tally import GroupedTally
 from discreet.core.reports import Reports
+from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import weighting
 from discreet.estimators.shrinkage import shrunk
@@ -315,3 +318,59 @@ def test_margins_that_no_weights_have_are_refused() -> None:
     margins = {"region": SHARES, "north": {True: 0.9, False: 0.1}}
     with pytest.raises(DataError, match="no weights of the combinations"):
         dc.estimate(mechanism, reports_of(mechanism), groups=groups, margins=margins)
+
+
+TABLES = {
+    **MECHANISMS,
+    "two values": dc.RandomizedResponse(dc.Domain(["yes", "no"]), 1.0),
+    "all bits": dc.UnaryEncoding(LDP, 0.5),
+    "nothing sensitive": dc.RandomizedResponse(dc.Domain(["a", "b"], sensitive=[], allow_unprotected=True), 1.0),
+    "own bits": dc.PerValueEncoding(ULDP, 2.0, epsilons={"hiv": 0.5, "flu": 2.0}),
+    "pool": dc.PooledHashing(LDP, 1.0, g=2, functions=64, seed=1),
+    "design": dc.BlockDesign(ULDP, 0.4),
+}
+
+
+@pytest.mark.parametrize("simultaneous", [False, True])
+@pytest.mark.parametrize("name", TABLES)
+def test_the_table_of_all_groups_is_that_of_each(name: str, simultaneous: bool) -> None:
+    mechanism = TABLES[name]
+    sizes = [2, 3, 20, 21, 40, 40, 300, 30_000]
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    # One group of people who all have one value.
+    codes = np.where(groups == 4, 0, np.arange(len(groups)) % mechanism.domain.size)
+    reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(7))
+    grouped = dc.estimate(mechanism, reports, groups=groups, minimum=2)
+    table = grouped.columns(0.9, simultaneous=simultaneous)
+    assert table["n"].tolist() == np.repeat(sizes, mechanism.domain.size).tolist()
+    for group in range(len(sizes)):
+        rows = table["group"] == group
+        alone = dc.estimate(mechanism, reports[groups == group])
+        assert np.array_equal(grouped[group].frequencies, alone.frequencies)
+        for column, numbers in alone.columns(0.9, simultaneous=simultaneous).items():
+            if numbers.dtype.kind == "f":
+                assert table[column][rows] == pytest.approx(numbers, rel=0, abs=1e-9), column
+            else:
+                assert np.array_equal(table[column][rows], numbers)
+
+
+def test_a_table_needs_no_estimate_of_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = MECHANISMS["bits"]
+    grouped = dc.estimate(mechanism, reports_of(mechanism), groups=np.arange(PEOPLE) % 30, minimum=2)
+    # Three groups at a time.
+    monkeypatch.setattr("discreet.core.grouped_estimate._AT_ONCE", 3 * mechanism.domain.size)
+    table = grouped.to_arrow()
+    assert table.num_rows == 30 * mechanism.domain.size
+    assert isinstance(grouped.estimates, EstimatesOnDemand)
+    assert not grouped.estimates.made
+    assert grouped[7] is grouped[7]
+    assert list(grouped.estimates.made) == [7]
+    assert table["frequency"].to_pylist()[28:32] == grouped[7].frequencies.tolist()
+    assert pickle.loads(pickle.dumps(grouped)).to_arrow() == table
+
+
+def test_groups_of_tallies_that_the_mechanism_cannot_make_are_refused_at_once() -> None:
+    mechanism = MECHANISMS["rr"]
+    tally = mechanism.tally(reports_of(mechanism))
+    wrong = Tally(tally.fingerprint, tally.n, tally.support + 1, tally.clear)
+    refused(DataError, lambda: dc.estimate(mechanism, GroupedTally((), {"a": tally, "b": wrong})))

@@ -13,8 +13,8 @@ FAULTS = [
     Fault(
         "a sealed batch is counted in both of two tallies",
         "core/tally.py",
-        "        if twice := in_both(self.batches, other.batches):\n",
-        "        if twice := in_both(self.batches, other.batches)[:0]:\n",
+        "(twice := in_both(batches, one.batches)):\n",
+        "(twice := in_both(batches, one.batches)[:0]):\n",
         ("tests/core/test_digests.py",),
     ),
     Fault(
@@ -27,8 +27,8 @@ FAULTS = [
     Fault(
         "an unknown provenance becomes a known one",
         "core/tally.py",
-        "rest = None if self.rest is None or other.rest is None else (self.rest + other.rest) % MODULUS",
-        "rest = ((self.rest or 0) + (other.rest or 0)) % MODULUS",
+        "rest = None if rest is None or one.rest is None else (rest + one.rest) % MODULUS",
+        "rest = ((rest or 0) + (one.rest or 0)) % MODULUS",
         ("tests/core/test_digests.py",),
     ),
     Fault(

@@ -41,8 +41,8 @@ FAULTS = [
     Fault(
         "a value that nobody told is known without error",
         "estimators/linear_start.py",
-        "errors[rows] = np.maximum(np.sqrt(plausible), errors[rows])",
-        "errors[rows] = errors[rows]",
+        "errors[unseen] = np.maximum(np.sqrt(plausible), errors[unseen])",
+        "errors[unseen] = errors[unseen]",
         ("tests/estimators/test_uncertainty.py",),
     ),
     Fault(

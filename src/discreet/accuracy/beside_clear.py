@@ -18,7 +18,7 @@ class DecoderBesideClear(LinearDecoder):
 
     clear_blocks: ClassVar[bool] = True
 
-    def block_count(self, n: float, in_clear: float) -> float:
+    def block_count(self, n: float, in_clear: PerValue) -> PerValue:
         """Return n: every report has a block."""
         del in_clear
         return n
@@ -27,6 +27,6 @@ class DecoderBesideClear(LinearDecoder):
     def _loss_in_clear(self) -> float:
         return self.noise
 
-    def _beside_clear(self, share: float, power: int) -> tuple[float, PerValue]:
+    def _beside_clear(self, share: PerValue, power: int) -> tuple[PerValue, PerValue]:
         del power
         return share, 0.0

@@ -11,8 +11,8 @@ import numpy as np
 
 from discreet.accuracy.decoder import PerValue
 from discreet.accuracy.expansion import expanded_limit
-from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.confidence_intervals import Ends, score_ends, sigmas
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.confidence_intervals import Ends, once_each, score_ends, sigmas
 
 _ROUNDS = 60
 # In the logarithm of the odds: far from the limit a step of Newton's may be too long.
@@ -29,25 +29,26 @@ class BinomialCounts:
     """Counts of reports, binomial with probability b + d p where the frequency of the value is p.
 
     Attributes:
-        counts: ``(m,)`` t.
-        n: number of reports.
+        counts: ``(m,)`` t; or ``(g, m)``, of groups of reports.
+        n: number of reports; or ``(g, 1)``.
         base: b; a number, or ``(m,)``.
         slope: d, above 0; likewise.
     """
 
     counts: IntArray
-    n: int
+    n: int | IntArray
     base: PerValue
     slope: PerValue
 
     def limits(self, alpha: float) -> Ends:
-        """Return the ``(m,)`` lower and upper limits of p, not clipped; each misses with about alpha/2."""
-        distinct, places = np.unique(self.counts, return_inverse=True)
-        low, high = (end[places] for end in probability_limits(distinct, self.n, alpha))
+        """Return the lower and upper limits of p as `counts`, not clipped; each misses with about alpha/2."""
+        first, places = once_each(self.counts, self.n)
+        n = np.broadcast_to(self.n, self.counts.shape)[first]
+        low, high = (end[places] for end in probability_limits(self.counts[first], n, alpha))
         return (low - self.base) / self.slope, (high - self.base) / self.slope
 
     def variances(self, p: FloatArray) -> FloatArray:
-        """Return the ``(m,)`` variances of (t/n - b)/d where the true frequencies are p."""
+        """Return the variances of (t/n - b)/d where the true frequencies are ``(m,)`` p."""
         q = self.base + self.slope * p
         variance: FloatArray = np.maximum(q * (1 - q), 0) / (self.n * np.square(self.slope))
         return variance
@@ -71,15 +72,15 @@ def share_limits(counts: IntArray, n: IntArray, alpha: float) -> Ends:
     return low, high
 
 
-def probability_limits(counts: IntArray, n: int, alpha: float) -> Ends:
+def probability_limits(counts: IntArray, n: int | IntArray, alpha: float) -> Ends:
     """Return limits of a binomial probability, 0 for the lower one where t = 0 and 1 for the upper one where t = n.
 
     Args:
         counts: ``(m,)`` t, in 0..n.
-        n: number of trials, at least 1.
+        n: number of trials, at least 1; one for all, or ``(m,)``.
         alpha: the probability with which both limits together may miss; in (0, 1).
     """
-    t = counts.astype(np.float64)
+    t, n = counts.astype(np.float64), np.broadcast_to(n, counts.shape)
     # As a count of those who were not counted, the number is as rare near n as near 0.
     weight = 0.5 + 0.5 * np.exp(-np.minimum(t, n - t) / 4)
     low, high = np.zeros(len(t)), np.ones(len(t))
@@ -87,12 +88,12 @@ def probability_limits(counts: IntArray, n: int, alpha: float) -> Ends:
     for end, possible, upper in ((low, counts > 0, False), (high, counts < n, True)):
         some = possible & ~many
         if some.any():
-            end[some] = _solved(t[some], n, weight[some], alpha / 2, upper=upper)
-        end[many] = _expanded(t[many], n, alpha / 2, upper=upper)
+            end[some] = _solved(t[some], n[some], weight[some], alpha / 2, upper=upper)
+        end[many] = _expanded(t[many], n[many], alpha / 2, upper=upper)
     return low, high
 
 
-def _expanded(t: FloatArray, n: int, tail: float, *, upper: bool) -> FloatArray:
+def _expanded(t: FloatArray, n: IntArray, tail: float, *, upper: bool) -> FloatArray:
     """Return `_solved` of large counts, of which half of the observed number is in either tail, to 1e-5 of its error.
 
     Halves of whole numbers have the tails of a smooth number with 1/6 more variance, but for terms of third order.
@@ -103,11 +104,11 @@ def _expanded(t: FloatArray, n: int, tail: float, *, upper: bool) -> FloatArray:
         spread = own + more
         skewness = side * own * (1 - 2 * q) / np.sqrt(n * spread**3)
         excess = own * (1 - 6 * own) / (n * spread**2)
-        q = score_ends(t / n, (np.full(1, more), np.ones(1)), n, expanded_limit(skewness, excess, tail))[upper]
+        q = score_ends(t / n, (more, np.ones(1)), n, expanded_limit(skewness, excess, tail))[upper]
     return q
 
 
-def _solved(t: FloatArray, n: PerValue, weight: FloatArray, tail: float, *, upper: bool) -> FloatArray:
+def _solved(t: FloatArray, n: AnyArray, weight: FloatArray, tail: float, *, upper: bool) -> FloatArray:
     """Return the probabilities at which the weighted tail beyond t is ``tail``, by Newton's method on its logarithm.
 
     In the logarithm of the odds the logarithm of either tail is concave, so that after one step all others go one way.

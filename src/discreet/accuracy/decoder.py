@@ -12,7 +12,7 @@ class Variances(NamedTuple):
     """The coefficients A and B of n Var(p_hat_x) = A + B p_x - p_x^2, for both classes of values."""
 
     sensitive: tuple[PerValue, PerValue]
-    clear: tuple[float, float]
+    clear: tuple[PerValue, PerValue]
 
 
 class WorthRanges(NamedTuple):

@@ -200,7 +200,7 @@ class Design:
 
     # Exact errors
 
-    def variances(self, sensitive_mass: float) -> Variances:
+    def variances(self, sensitive_mass: PerValue) -> Variances:
         """Return the coefficients of the variances, given p(X_S)."""
         sensitive = self.sensitive_moment(2, sensitive_mass)
         if not self.instance.clear_size:
@@ -213,9 +213,10 @@ class Design:
         told = self.truth * (1 - sensitive_mass)
         return Variances(sensitive, (beside + told * other**2, self.truth * (own**2 - other**2)))
 
-    def sensitive_moment(self, power: int, sensitive_mass: float) -> tuple[float, float]:
+    def sensitive_moment(self, power: int, sensitive_mass: PerValue) -> tuple[PerValue, PerValue]:
         """Return constant and slope of E w^k, affine in p_x, of the worth w of a report to a sensitive x."""
-        constant = slope = 0.0
+        constant: PerValue = 0.0
+        slope: PerValue = 0.0
         for k, share in self.weights.items():
             own, other = self.inside(k), self._inside_beside(k)
             inside, outside, _ = self.block_worth(k)

@@ -52,7 +52,7 @@ class LinearDecoder:
 
     clear_blocks: ClassVar[bool] = False
 
-    def block_count(self, n: float, in_clear: float) -> float:
+    def block_count(self, n: float, in_clear: PerValue) -> PerValue:
         """Return the number, or share, of blocks among n reports of which some are in clear."""
         return n - in_clear
 
@@ -103,12 +103,12 @@ class LinearDecoder:
         inside, outside, _ = self.worth
         return np.where(contained, inside, outside), np.zeros((len(contained), 1))
 
-    def decode(self, support: AnyArray, clear_total: float, n: float) -> FloatArray:
+    def decode(self, support: AnyArray, clear_total: PerValue, n: float) -> FloatArray:
         """Return the unbiased estimate of the sensitive frequencies.
 
         Args:
             support: ``(v,)`` T, counts or expected counts of blocks that contain each value.
-            clear_total: F, how many reports were in clear.
+            clear_total: F, how many reports were in clear; a number, or ``(1,)``.
             n: how many reports.
 
         Returns:
@@ -126,9 +126,9 @@ class LinearDecoder:
 
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
         """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others."""
-        return self.decode(support, float(clear.sum()), n), clear / (n * self.truth)
+        return self.decode(support, clear.sum(axis=-1, keepdims=True), n), clear / (n * self.truth)
 
-    def variances(self, sensitive_mass: float) -> Variances:
+    def variances(self, sensitive_mass: PerValue) -> Variances:
         """Return the coefficients of the variances, given p(X_S)."""
         return Variances(self.sensitive_variance(sensitive_mass), (0.0, 1 / self.truth))
 
@@ -187,7 +187,7 @@ class LinearDecoder:
         """Return the summed square contribution of a report in clear to the sensitive values."""
         return self._summed(self.worth[2] ** 2)
 
-    def _beside_clear(self, share: float, power: int) -> tuple[float, PerValue]:
+    def _beside_clear(self, share: PerValue, power: int) -> tuple[PerValue, PerValue]:
         """Return the addends of a share in clear: to that of noise blocks, and to the constant of a moment."""
         return 0.0, share * self.worth[2] ** power
 
@@ -266,11 +266,11 @@ class LinearDecoder:
         errors = [(self.clear_loss - even + slope * a + bend * a * a) / n for a in tops]
         return max((error, a, share) for error, a in zip(errors, tops, strict=True))
 
-    def sensitive_variance(self, sensitive_mass: float) -> tuple[PerValue, PerValue]:
+    def sensitive_variance(self, sensitive_mass: PerValue) -> tuple[PerValue, PerValue]:
         """Return (A, B) with n Var(p_hat_x) = A + B p_x - p_x^2 for a sensitive x, given p(X_S)."""
         return self.sensitive_moment(2, sensitive_mass)
 
-    def sensitive_moment(self, power: int, sensitive_mass: float) -> tuple[PerValue, PerValue]:
+    def sensitive_moment(self, power: int, sensitive_mass: PerValue) -> tuple[PerValue, PerValue]:
         """Return constant and slope of E w^k, affine in p_x, of the worth w of a report to a sensitive x."""
         inside, outside, _ = self.worth
         beside = self.truth * self.conditional_inclusion * sensitive_mass

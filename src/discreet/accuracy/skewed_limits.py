@@ -13,13 +13,11 @@ import numpy as np
 from discreet.accuracy.decoder import PerValue
 from discreet.accuracy.expansion import expanded_limit
 from discreet.arrays import FloatArray
-from discreet.core.confidence_intervals import Ends, score_ends, sigmas
+from discreet.core.confidence_intervals import Ends, once_each, score_ends, sigmas
 
 _ROUNDS = 4
-# Less skewed than this is normal.
 # Below it the expansion is as good, and SciPy need not be imported: that takes as long as many verbs.
 _NEARLY_SYMMETRIC = 0.02
-_SYMMETRIC = 1e-3
 _MOST_SKEWED = 40.0
 # Its power 3/2 is still a number.
 _TINY = 1e-60
@@ -57,7 +55,7 @@ class MeanWorths:
     """Estimates that are means of the worths of reports, with the moments of these.
 
     Attributes:
-        estimates: ``(m,)`` p_hat.
+        estimates: ``(m,)`` p_hat; or ``(g, m)``, of groups of reports, of which any number below may be ``(g, 1)``.
         n: number of reports, or what is left of it where parameters were fitted.
         second: m_2.
         third: m_3.
@@ -67,7 +65,7 @@ class MeanWorths:
     """
 
     estimates: FloatArray
-    n: float
+    n: PerValue
     second: WorthMoment
     third: WorthMoment
     mass: PerValue = 1.0
@@ -79,12 +77,17 @@ class MeanWorths:
         return self.told, self.mass
 
     def limits(self, alpha: float) -> Ends:
-        """Return the ``(m,)`` lower and upper limits of p, not clipped; each misses with about alpha/2."""
-        numbers = (*self.second, *self.third, self.lasting)
-        if any(np.ndim(number) for number in numbers):
-            return self._ends(self.estimates, alpha / 2)
-        distinct, places = np.unique(self.estimates, return_inverse=True)
-        low, high = self._ends(distinct, alpha / 2)
+        """Return the lower and upper limits of p as `estimates`, not clipped; each misses with about alpha/2."""
+        shape = self.estimates.shape
+        numbers = (self.n, *self.second, *self.third, self.mass, self.lasting, self.told)
+        if any(np.ndim(number) and np.shape(number) != (*shape[:-1], 1) for number in numbers):
+            return self._ends(alpha / 2)
+        first, places = once_each(self.estimates, *numbers)
+        n, *moments, mass, lasting, told = (
+            np.broadcast_to(one, shape)[first] if np.ndim(one) else one for one in numbers
+        )
+        second, third = WorthMoment(*moments[:4]), WorthMoment(*moments[4:])
+        low, high = MeanWorths(self.estimates[first], n, second, third, mass, lasting, told)._ends(alpha / 2)
         return low[places], high[places]
 
     def variances(self, p: FloatArray) -> FloatArray:
@@ -92,8 +95,8 @@ class MeanWorths:
         variance: FloatArray = np.maximum(self.second.at(p, self._kinks) - p * p, 0) / self.n + self.lasting
         return variance
 
-    def _ends(self, estimates: FloatArray, tail: float) -> Ends:
-        middle = np.full(estimates.shape, sigmas(tail))
+    def _ends(self, tail: float) -> Ends:
+        estimates, middle = self.estimates, np.full(self.estimates.shape, sigmas(tail))
         low, high = self._end(estimates, estimates, middle, 0), self._end(estimates, estimates, middle, 1)
         for _ in range(_ROUNDS):
             above, below = standard_limit(self._skewness(low), tail), standard_limit(-self._skewness(high), tail)
@@ -123,13 +126,14 @@ def standard_limit(skewness: FloatArray, tail: float) -> FloatArray:
         skewness: ``(m,)`` gamma, of either sign.
         tail: in (0, 1).
     """
-    if (np.abs(skewness) < _NEARLY_SYMMETRIC).all():
-        return expanded_limit(skewness, 1.5 * skewness**2, tail)
+    limit, skewed = expanded_limit(skewness, 1.5 * skewness**2, tail), np.abs(skewness) >= _NEARLY_SYMMETRIC
+    if not skewed.any():
+        return limit
     from scipy.special import gammainccinv, gammaincinv
 
-    size = np.clip(np.abs(skewness), _SYMMETRIC, _MOST_SKEWED)
+    skewness = skewness[skewed]
+    size = np.minimum(np.abs(skewness), _MOST_SKEWED)
     shape = 4 / size**2
     ends = np.where(skewness > 0, gammainccinv(shape, tail), gammaincinv(shape, tail))
-    away = (ends - shape) * size / 2 * np.sign(skewness)
-    limit: FloatArray = np.where(np.abs(skewness) < _SYMMETRIC, sigmas(tail), away)
+    limit[skewed] = (ends - shape) * size / 2 * np.sign(skewness)
     return limit

@@ -2,11 +2,11 @@
 
 from math import expm1, log
 from statistics import NormalDist
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import FloatArray
+from discreet.arrays import AnyArray, FloatArray, IntArray
 
 DEFAULT_LEVEL = 0.95
 """Confidence of intervals where none is asked for."""
@@ -35,13 +35,37 @@ def miss_probability(level: float, size: int, *, simultaneous: bool, shown: int 
     return 1 - level if shown is None else min(1 - level, max(shown, 1) * together)
 
 
+def once_each(cells: AnyArray, *beside: Any) -> tuple[tuple[IntArray, ...], IntArray]:
+    """Return an index of the different cells, and the place of each cell among them.
+
+    What follows from a cell and the numbers beside it is worked out once.
+
+    Args:
+        cells: ``(m,)``, or ``(g, m)`` of groups.
+        beside: the numbers that hold for a row of cells, without which they are not the same: each a number, or
+            ``(g, 1)``.
+
+    Returns:
+        The index of where each of k stands first, and ``(m,)`` or ``(g, m)`` places in 0..k - 1.
+    """
+    whole: AnyArray = np.zeros((), np.int64)
+    for one in (*(one for one in beside if np.ndim(one)), cells):
+        places = np.unique(one, return_inverse=True)[1].reshape(np.shape(one))
+        # Numbers of numbers: products of these do not overflow.
+        whole = (
+            np.unique(whole, return_inverse=True)[1].reshape(whole.shape) * (int(places.max(initial=0)) + 1) + places
+        )
+    _, first, places = np.unique(whole, return_index=True, return_inverse=True)
+    return np.unravel_index(first, cells.shape), places.reshape(cells.shape)
+
+
 def sigmas(tail: float) -> float:
     """Return the standard score that a normal number exceeds with probability ``tail``."""
     return -NormalDist().inv_cdf(tail)
 
 
 def score_ends(
-    frequencies: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: float | FloatArray, z: float | FloatArray
+    frequencies: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: float | AnyArray, z: float | FloatArray
 ) -> Ends:
     """Return the ends of score intervals: p with (p_hat - p)^2 = z^2 (A + B p - p^2) / n.
 

@@ -278,12 +278,15 @@ class Domain:
         return self.check_distribution(whole)
 
     def arrange(self, sensitive: FloatArray, clear: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` numbers in the order of the codes, from ``(v,)`` of X_S and ``(N,)`` of the others."""
+        """Return ``(|X|,)`` numbers in the order of the codes, from ``(v,)`` of X_S and ``(N,)`` of the others.
+
+        So are rows of them: ``(g, |X|)`` from ``(g, v)`` and ``(g, N)``.
+        """
         if self.clear_count == 0:
             return sensitive
-        whole = np.empty(self.size)
-        whole[self.sensitive_codes] = sensitive
-        whole[self.clear_codes] = clear
+        whole = np.empty((*np.shape(clear)[:-1], self.size))
+        whole[..., self.sensitive_codes] = sensitive
+        whole[..., self.clear_codes] = clear
         return whole
 
     def check_distribution(self, p: Any) -> FloatArray:

@@ -1,7 +1,7 @@
 """Estimates by group: a mapping from groups to estimates, which is a table itself."""
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from dataclasses import dataclass
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,44 @@ from discreet.core.result_table import ResultTable
 
 # Rows and columns that are shown: the largest groups, and the most frequent values.
 _GROUPS, _VALUES = 12, 4
+# Numbers of a column of groups that are worked out at a time: what is in between is some 20 times as much.
+_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EstimatesOnDemand(Mapping[Any, Estimate]):
+    """The estimates of groups, each made when it is first asked for; a table of all needs none of them.
+
+    Attributes:
+        sizes: number of reports of each group, by label.
+        make: a function that returns the estimate of one group.
+        stacked: a function that returns that of g groups in rows: frequencies, errors and limits are ``(g, |X|)``.
+        made: those that were asked for.
+    """
+
+    sizes: Mapping[Any, int]
+    make: Callable[[Any], Estimate]
+    stacked: Callable[[Sequence[Any]], Estimate]
+    made: dict[Any, Estimate] = field(default_factory=dict)
+
+    def __getitem__(self, group: Any) -> Estimate:
+        if group not in self.made and group in self.sizes:
+            self.made[group] = self.make(group)
+        return self.made[group]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.sizes)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __contains__(self, group: object) -> bool:
+        return group in self.sizes
+
+    def stacks(self, size: int) -> Iterator[Estimate]:
+        """Yield the estimates of all groups, as many at a time as a column of this many values allows."""
+        labels, step = list(self.sizes), max(_AT_ONCE // size, 1)
+        yield from (self.stacked(labels[start : start + step]) for start in range(0, len(labels), step))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -86,6 +124,18 @@ class GroupedEstimate(ResultTable):
         return self.estimates.items()
 
     @property
+    def sizes(self) -> Mapping[Any, int]:
+        """The number of reports of each group, by its label."""
+        if isinstance(self.estimates, EstimatesOnDemand):
+            return self.estimates.sizes
+        return {label: one.n for label, one in self.estimates.items()}
+
+    def largest(self, count: int) -> list[Any]:
+        """Return the labels of the ``count`` groups with most reports, in falling order."""
+        sizes = self.sizes
+        return sorted(sizes, key=lambda label: -sizes[label])[:count]
+
+    @property
     def domain(self) -> Domain:
         """The values."""
         return self.overall.domain
@@ -99,7 +149,7 @@ class GroupedEstimate(ResultTable):
 
     def _shown(self) -> tuple[Cells, str]:
         """Return the rows that are shown, the largest groups with the most frequent values, and a sentence below."""
-        labels = sorted(self.estimates, key=lambda label: -self.estimates[label].n)[:_GROUPS]
+        labels = self.largest(_GROUPS)
         codes = self.overall.chosen(_VALUES)
         sizes = [f"{self.estimates[label].n:,}" for label in labels]
         wide = max(map(len, [*sizes, "n"]))
@@ -130,13 +180,17 @@ class GroupedEstimate(ResultTable):
             level: confidence of the intervals; None for 0.95.
             simultaneous: as for `Estimate.interval`, within each group.
         """
-        parts = [one.columns(level, simultaneous=simultaneous) for one in self.estimates.values()]
+        own, rows = self.estimates, self.domain.size
+        stacks = own.stacks(rows) if isinstance(own, EstimatesOnDemand) else own.values()
+        parts = []
+        for one in stacks:
+            columns, shape = one.columns(level, simultaneous=simultaneous), one.frequencies.shape
+            parts.append({name: np.broadcast_to(column, shape).reshape(-1) for name, column in columns.items()})
         whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        rows = self.domain.size
         keys = {name: np.repeat(column, rows) for name, column in self._keys().items()}
         taken = {*whole, "n"}
         named = {f"group_{name}" if name in taken else name: column for name, column in keys.items()}
-        return {**named, "n": np.repeat([one.n for one in self.estimates.values()], rows), **whole}
+        return {**named, "n": np.repeat(list(self.sizes.values()), rows), **whole}
 
     def _keys(self) -> dict[str, AnyArray]:
         """Return a column of labels for each column of groups."""
@@ -154,8 +208,8 @@ class GroupedEstimate(ResultTable):
             groups: how many groups to draw, those with most reports.
         """
         codes = self.overall.chosen(largest)
-        labels = sorted(self.estimates, key=lambda label: -self.estimates[label].n)[:groups]
-        chosen = [label for label in self.estimates if label in set(labels)]
+        largest_groups = set(self.largest(groups))
+        chosen = [label for label in self.estimates if label in largest_groups]
         panels = [
             self.estimates[label].panel(f"{spelled(label)}\n{self.estimates[label].n:,} reports", codes, level=level)
             for label in chosen

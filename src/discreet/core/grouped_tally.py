@@ -1,11 +1,12 @@
 """Tallies by group, and tallies of weighted reports; integers that add up exactly."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
 from typing import Any, Self
 
+import numpy as np
+
+from discreet.arrays import IntArray
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError
 
@@ -46,6 +47,33 @@ class WeightedTally:
             raise MismatchError("weighted tallies must have one unit of weights; weigh all reports together.")
         low, high = (one + more for one, more in zip(self.squares, other.squares, strict=True))
         return type(self)(self.people + other.people, self.unit, self.weights + other.weights, (low, high))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TallyStack:
+    """The counts of g groups of people in rows, which decoders that `stacks` take in the place of a tally.
+
+    Attributes:
+        n: ``(g, 1)`` numbers of reports.
+        support: ``(g, blocks)`` counts of blocks, as in a tally.
+        clear: ``(g, |X_N|)`` counts of values in clear.
+    """
+
+    n: IntArray
+    support: IntArray
+    clear: IntArray
+
+    @classmethod
+    def of(cls, tallies: Sequence[Tally]) -> Self:
+        """Return the counts of one tally or more, of one plan."""
+        sizes = np.array([[tally.n] for tally in tallies])
+        return cls(sizes, np.stack([tally.support for tally in tallies]), np.stack([tally.clear for tally in tallies]))
+
+    @property
+    def clear_total(self) -> IntArray:
+        """``(g, 1)`` numbers of reports in clear."""
+        told: IntArray = self.clear.sum(axis=1, keepdims=True)
+        return told
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -114,4 +142,4 @@ class GroupedTally(Mapping[Any, Tally]):
         """
         if not self.tallies:
             raise DataError("at least one group is needed, got none.")
-        return reduce(add, self.tallies.values())
+        return Tally.together(self.tallies.values())

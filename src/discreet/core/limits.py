@@ -49,7 +49,7 @@ class ConfidenceLimits(ABC):
 
     def tails(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> float:
         """Return the probability with which each interval may miss; see `miss_probability`."""
-        return miss_probability(level, len(self.centre), simultaneous=simultaneous, shown=shown)
+        return miss_probability(level, self.centre.shape[-1], simultaneous=simultaneous, shown=shown)
 
     def limits(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> Ends:
         """Return the limits with room at the ends of [0, 1], each ``(m,)``, not clipped.

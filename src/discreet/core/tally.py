@@ -1,5 +1,6 @@
 """Tallies: the integer counts of reports that linear decoding needs."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -101,26 +102,28 @@ class Tally:
         Raises:
             MismatchError: if they belong to different plans, or have counted a sealed batch both.
         """
-        if not isinstance(other, Tally):
-            return NotImplemented
-        check_same_plan({self.fingerprint, other.fingerprint})
-        if len(self.support) != len(other.support) or len(self.clear) != len(other.clear):
-            raise MismatchError("tallies of one plan must have equally many counts.")
-        if twice := in_both(self.batches, other.batches):
-            raise MismatchError(
-                f"tallies must count different reports, and {len(twice)} sealed batches of "
-                f"{sum(batch.n for batch in twice):,} reports are in both; count them once."
-            )
-        rest = None if self.rest is None or other.rest is None else (self.rest + other.rest) % MODULUS
-        return type(self)(
-            self.fingerprint,
-            self.n + other.n,
-            self.support + other.support,
-            self.clear + other.clear,
-            self.simulated or other.simulated,
-            self.batches + other.batches,
-            rest,
-        )
+        return self.together([self, other]) if isinstance(other, Tally) else NotImplemented
+
+    @classmethod
+    def together(cls, tallies: Iterable[Self]) -> Self:
+        """Return the tally of one batch or more; errors as for ``+``."""
+        first, *others = tallies
+        check_same_plan({first.fingerprint, *(one.fingerprint for one in others)})
+        support, clear, batches, rest = first.support.copy(), first.clear.copy(), first.batches, first.rest
+        for one in others:
+            if one.support.shape != support.shape or one.clear.shape != clear.shape:
+                raise MismatchError("tallies of one plan must have equally many counts.")
+            if one.batches and (twice := in_both(batches, one.batches)):
+                raise MismatchError(
+                    f"tallies must count different reports, and {len(twice)} sealed batches of "
+                    f"{sum(batch.n for batch in twice):,} reports are in both; count them once."
+                )
+            support += one.support
+            clear += one.clear
+            batches += one.batches
+            rest = None if rest is None or one.rest is None else (rest + one.rest) % MODULUS
+        n, simulated = sum(one.n for one in (first, *others)), any(one.simulated for one in (first, *others))
+        return cls(first.fingerprint, n, support, clear, simulated, batches, rest)
 
     def __radd__(self, other: object) -> Self:
         """Return this tally for 0, so that ``sum`` works."""

@@ -1,8 +1,8 @@
 """Estimates by group and with weights: direct, shrunk, post-stratified and raked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any, TypeAlias
 
@@ -11,27 +11,30 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.core.checks import checked_choice
 from discreet.core.estimate import Estimate
-from discreet.core.grouped_estimate import GroupedEstimate
-from discreet.core.grouped_tally import GroupedTally, WeightedTally
+from discreet.core.grouped_estimate import EstimatesOnDemand, GroupedEstimate
+from discreet.core.grouped_tally import GroupedTally, TallyStack, WeightedTally
 from discreet.core.grouping import Grouping, SmallGroups
 from discreet.core.limits import StatedLimits
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators.combination import combine
+from discreet.estimators.linear_start import LinearStart
 from discreet.estimators.raking import Margin, checked_shares, fitted, raked
 from discreet.estimators.shrinkage import shrunk
 from discreet.estimators.strata import Strata, Stratum
 from discreet.estimators.weighting import Weights, weighted_tally
 from discreet.kernels.blocks.grouping import runs_of
 from discreet.mechanisms import Mechanism
+from discreet.mechanisms.consistency import refuse_unfit_tally
+from discreet.mechanisms.evidence import Evidence
 from discreet.mechanisms.grouped_counts import tallies_by_group
 
 Counts: TypeAlias = Tally | WeightedTally
 Direct: TypeAlias = Callable[[Any], Estimate]
 """The estimate of plain reports or a tally by the method that was chosen."""
 
-SHRUNK = "shrunk"
+LINEAR, SHRUNK = "linear", "shrunk"
 OPTIONS = ("shares", "margins", "minimum", "small")
 
 
@@ -62,6 +65,46 @@ class Batch:
         return {label: people_of(one) for label, one in self.counts.items()}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts(Mapping[Any, Reports]):
+    """The reports of each group, cut out when they are asked for.
+
+    Attributes:
+        ordered: all reports, sorted by group.
+        runs: first and stop of each group in them, by its label.
+    """
+
+    ordered: Reports
+    runs: Mapping[Any, tuple[int, int]]
+
+    def __getitem__(self, group: Any) -> Reports:
+        return self.ordered.part(*self.runs[group])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counted:
+    """The tallies of all groups, and those behind their estimates, which may have to be made for it.
+
+    Attributes:
+        counts: of each group.
+        estimates: of those that are large enough.
+    """
+
+    counts: Mapping[Any, Counts]
+    estimates: Mapping[Any, Estimate]
+
+    def __iter__(self) -> Iterator[Counts]:
+        yield from self.counts.values()
+        for one in self.estimates.values():
+            yield from one.people.counts
+
+
 def people_of(counts: Counts) -> int:
     """Return the number of reports of a tally."""
     return counts.n if isinstance(counts, Tally) else counts.people
@@ -90,14 +133,14 @@ def batch_of(mechanism: Mechanism, data: Any, groups: Any, weights: Any) -> Batc
     weighing = None if weights is None else Weights.of(weights, data.n)
     order, runs = runs_of(grouping.codes)
     ordered = data.take(order)
-    parts = {grouping.labels[group]: ordered.part(start, stop) for group, start, stop in runs}
+    parts = _Parts(ordered, {grouping.labels[group]: (start, stop) for group, start, stop in runs})
     counts: dict[Any, Counts] = {}
     if weighing is None:
         tallies = tallies_by_group(mechanism, data, grouping.codes, len(grouping.labels))
         counts.update(zip(grouping.labels, tallies, strict=True))
     else:
-        for (_, start, stop), (label, part) in zip(runs, parts.items(), strict=True):
-            counts[label] = weighted_tally(mechanism, part, weighing.take(order[start:stop]))
+        for label, (start, stop) in parts.runs.items():
+            counts[label] = weighted_tally(mechanism, parts[label], weighing.take(order[start:stop]))
     return Batch(grouping.names, parts, counts, data)
 
 
@@ -134,9 +177,11 @@ def grouped_estimate(
     large = _large(batch, rule, options)
     chosen = {label: batch.counts[label] for label in large}
     if method == SHRUNK:
-        estimates = _shrunk(mechanism, chosen)
+        estimates: Mapping[Any, Estimate] = _shrunk(mechanism, chosen)
     elif batch.weighted:
         estimates = {label: _alone(mechanism, counts) for label, counts in chosen.items()}
+    elif method == LINEAR and mechanism.decoder.stacks:
+        estimates = _on_demand(mechanism, batch, large, direct)
     else:
         estimates = {label: direct(batch.data[label]) for label in large}
     if shares is not None:
@@ -147,15 +192,40 @@ def grouped_estimate(
         overall = _alone(mechanism, reduce(add, batch.counts.values()))
     else:
         overall = direct(batch.whole)
-    own = (counts for one in estimates.values() for counts in one.people.counts)
-    people = replace(overall.people, parts=(*batch.counts.values(), *own))
+    people = replace(overall.people, parts=_Counted(batch.counts, estimates))
     overall = replace(overall, people=people)
     left = sum(size for label, size in batch.sizes.items() if label not in estimates)
     return GroupedEstimate(batch.names, estimates, overall, rule.minimum, (len(batch.counts) - len(estimates), left))
 
 
+def _on_demand(mechanism: Mechanism, batch: Batch, large: list[Any], direct: Direct) -> EstimatesOnDemand:
+    """Return the linear estimates of groups, of which a table is worked out for many at a time.
+
+    Raises:
+        DataError, MismatchError: if the tally of a group is none that this mechanism can have made.
+    """
+    tallies = {label: refuse_unfit_tally(mechanism, batch.counts[label]) for label in large}
+    make = partial(_of_group, batch.data, direct)
+    return EstimatesOnDemand(
+        {label: one.n for label, one in tallies.items()}, make, partial(_stacked, mechanism, tallies)
+    )
+
+
+def _of_group(data: Mapping[Any, Any], direct: Direct, label: Any) -> Estimate:
+    return direct(data[label])
+
+
+def _stacked(mechanism: Mechanism, tallies: Mapping[Any, Tally], labels: Sequence[Any]) -> Estimate:
+    """Return the linear estimates of groups in rows: columns are ``(g, |X|)``, no more is asked."""
+    tally: Any = TallyStack.of([tallies[label] for label in labels])
+    evidence = Evidence(tally, 1.0, mechanism.domain.sensitive)
+    start = LinearStart(mechanism.domain, mechanism.fingerprint, mechanism.decoder, evidence)
+    facts = tally.n, LINEAR, mechanism.fingerprint
+    return Estimate(mechanism.domain, start.linear, start.linear_errors, *facts, intervals=start.intervals)
+
+
 def _check_method(method: str, wanted: str, *more: str) -> None:
-    checked_choice(f"method with {wanted}", method, ("linear", *more))
+    checked_choice(f"method with {wanted}", method, (LINEAR, *more))
 
 
 def _large(batch: Batch, rule: SmallGroups, options: Mapping[str, Any]) -> list[Any]:

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.confidence_intervals import score_ends
 from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
@@ -102,28 +102,27 @@ class LinearStart:
     @cached_property
     def _own_spread(self) -> tuple[FloatArray, BoolArray]:
         # Where the truth is the linear estimate itself.
-        size, (constant, slope) = self.domain.size, self.second_moments
-        errors, unseen, low = np.empty(size), np.zeros(size, dtype=np.bool_), []
+        size, shape = self.domain.size, self.linear.shape
+        constant, slope, n = (np.broadcast_to(one, shape) for one in (*self.second_moments, self.n))
+        errors, unseen = np.empty(shape), np.zeros(shape, dtype=np.bool_)
         for start in range(0, size, _CHUNK):
-            part = slice(start, start + _CHUNK)
+            part = ..., slice(start, start + _CHUNK)
             each, p = errors[part], self.linear[part]
             np.subtract(slope[part], p, out=each)
             each *= p
             each += constant[part]
             # What rounding leaves below 0 is among these few.
-            few = np.flatnonzero(each < 0.25 / self.n)
+            few = each < 0.25 / self.n
             each[few] = np.maximum(each[few], 0)
-            low.append(few + start)
+            unseen[part] = few & (size > 1)
             # n - 1: with the data's own mean in it, this is unbiased.
-            each *= 1 / max(self.n - 1, 1)
+            each *= 1 / np.maximum(self.n - 1, 1)
             np.sqrt(each, out=each)
-        rows = np.concatenate(low) if size > 1 else np.empty(0, np.intp)
-        unseen[rows] = True
-        if len(rows):
-            constant, slope = constant[rows], slope[rows]
-            ends = (np.clip(end, 0, 1) for end in score_ends(self.linear[rows], (constant, slope), self.n, 1.0))
-            plausible = np.maximum(*(_variance(end, (constant, slope), self.n) for end in ends))
-            errors[rows] = np.maximum(np.sqrt(plausible), errors[rows])
+        if unseen.any():
+            constant, slope, n = constant[unseen], slope[unseen], n[unseen]
+            ends = (np.clip(end, 0, 1) for end in score_ends(self.linear[unseen], (constant, slope), n, 1.0))
+            plausible = np.maximum(*(_variance(end, (constant, slope), n) for end in ends))
+            errors[unseen] = np.maximum(np.sqrt(plausible), errors[unseen])
         return errors, unseen
 
     @cached_property
@@ -136,7 +135,7 @@ class LinearStart:
         return self.decoder.covariance_with_sum(self.tally, frequencies, variance)
 
 
-def _variance(at: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: int) -> FloatArray:
+def _variance(at: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: int | IntArray) -> FloatArray:
     """Return (A + B p - p^2) / n at p, where rounding leaves it above 0."""
     constant, slope = second_moments
     found: FloatArray = np.empty(len(at))
@@ -148,5 +147,5 @@ def _variance(at: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: 
         each += constant[part]
         each -= np.multiply(p, p, out=square[: len(p)])
         np.maximum(each, 0, out=each)
-        each /= n
+        each /= n[part] if isinstance(n, np.ndarray) else n
     return found

@@ -1,6 +1,6 @@
 """Strata of people: sums of their reports' worths and of squared worths, from which combined estimates are made."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,7 +83,7 @@ class Strata:
 
     decoder: Decoder
     counts: tuple[Tally | WeightedTally, ...]
-    parts: tuple[Tally | WeightedTally, ...] = ()
+    parts: Iterable[Tally | WeightedTally] = ()
 
     def __iter__(self) -> Iterator[Stratum]:
         return (stratum_of(self.decoder, counts) for counts in self.counts)

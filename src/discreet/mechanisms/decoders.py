@@ -78,6 +78,11 @@ class Decoder(Protocol):
         return False
 
     @property
+    def stacks(self) -> bool:
+        """True if `decode`, `second_moments` and `count_laws` take a `TallyStack` too: a row for each group."""
+        return False
+
+    @property
     def truth(self) -> float:
         """s, the probability that a report tells a value that is not sensitive in clear; 0 where none tells any."""
         return 0.0
@@ -178,9 +183,14 @@ class BlockDecoder(Decoder):
 
     def _support(self, tally: Tally) -> IntArray:
         """Return the support that the numbers read: of each size of block in turn for a design, else of all."""
-        if not len(tally.support):
+        if not tally.support.shape[-1]:
             return tally.support
-        support: IntArray = self._counts.support_of(tally.support)
+        if tally.support.ndim > 1:
+            return np.stack([self._support_of(row) for row in tally.support])
+        return self._support_of(tally.support)
+
+    def _support_of(self, counts: IntArray) -> IntArray:
+        support: IntArray = self._counts.support_of(counts)
         if isinstance(self.numbers, Design) or len(support) == self.domain.sensitive_count:
             return support
         together: IntArray = support.reshape(-1, self.domain.sensitive_count).sum(axis=0)
@@ -190,18 +200,19 @@ class BlockDecoder(Decoder):
     def _counts(self) -> Any:
         return self.law.counts
 
-    def variance_of(self, sensitive_mass: float) -> tuple[FloatArray, FloatArray]:
+    def variance_of(self, sensitive_mass: PerValue) -> tuple[FloatArray, FloatArray]:
         """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A_x + B_x p_x - p_x^2, exactly, given a = p(X_S).
 
         The variance of a pool bias is not included.
         """
         sensitive, clear = self.numbers.variances(sensitive_mass)
         sizes = (self.domain.sensitive_count, self.domain.clear_count)
+        rows = np.shape(sensitive_mass)[:-1]
 
         def arranged(*pair: PerValue) -> FloatArray:
             # One number for all values is not spelled out.
             each = zip(pair, sizes, strict=True)
-            spread = [np.broadcast_to(np.asarray(one, float), size) for one, size in each if size]
+            spread = [np.broadcast_to(np.asarray(one, float), (*rows, size)) for one, size in each if size]
             return spread[0] if len(spread) == 1 else self.domain.arrange(*spread)
 
         return arranged(sensitive[0], clear[0]), arranged(sensitive[1], clear[1])
@@ -231,6 +242,11 @@ class BlockDecoder(Decoder):
         return self.domain.size == 2 and self.domain.sensitive_count > 0 and bool(self._counts.one_per_value)
 
     @property
+    def stacks(self) -> bool:
+        """True but for designs, whose sizes of blocks are decoded in turn, and pools, whose bias is not stacked."""
+        return isinstance(self.numbers, LinearDecoder) and not self.numbers.pool_bias
+
+    @property
     def truth(self) -> float:
         """s, the probability that a report tells a value that is not sensitive in clear."""
         return float(self.numbers.truth)
@@ -246,7 +262,7 @@ class BlockDecoder(Decoder):
         else:
             mass, chosen = self._mass_seen(tally), domain.sensitive
             pool_bias = self.pool_bias_variance(tally, linear)[chosen] if self.numbers.pool_bias else 0.0
-            sensitive = MeanWorths(linear[chosen], tally.n, *worth_moments(self.numbers, mass), mass, pool_bias)
+            sensitive = MeanWorths(linear[..., chosen], tally.n, *worth_moments(self.numbers, mass), mass, pool_bias)
         return [*laws, (domain.sensitive_codes, sensitive)]
 
     def sum_law(self, tally: Tally, linear: FloatArray) -> SumLaw:
@@ -271,12 +287,12 @@ class BlockDecoder(Decoder):
             found[chosen] = (1 - 1 / n) * self.numbers.pool_bias.estimated(values, noise, mass)
         return found
 
-    def _mass_seen(self, tally: Tally) -> float:
+    def _mass_seen(self, tally: Tally) -> Any:
         """Return the estimate of p(X_S) from the number of reports in clear."""
         if self.domain.sensitive_count == 0:
             return 0.0
         told = tally.clear_total / (tally.n * self.numbers.truth) if self.domain.clear_count else 0.0
-        return min(max(1 - told, 0.0), 1.0)
+        return np.clip(1 - told, 0.0, 1.0)
 
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` covariances of estimates of these variances with their sum; see `LinearDecoder`."""

@@ -60,7 +60,7 @@ class CountIntervals(ConfidenceLimits):
         if self.is_one_number and (simultaneous or shown):
             low, high = self.ends(1 - level)
             # Whoever holds p_x holds 1 - p_x: both miss together.
-            if np.allclose(low, 1 - high[::-1], rtol=0, atol=_CLOSE):
+            if np.allclose(low, 1 - high[..., ::-1], rtol=0, atol=_CLOSE):
                 return 1 - level
         return super().tails(level, simultaneous=simultaneous, shown=shown)
 
@@ -80,15 +80,15 @@ class CountIntervals(ConfidenceLimits):
 
     def variances(self, at: float) -> FloatArray:
         """Return the variances of the estimates at the ends of [0, 1]."""
-        found = np.empty(len(self.centre))
+        found = np.empty(self.centre.shape)
         for codes, law in self.counts:
-            found[codes] = law.variances(np.full(len(codes), at))
+            found[..., codes] = law.variances(np.full(len(codes), at))
         return found
 
     def _arranged(self, parts: list[tuple[IntArray, tuple[FloatArray, FloatArray]]]) -> FloatArray:
-        whole = np.empty((2, len(self.centre)))
+        whole = np.empty((2, *self.centre.shape))
         for codes, pair in parts:
-            whole[:, codes] = pair
+            whole[..., codes] = pair
         return whole
 
 
@@ -98,8 +98,8 @@ class TallyIntervals(CountIntervals):
 
     Attributes:
         decoder: of the tally's mechanism.
-        tally: the counts.
-        linear: ``(|X|,)`` linear estimates from them.
+        tally: the counts; or a `TallyStack`, which gives limits of each group.
+        linear: ``(|X|,)`` linear estimates from them; ``(g, |X|)`` of a stack.
     """
 
     decoder: _Decoder
@@ -141,7 +141,7 @@ class _Numbers(Protocol):
     @property
     def count_law(self) -> tuple[PerValue, PerValue] | None: ...
 
-    def sensitive_moment(self, power: int, sensitive_mass: float) -> tuple[PerValue, PerValue]: ...
+    def sensitive_moment(self, power: int, sensitive_mass: PerValue) -> tuple[PerValue, PerValue]: ...
 
 
 def clear_counts(domain: Domain, tally: Tally, truth: float) -> list[CountLaw]:
@@ -151,7 +151,7 @@ def clear_counts(domain: Domain, tally: Tally, truth: float) -> list[CountLaw]:
     return [(domain.clear_codes, BinomialCounts(tally.clear, tally.n, 0.0, truth))]
 
 
-def worth_moments(numbers: _Numbers, mass: float) -> tuple[WorthMoment, WorthMoment]:
+def worth_moments(numbers: _Numbers, mass: PerValue) -> tuple[WorthMoment, WorthMoment]:
     """Return the second and third moment of a report's worth to a sensitive value, where p(X_S) is about ``mass``."""
     moments = []
     for power in (2, 3):

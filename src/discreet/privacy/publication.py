@@ -387,7 +387,7 @@ def cells_of(found: GroupedEstimate) -> tuple[int, ...]:
         found: the estimates; that of everybody counts all reports.
     """
     left = found.left_out[1]
-    return (*(one.n for one in found.values()), *([left] if left else []))
+    return (*found.sizes.values(), *([left] if left else []))
 
 
 def with_cells(publication: Publication, cells: Iterable[int], shown: str) -> Publication:
