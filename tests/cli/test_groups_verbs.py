@@ -278,3 +278,18 @@ def test_columns_of_the_table_are_kept_for_groups_and_weights(folder: Path, tmp_
     line = "obfuscate plan.toml people.csv --column value --keep region --keep w"
     assert "columns are kept beside reports in" in refusal(*placed(tmp_path, f"{line} -o kept.jsonl"))
     assert "columns are kept beside reports in" in refusal(*placed(tmp_path, line), "-o", "-")
+
+
+def test_many_groups_are_all_written_and_the_largest_printed(folder: Path) -> None:
+    mechanism, reports = reports_of(folder)
+    # The last 5 of 45 groups are the smaller ones.
+    cell = np.repeat(np.arange(45), [45] * 40 + [40] * 5)
+    table = to_arrow(mechanism, reports).append_column("cell", pa.array(cell))
+    pq.write_table(table, folder / "cells.parquet")
+    output = folder / "cells.csv"
+    printed = run(*placed(folder, "estimate plan.toml cells.parquet --by cell"), "-o", str(output)).stdout
+    assert "45 groups, 3 of 3 values; method linear" in printed
+    assert "5 smaller groups are not shown; -o and --json give all." in " ".join(printed.split())
+    assert len(output.read_text().splitlines()) == 1 + 45 * 3
+    groups = dc.estimate(mechanism, reports, groups=cell)
+    assert pd.read_csv(output)["lower"].to_list() == pytest.approx(groups.columns()["lower"].tolist(), rel=0, abs=1e-12)

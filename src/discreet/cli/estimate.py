@@ -162,7 +162,8 @@ def estimate(
             given = Sources(running, document, reports, read, publishing)
             shown = grouping.view(given, method, asked, (level, simultaneous))
         grouping.write(shown, output, plot, force=force)
-        show(shown.record(), chain(shown.parts(largest), written(output, plot)), as_json=as_json)
+        record = shown.record() if as_json else None
+        show(record, chain(shown.parts(largest), written(output, plot)), as_json=as_json)
         return
     with (
         progress_bar("reading") as progress,

@@ -16,6 +16,9 @@ from discreet.io.estimates import estimate_facts, objects
 if TYPE_CHECKING:
     from discreet.cli.publications import Statement
 
+# Groups that are printed, those with most reports.
+_GROUPS = 40
+
 
 @dataclass(frozen=True, slots=True)
 class GroupsView:
@@ -61,11 +64,12 @@ class GroupsView:
         return estimate_facts(one, self.level, simultaneous=self.simultaneous)
 
     def parts(self, largest: int) -> Iterator[str | Table]:
-        """Yield a table with a row for each group and value, and what holds of all of them."""
+        """Yield a table with a row for each value of each of the largest groups, and what holds of all groups."""
         found, confidence = self.found, DEFAULT_LEVEL if self.level is None else self.level
         codes = found.overall.chosen(largest)
         # Without columns of groups, everybody is the only one.
-        groups, cells = list(found.items()) if found.names else [], []
+        chosen, cells = set(found.largest(_GROUPS)) if found.names else set(), []
+        groups = [(label, found[label]) for label in found if label in chosen]
         for label, one in [*groups, ("everybody", found.overall)]:
             columns = one.columns(self.level, simultaneous=self.simultaneous, shown=len(codes))
             for code, name in zip(codes, found.domain.names(codes), strict=True):
@@ -77,8 +81,11 @@ class GroupsView:
         headings = ["group", "reports", "value", "estimate", f"{kind}{confidence * 100:g}% from", "to"]
         method = next(iter(found.values())).method
         title = f"{len(codes)} of {found.domain.size} values; method {method}"
-        title = f"{len(groups)} groups, {title}" if groups else title
+        title = f"{len(found)} groups, {title}" if groups else title
         yield Table(title, headings[: len(cells[0])], cells, left=3)
+        if smaller := len(found) - len(groups) if groups else 0:
+            noun = "group is" if smaller == 1 else "groups are"
+            yield f"{smaller:,} smaller {noun} not shown; -o and --json give all."
         yield f"Everybody: {found.overall.n:,} reports, method {found.overall.method}."
         if noise := found.overall.selected(len(codes), self.level, simultaneous=self.simultaneous):
             yield noise
