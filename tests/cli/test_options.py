@@ -160,6 +160,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--towards": ["--central 1 --delta 1e-8 --towards 2", "--towards 2"],
         "--local-at-most": ["--central 1 --delta 1e-8 --local-at-most 2", "--local-at-most 2"],
         "--all": ["--all"],
+        "--most-seconds": ["--most-seconds 5", "--most-seconds 0"],
         "--change": ["--change 0.05"],
         "--power": ["--power 0.9"],
         "--output": ["-o new.toml"],

@@ -59,6 +59,7 @@ REFUSED: dict[str, Callable[[], bytes]] = {
     "rollback": lambda: envelope(name="seen"),
     "equivocation": lambda: envelope(name="seen", version=2, contact="other@example.org"),
     "promise": lambda: altered(envelope(), sampler={**document(envelope())["sampler"], "truth": str(1 << 63)}),
+    "law": lambda: altered(envelope(), sampler={**document(envelope())["sampler"], "law": {"law": "of tomorrow"}}),
     "cap": lambda: envelope({**PLAIN, "epsilon": 2.5}),
     "lifetime": lambda: envelope(lifetime=21.0),
     "plan": _plan_of_others,

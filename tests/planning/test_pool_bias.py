@@ -93,7 +93,7 @@ def test_the_command_says_what_the_pool_adds(tmp_path: Path) -> None:
     path = tmp_path / "domain.toml"
     path.write_text("[domain]\nrange = [0, 300]\n")
     words = ["plan", str(path), "--epsilon", "1", "--users", "10000"]
-    shown = " ".join(CliRunner().invoke(main, [*words, "--standard-error", "1e-4"]).stdout.split())
+    shown = " ".join(CliRunner().invoke(main, [*words, "--all", "--standard-error", "1e-4"]).stdout.split())
     assert "hashing-pool: all reports share its 65,536 hash functions" in shown
     assert "never" in shown
     facts = {one["name"]: one for one in json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)["mechanisms"]}

@@ -222,6 +222,8 @@ ANSWERS = {
     ("Estimate.columns", "level"): {"none"},
     ("estimate_personalized", "background"): {"none"},
     ("compare", "largest_report"): {"none"},
+    ("compare", "users"): {"none"},
+    ("compare", "target"): {"none"},
     ("compare", "standard_error"): {"none"},
     ("best", "sensitive_mass"): {"none"},
     ("best", "largest_report"): {"none"},

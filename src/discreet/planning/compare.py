@@ -208,6 +208,12 @@ def compared(requirements: Requirements) -> MechanismComparison:
 
     Raises:
         ParameterError: if no mechanism is small and quick enough.
+
+    Example:
+        >>> import discreet as dc
+        >>> asked = Requirements.of(dc.Domain(range(4)), 1.0, users=1000)
+        >>> compared(asked).best.name == compare(asked.domain, 1.0, users=1000).best.name
+        True
     """
     bound = bounds(requirements)
     candidates = tuple(
