@@ -6,8 +6,8 @@ FAULTS = [
     Fault(
         "a truth in the set counts as another's in the moments of a sum",
         "accuracy/sum_worths.py",
-        "(base + own, own, other), (m - 1, others)",
-        "(base + own, own, other), (m, others)",
+        "np.array([m, m - 1, m])",
+        "np.array([m, m, m])",
         ("tests/accuracy/test_sum_worths.py",),
     ),
     Fault(

@@ -77,30 +77,36 @@ class AlikeBlocks:
         own, other = kept * (inside - outside), -sets.control * (inside - outside)
         base = outside * (m - sets.control * sets.covered) + sets.control
         given = tuple(later / self.joint[0] for later in self.joint[1:])
-        noise = _power(power, (base, own, other), (m, others), (1.0, *self.joint[:3]))
-        in_set = _power(power, (base + own, own, other), (m - 1, others), (1.0, *given))
-        elsewhere = _power(power, (base + other, own, other), (m, others - 1), (1.0, *given))
+        # Of noise, of a truth in C, and of another sensitive one, in one go.
+        bases = np.array([base, base + own, base + other])
+        counts = np.array([m, m - 1, m]), np.array([others, others, others - 1])
+        joint = np.array([(1.0, *self.joint[:3]), (1.0, *given), (1.0, *given)])
+        noise, in_set, elsewhere = _power(power, (bases, own, other), counts, joint)
         beside = silent * (m - sets.control * sets.covered) + sets.control
         told = (beside + kept / self.truth) ** power, (beside - sets.control / self.truth) ** power
         whole = np.array(np.broadcast_arrays(in_set, elsewhere, *told))
-        return self.share * (self.noisy * noise + self.truth * whole)
+        found: FloatArray = self.share * (self.noisy * noise + self.truth * whole)
+        return found
 
 
 def _power(
     power: int,
     factors: tuple[FloatArray, FloatArray, FloatArray],
     counts: tuple[FloatArray, FloatArray],
-    joint: tuple[float, ...],
+    joint: FloatArray,
 ) -> FloatArray:
-    """Return E (b + f K + g K')^power, with b, f and g, the numbers of values behind K and K', and J_0 to J_3."""
-    falling = [np.maximum(count - np.arange(3)[:, None], 0.0).cumprod(axis=0) for count in counts]
-    own, other = (np.concatenate([np.ones((1, each.shape[1])), each]) for each in falling)
-    together = own[:, None] * other[None] * np.array(joint + (0.0,) * 3)[_PLACES][:, :, None]
+    """Return ``(3, c)`` E (b + f K + g K')^power, with b, f, g, the numbers of values of K and K', and J_0 to J_3."""
+    steps = np.arange(3.0)[:, None, None]
+    own, other = (
+        np.concatenate([np.ones((1, *count.shape)), np.maximum(count - steps, 0).cumprod(axis=0)]) for count in counts
+    )
+    padded = np.pad(joint, ((0, 0), (0, 3))).T[_PLACES][..., None]
+    together = own[:, None] * other[None] * padded
     # Means of powers from those of falling factorials.
     means = np.tensordot(_STIRLING, np.tensordot(_STIRLING, together, (1, 0)), (1, 1)).swapaxes(0, 1)
-    base, first, second = (np.broadcast_to(each, own.shape[1:]) for each in factors)
+    base, first, second = factors
     found: FloatArray = sum(
-        comb(power, i) * comb(power - i, j) * base ** (power - i - j) * first**i * second**j * means[i, j]
+        comb(power, i) * comb(power - i, j) * (base ** (power - i - j) * first**i * second**j) * means[i, j]
         for i in range(power + 1)
         for j in range(power + 1 - i)
     )
