@@ -100,12 +100,16 @@ def test_raked_estimates_and_shares_within_have_errors() -> None:
     np.testing.assert_allclose(spread.conditional().matrix(np.arange(size)), turned @ matrix @ turned.T, atol=1e-14)
 
 
-def test_weighted_hash_functions_say_what_is_not_known() -> None:
+def test_weighted_pools_of_hash_functions_say_what_is_not_known() -> None:
     codes, weights, _ = people(4)
     domain = dc.Domain.product({"sex": ["f", "m"], "age": ["<40", "40-64", "65+"]})
-    mechanism = dc.LocalHashing(domain, 1.0)
+    mechanism = dc.PooledHashing(domain, 1.0, functions=8)
     reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(4))
     found = dc.estimate(mechanism, reports, weights=weights)
     assert found.spread is None
     with pytest.raises(ParameterError, match="covariances"):
         found.marginal("sex")
+    # Of functions that are drawn anew inclusions are taken as independent.
+    mechanism = dc.LocalHashing(domain, 1.0)
+    reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(4))
+    assert (dc.estimate(mechanism, reports, weights=weights).marginal("sex").standard_errors > 0).all()

@@ -30,7 +30,7 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.core.estimate import ValueEstimate
 
-_NO_SUMS = "the covariances of these estimates are not known: of hash functions they need the reports, not only their "
+_NO_SUMS = "the covariances of these estimates are not known: some laws need the reports for them, not only their "
 _NO_SUMS += "tally; of shrunk groups take the method linear."
 # More are no table that anybody reads, and take memory in the square.
 _MOST_VALUES = 4096
@@ -106,8 +106,9 @@ class Functionals:
         else:
             limits, row = self._sums([mask, ~mask]), 0
         bounds = partial(_bounds_of, limits, row)
-        errors = limits.floored_errors(np.full(len(limits.centre), error), self.n)
-        deviation = float(np.sqrt(error)) if count == size else float(errors[row])
+        alike = np.full(len(limits.centre), error)
+        errors = np.sqrt(limits.stated(alike)) if count == size else limits.floored_errors(alike, self.n)
+        deviation = float(errors[row])
         name = f"share of {'all values' if count == size else '1 value' if count == 1 else f'{count} values'}"
         return Quantity(name, float(self.frequencies[mask].sum()), deviation, bounds, (0, 1), self._facts)
 
@@ -162,6 +163,7 @@ class Functionals:
         estimate = float(self.frequencies[one].sum() - self.frequencies[other].sum())
         if not (one ^ other).any():
             return Quantity("difference", 0.0, 0.0, partial(_known, 0.0), (-1, 1), self._facts)
+        error = sums.variance(np.array([1.0, -1, 0]), error)
         deviation = _floored(sqrt(error), sums.difference, self.n)
         return Quantity("difference", estimate, deviation, sums.difference, (-1, 1), self._facts)
 
@@ -193,9 +195,12 @@ class Functionals:
         bounds = partial(_ratio_of, sums, _kind(only, others, both))
         if not (top ^ bottom).any():
             bounds = partial(_known, 1.0)
+        if sums.controlled:
+            centres = [float(sums.centre[rows].sum()) for rows in ([0, 2], [1, 2])]
         if centres[1] > 0:
             ratio = centres[0] / centres[1]
-            error = sqrt(spread.variance(weights[0] - ratio * weights[1])) / centres[1]
+            plain = spread.variance(weights[0] - ratio * weights[1])
+            error = sqrt(sums.variance(np.array([1, -ratio, 1 - ratio, 0]), plain)) / centres[1]
             error = _floored(error, bounds, self.n) if (top != bottom).any() else 0.0
         borders = (0.0, inf) if only.any() else (0.0, 1.0)
         return Ratio("ratio", estimate, error, bounds, borders, self._facts)

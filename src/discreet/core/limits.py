@@ -63,9 +63,13 @@ class ConfidenceLimits(ABC):
         nobody, everybody = (np.sqrt(self.variances(end)) for end in (0.0, 1.0))
         return np.minimum(low, 1 - _ROOM * everybody), np.maximum(high, _ROOM * nobody)
 
+    def stated(self, variances: FloatArray) -> FloatArray:
+        """Return ``(m,)`` these variances, or in their place those of what the limits are of, where that knows more."""
+        return variances
+
     def floored_errors(self, variances: FloatArray, n: int) -> FloatArray:
-        """Return ``(m,)`` standard errors of these variances; half of the interval of one where all reports agree."""
-        errors: FloatArray = np.sqrt(np.maximum(variances, 0))
+        """Return ``(m,)`` standard errors, `stated`; half of the interval of one where all reports agree."""
+        errors: FloatArray = np.sqrt(np.maximum(self.stated(variances), 0))
         few = errors < 0.5 / n
         if few.any():
             low, high = (np.clip(end, 0, 1) for end in self.limits(1 - ONE_SIGMA))
@@ -156,6 +160,11 @@ class Sums(ConfidenceLimits):
     def plausible(self) -> FloatArray:
         """The ``(m,)`` variances of `centre` at an estimate of which no part is negative."""
 
+    @property
+    def controlled(self) -> bool:
+        """True if any sum is controlled by the known total, so that its error is not that of the plain one."""
+        return False
+
     @abstractmethod
     def unions(self, members: FloatArray) -> "Sums":
         """Return the sums over unions of disjoint sets: ``(k, m)`` ones where a set is a part of the union, else 0."""
@@ -186,6 +195,10 @@ class Sums(ConfidenceLimits):
         for i, j in combinations(range(len(found)), 2):
             found[i, j] = found[j, i] = each[i].covariances(each[j])[0]
         return found
+
+    def variance(self, weights: FloatArray, plain: float) -> float:
+        """Return the variance of a weighted sum of a few of these; that of the plain ones if none is controlled."""
+        return max(float(weights @ self.matrix @ weights), 0.0) if self.controlled else plain
 
     def estimated(self, alpha: float) -> Estimated:
         """Return the sums with their limits at this probability of a miss."""
@@ -269,11 +282,29 @@ class ShareLimits(ConfidenceLimits):
         del at
         return np.zeros(len(self.parts.centre))
 
+    def stated(self, variances: FloatArray) -> FloatArray:
+        """Return the variances of shares of controlled sums, to first order; see `ConfidenceLimits.stated`."""
+        if not self.parts.controlled:
+            return variances
+        rest, r = self._beside
+        own, others, q = self.parts.plausible, rest.plausible, self.centre
+        apart: FloatArray = (1 - q) ** 2 * own - 2 * q * (1 - q) * r * np.sqrt(own * others) + q**2 * others
+        return apart / float(self.parts.centre.sum()) ** 2
+
+    @property
+    def matrix(self) -> FloatArray:
+        """``(m, m)`` covariances of a few shares, to first order."""
+        lift = (np.eye(len(self.centre)) - self.centre[:, None]) / float(self.parts.centre.sum())
+        found: FloatArray = lift @ self.parts.matrix @ lift.T
+        return found
+
+    def variance(self, weights: FloatArray, plain: float) -> float:
+        """Return the variance of a weighted sum of a few shares; see `Sums.variance`."""
+        return max(float(weights @ self.matrix @ weights), 0.0) if self.parts.controlled else plain
+
     def difference(self, alpha: float) -> tuple[float, float]:
         """Return the limits of the first share less the second one, not clipped; their correlation to first order."""
-        shares, whole = self.centre, float(self.parts.centre.sum())
-        lift = (np.eye(len(shares)) - shares[:, None]) / whole
-        return _first_two(Estimated(shares, *self.ends(alpha)), lift @ self.parts.matrix @ lift.T)
+        return _first_two(Estimated(self.centre, *self.ends(alpha)), self.matrix)
 
     def sums(self, cells: ValueCells, spread: Covariance, n: int) -> "ShareLimits":
         """Return the limits of the sums of the shares over cells, which leave out none."""

@@ -61,7 +61,11 @@ class BlockLaw(Protocol):
         """
 
     def joint_inclusion(self, count: int) -> Fraction | None:
-        """Return the probability that ``count`` given values are all in a noise block; None if it depends on them."""
+        """Return the probability that ``count`` given values are all in a noise block; None if it depends on them.
+
+        Above two values it may be that of independent inclusions, where `triple_covariance` is None and limits of sums
+        that are taken from it are conservative, as of hash functions.
+        """
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -152,12 +152,13 @@ def block_covariance(
         linear: ``(|X|,)`` the estimates.
 
     Returns:
-        None where it follows from the reports alone, and these are not at hand.
+        None where it follows from the reports alone, and these are not at hand. Of hash functions inclusions are then
+        taken as independent; their sums err on the safe side.
     """
     make: Callable[[], Covariance]
     if evidence.noise is not None and isinstance(numbers, LinearDecoder):
         make = partial(_of_single_values, domain, numbers, evidence.tally, linear)
-    elif isinstance(numbers, Design) or _is_alike(domain, law, numbers):
+    elif isinstance(numbers, Design) or _is_alike(domain, law, numbers) or _taken_as_alike(law, numbers, evidence):
         make = partial(_of_alike_values, domain, law, numbers, evidence.tally, linear)
     elif evidence.blocks is None or numbers.clear_blocks or not isinstance(evidence.membership, Membership):
         return None
@@ -192,6 +193,12 @@ def covariance_at(
 
 def _is_alike(domain: Domain, law: BlockLaw, numbers: LinearDecoder | Design) -> bool:
     return law.triple_covariance is not None or isinstance(numbers, Design) or not domain.sensitive_count
+
+
+def _taken_as_alike(law: BlockLaw, numbers: LinearDecoder, evidence: Evidence) -> bool:
+    """Return true if reports are needed and not at hand, but inclusions are nearly independent."""
+    nearly = not (numbers.clear_blocks or numbers.pool_bias) and law.joint_inclusion(3) is not None
+    return evidence.blocks is None and nearly
 
 
 def _single_values(shares: FloatArray, numbers: LinearDecoder, linear: FloatArray) -> LowRankCovariance:

@@ -108,6 +108,12 @@ class HashBuckets(HashedBlocks):
         full, over = divmod(self.prime, self.buckets)
         return Fraction(full * (self.prime + over - self.buckets), self.prime * (self.prime - 1))
 
+    triple_covariance = None
+
+    def joint_inclusion(self, count: int) -> Fraction:
+        """Return pi rho^(count - 1): exact for two values, above two of independent inclusions; see `BlockLaw`."""
+        return self.inclusion * self.conditional_inclusion ** (count - 1)
+
     @property
     def columns(self) -> tuple[Column, ...]:
         """Return three columns: the hash function's two numbers and the bucket."""

@@ -221,6 +221,15 @@ class SumLimits(Sums):
         """The ``(m,)`` variances of the sums at the likely estimate."""
         return self.law.variances(self.sets, self._control) if self._modelled else self.spread.plausible
 
+    @property
+    def controlled(self) -> bool:
+        """True if any sum is controlled by the known total; see `Sums.controlled`."""
+        return bool(self._control.any())
+
+    def stated(self, variances: FloatArray) -> FloatArray:
+        """Return the variances of the controlled sums, others as they are; see `ConfidenceLimits.stated`."""
+        return np.where(self._control == 0, variances, self.plausible) if self.controlled else variances
+
     def covariances(self, others: Self) -> FloatArray:
         """Return the ``(m,)`` covariances with other sums; see `Sums.covariances`."""
         if not self._modelled:
