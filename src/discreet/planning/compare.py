@@ -211,8 +211,9 @@ def compared(requirements: Requirements) -> MechanismComparison:
 
     Example:
         >>> import discreet as dc
-        >>> asked = Requirements.of(dc.Domain(range(4)), 1.0, users=1000)
-        >>> compared(asked).best.name == compare(asked.domain, 1.0, users=1000).best.name
+        >>> domain = dc.Domain(range(4))
+        >>> asked = Requirements.of(domain, 1.0, 1000, people=People.of(domain, None, None), target=None)
+        >>> compared(asked).best.name == compare(domain, 1.0, 1000).best.name
         True
     """
     bound = bounds(requirements)
