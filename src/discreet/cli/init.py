@@ -170,7 +170,7 @@ def _refuse_unsaid(columns: Sequence[str], is_sensitive: bool, is_promised: bool
         *(
             []
             if is_sensitive
-            else ["--sensitive A,B or --all-sensitive which values are sensitive: it is never guessed"]
+            else ["--sensitive A,B or --all-sensitive must say which values are sensitive: it is never guessed"]
         ),
         *([] if is_promised else ["--epsilon must be given: the privacy promise, in nats"]),
     ]

@@ -21,7 +21,8 @@ from discreet.mechanisms.spelled import MOST_ENTRIES
 
 _SMALL_SIZES = (5, 2)
 _DRAWS = 1 << 12
-_FACTORS = 1 << 16
+# Sums of them over all members of all blocks, at most 2^25, fit into 63 bits.
+_FACTORS = 1 << 36
 _FEW_WEIGHTS = 64
 _SEED = 28
 
