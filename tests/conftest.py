@@ -1,6 +1,6 @@
 """Everything runs, every time, with the same seeds: of the order and of the examples of Hypothesis.
 
-Tests that share something dear are marked as one group, which one worker runs: all of Spark need one cluster.
+A file is run by one worker, so that what its tests share is made once.
 
 No test may print or log what was planted of a person (see planted.py).
 """
@@ -29,7 +29,7 @@ settings.register_profile(
 )
 settings.load_profile("fixed")
 
-# Three workers share two cores: several threads of a BLAS in each would wait for each other, a quarter of its time.
+# Four workers share two cores: several threads of a BLAS in each would wait for each other, a quarter of its time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Workers of pytest say how wide they are; programs that write into a pipe are told by nobody.
@@ -41,10 +41,11 @@ if _BESIDE.is_dir():
     os.environ.setdefault("DISCREET_DATA", str(_BESIDE))
 
 
-# Of all tests that look at pages in a browser, which is started once.
-_BROWSER = ("test_rendering", "test_survey", "test_sampler_vectors", "js/test_devices")
 # Handed out before all others: the last tests to run should be short.
 _FIRST = (
+    "test_spark.py",
+    "test_spark_estimates",
+    "test_as_operated",
     "spark",
     "test_uldp_figures",
     "test_pie_figures",
@@ -52,7 +53,10 @@ _FIRST = (
     "test_uncertainty",
     "test_promises",
     "test_shuffling_chances",
-    *_BROWSER,
+    "test_survey",
+    "test_rendering",
+    "test_sampler_vectors",
+    "js/test_devices",
     "test_distributions",
     "test_self_contained",
     "test_device_audit",
@@ -68,13 +72,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.randomly_seed = 28
     if hasattr(config, "workerinput") and os.name == "posix":
         share_kernels()
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark a test as one of its file, or of all that need one cluster or browser: what these prepare is made once."""
-    file = item.nodeid.partition("::")[0]
-    group = "spark" if "spark" in file else "browser" if any(name in file for name in _BROWSER) else file
-    item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
@@ -94,11 +91,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fail a test of whose output a part is a person's; call it by the name that runs it again, without its group."""
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a test of whose output a part is a person's."""
     report = yield
-    for mark in item.iter_markers("xdist_group"):
-        report.nodeid = report.nodeid.removesuffix(f"@{mark.args[0]}")
     found = {what for _, text in report.sections for what in planted.leaks(text)}
     if found and report.outcome == "passed":
         report.outcome = "failed"

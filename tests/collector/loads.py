@@ -133,6 +133,11 @@ class _Client(asyncio.Protocol):
             return
         status, self._got = int(head[9:12]), b""
         self._load.answered(self, status, time.perf_counter() - self._began)
+        asyncio.get_running_loop().call_later(self._load.pause, self._go_on)
+
+    def _go_on(self) -> None:
+        if self._transport.is_closing():
+            return
         if self._load.running:
             self._send()
         else:
@@ -151,16 +156,25 @@ class Load:
         clients: connections at once.
         again: share of requests that send an acknowledged frame again.
         keep: whether acknowledged frames are kept.
+        pause: seconds between an answer and the next request of a client.
     """
 
     def __init__(
-        self, port: int, frames: list[bytes], *, clients: int = 32, again: float = 0.0, keep: bool = False
+        self,
+        port: int,
+        frames: list[bytes],
+        *,
+        clients: int = 32,
+        again: float = 0.0,
+        keep: bool = False,
+        pause: float = 0.0,
     ) -> None:
         self._port, self._frames, self._clients, self._again, self._keep = port, frames, clients, again, keep
         self._random = random.Random(1)
         self._waiting: list[bytes] = []
         self._open = 0
         self.running = True
+        self.pause = pause
         self.seen = Tally()
 
     def next(self) -> bytes:

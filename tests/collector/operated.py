@@ -42,8 +42,8 @@ _HEAD = 44
 class Senders(Load):
     """Clients that send reports with records of their own, send some again, and note what was acknowledged."""
 
-    def __init__(self, port: int, *, clients: int, seed: int) -> None:
-        super().__init__(port, [], clients=clients)
+    def __init__(self, port: int, *, clients: int, pause: float, seed: int) -> None:
+        super().__init__(port, [], clients=clients, pause=pause)
         self._chance = random.Random(seed)
         self.targets: dict[bytes, tuple[str, int]] = {}
         self.sent, self.taken = Reports(), Reports()
@@ -144,12 +144,13 @@ class Operated:
     Args:
         folder: for the data, backups and signed collections.
         clients: connections at once.
+        pause: seconds between an answer and the next request of a client.
         seed: of the kills, and of what is sent to whom.
     """
 
-    def __init__(self, folder: Path, *, clients: int = 4, seed: int = 1) -> None:
+    def __init__(self, folder: Path, *, clients: int = 4, pause: float = 0.0, seed: int = 1) -> None:
         self.folder, self.data, self.port = folder, folder / "data", free_port()
-        self.left, self.senders = Left(), Senders(self.port, clients=clients, seed=seed)
+        self.left, self.senders = Left(), Senders(self.port, clients=clients, pause=pause, seed=seed)
         self._chance, self._made = random.Random(seed), 0
         self._server: subprocess.Popen[bytes] | None = None
         self._extra: list[str] = []

@@ -1,10 +1,12 @@
-"""Maximum likelihood on a cluster: the estimates of one machine, and nothing as long as the reports on the driver."""
+"""Estimates on a cluster: those of one machine, and nothing as long as the reports on the driver."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from collectors import PLANS
+from sealed_folders import EPOCHS, N, sealed_of
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
@@ -19,6 +21,7 @@ from discreet.io.reports import write_reports
 from discreet.io.tallies import write_tally
 from discreet.mechanisms import Channel, HadamardResponse, UnaryEncoding
 from discreet.mechanisms.evidence import StoredBlocks
+from json_rows import columns
 from laws import MEDIUM, cases, sampled
 from refusals import refused
 
@@ -157,3 +160,26 @@ def test_what_has_no_blocks_to_keep(spark: Any, tmp_path: Path) -> None:
     assert "mixed" in refused(ParameterError, lambda: engine.gather_files(spark, mechanism, both))
     bad = _frame(spark, mechanism, made).selectExpr("substring(bits, 1, 1) AS bits", "plan")
     assert "9 of 9 rows" in refused(DataError, lambda: engine.gather(bad, mechanism))
+
+
+@pytest.mark.parametrize("plan", sorted(PLANS))
+def test_tallies_and_estimates_are_those_of_one_machine(spark: Any, tmp_path: Path, plan: str) -> None:
+    """By the library's engine; and by Spark alone, to which plan and mark are then said by hand."""
+    sealed = sealed_of(tmp_path, plan)
+    found = engine.tally_files(spark, sealed.mechanism, sealed.place)
+    assert (found.tally, found.left_out) == (sealed.tally, {})
+    linear = estimate(sealed.mechanism, found.tally, method="linear")
+    assert linear.frequencies.tolist() == columns(sealed.estimated())["frequency"]
+    # What Spark reads by itself passes over underscored names too: each report once, and no tally.
+    read = spark.read.parquet(str(sealed.place))
+    marked = read.selectExpr("*", f"'{sealed.mechanism.fingerprint}' AS plan", "false AS simulated")
+    assert engine.tally(marked, sealed.mechanism).tally == sealed.tally
+    assert sealed.tally.n == EPOCHS * N
+
+
+def test_the_likeliest_distribution_is_that_of_one_machine(spark: Any, tmp_path: Path) -> None:
+    sealed = sealed_of(tmp_path, "unary")
+    gathered, _ = engine.gather_files(spark, sealed.mechanism, sealed.place)
+    found = estimate(sealed.mechanism, gathered, method="mle")
+    # Sums over executors have an order of their own.
+    assert found.frequencies == pytest.approx(columns(sealed.estimated("mle"))["frequency"], abs=1e-12)

@@ -1,4 +1,4 @@
-"""Tallies on a real cluster of processes: the same as on one machine, to the last digit, or one sentence."""
+"""A cluster of processes: the answers of one machine, to the last digit, or one sentence."""
 
 import os
 import shutil
@@ -15,23 +15,28 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import discreet as dc
 import discreet.io.partitions as reading
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
+from discreet.engines import Engine, LocalEngine, tally
 from discreet.engines import spark as engine
-from discreet.engines import tally
 from discreet.engines.spark import vectors
 from discreet.errors import (
     DataError,
     EngineError,
     MismatchError,
     MissingExtraError,
+    OutputExistsError,
     ParameterError,
     RewrittenFileWarning,
 )
+from discreet.io.arrow import to_arrow
+from discreet.io.coded_values import ValueColumns
 from discreet.io.reports import write_beside, write_reports
+from discreet.io.sealed_checks import check_sealed
 from discreet.io.tallies import write_tally
 from discreet.mechanisms import (
     BLOCK_MECHANISMS,
@@ -42,6 +47,7 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from laws import PER_VALUE, Case, sampled
+from object_store import object_store
 from refusals import refused
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -325,3 +331,139 @@ def test_what_spark_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     monkeypatch.delitem(sys.modules, "pyspark.sql", raising=False)
     monkeypatch.setitem(sys.modules, "pyspark", None)
     assert "discreet[spark]" in refused(MissingExtraError, engine.session)
+
+
+CHOSEN = dc.SubsetSelection(dc.Domain(range(9)), 1.0)
+
+
+def value_tables(folder: Path, n: int = 300) -> Path:
+    folder.mkdir()
+    for day in ("monday", "tuesday"):
+        values = [None if row == 7 else row % 9 for row in range(n)]
+        pq.write_table(pa.table({"x": pa.array(values, pa.int64())}), folder / f"{day}.parquet")
+    return folder
+
+
+def test_one_face(spark: Any, tmp_path: Path) -> None:
+    cluster: Engine = engine.SparkEngine(spark)
+    values, target = value_tables(tmp_path / "values"), tmp_path / "reports"
+    target.mkdir()
+    columns = ValueColumns(CHOSEN.domain, drop=True)
+    found = cluster.obfuscate(CHOSEN, values, target, columns, seed=1)
+    assert (found.reports, dict(found.left_out), found.simulated) == (598, {"have no value": 2}, True)
+    assert sorted(path.name for path in target.iterdir()) == ["monday.parquet", "tuesday.parquet"]
+    local = LocalEngine()
+    assert cluster.tally(CHOSEN, target).tally == local.tally(CHOSEN, target).tally
+    observed, _ = cluster.evidence(CHOSEN, target)
+    here, _ = local.evidence(CHOSEN, target)
+    both = [dc.estimate(CHOSEN, data, method="mle").frequencies for data in (observed, here)]
+    assert both[0] == pytest.approx(both[1], abs=1e-6)
+    frame = engine.read_reports(spark, CHOSEN, target)
+    assert cluster.tally(CHOSEN, frame).tally == local.tally(CHOSEN, target).tally
+    assert "must not be set for a frame" in refused(ParameterError, lambda: cluster.tally(CHOSEN, frame, manifest=True))
+    with pytest.raises(OutputExistsError):
+        cluster.obfuscate(CHOSEN, values, target, columns)
+    assert "replaces no files" in refused(ParameterError, lambda: cluster.obfuscate(CHOSEN, values, target, force=True))
+    empty = tmp_path / "other"
+    empty.mkdir()
+    message = refused(DataError, lambda: cluster.obfuscate(CHOSEN, values, empty))
+    assert "1 of 300 values are missing (first at row 7)" in message
+    assert not list(empty.iterdir())
+
+
+def test_kept_columns_stand_beside_reports_of_both_engines(spark: Any, tmp_path: Path) -> None:
+    cluster, local = engine.SparkEngine(spark), LocalEngine()
+    columns = ValueColumns(CHOSEN.domain, "x", keep=("day",))
+    for day in ("monday", "tuesday"):
+        pq.write_table(pa.table({"x": [row % 9 for row in range(90)], "day": [day] * 90}), tmp_path / f"{day}.parquet")
+    for name in ("spark", "local"):
+        (tmp_path / name).mkdir()
+    cluster.obfuscate(CHOSEN, [tmp_path / "monday.parquet", tmp_path / "tuesday.parquet"], tmp_path / "spark", columns)
+    local.obfuscate(CHOSEN, tmp_path / "monday.parquet", tmp_path / "local" / "r.arrow", columns)
+    for folder in (tmp_path / "spark", tmp_path / "local"):
+        assert cluster.tally(CHOSEN, folder).tally == local.tally(CHOSEN, folder).tally
+        assert cluster.tally_by(CHOSEN, folder, "day") == local.tally_by(CHOSEN, folder, "day")
+        frame = engine.read_reports(spark, CHOSEN, folder)
+        assert cluster.tally(CHOSEN, frame).tally == local.tally(CHOSEN, folder).tally
+
+
+def test_executors_open_urls(spark: Any, tmp_path: Path) -> None:
+    cluster, local = engine.SparkEngine(spark), LocalEngine()
+    with object_store() as store:
+        named = [path for path in value_tables(tmp_path / "values").iterdir() if store.put(path, f"values/{path.name}")]
+        assert len(named) == 2
+        secret = "somebody:hunter2@"
+        (tmp_path / "reports").mkdir()
+        columns = ValueColumns(CHOSEN.domain, drop=True)
+        found = cluster.obfuscate(CHOSEN, store.url("values/", secret), tmp_path / "reports", columns, seed=1)
+        assert found.reports == 598
+        for path in (tmp_path / "reports").iterdir():
+            store.put(path, f"reports/{path.name}")
+        folder = store.url("reports/", secret)
+        expected = local.tally(CHOSEN, tmp_path / "reports").tally
+        assert cluster.tally(CHOSEN, folder).tally == expected
+        observed, _ = cluster.evidence(CHOSEN, folder)
+        assert observed.tally == expected
+        frame = engine.read_reports(spark, CHOSEN, folder)
+        assert cluster.tally(CHOSEN, frame).tally == expected
+        gone = store.url("reports/none.parquet", secret)
+        assert "does not exist" in refused(DataError, lambda: cluster.tally(CHOSEN, gone), "hunter2")
+        out = refused(ParameterError, lambda: cluster.obfuscate(CHOSEN, tmp_path / "values", folder), "hunter2")
+        assert "are written on this machine" in out
+    alone = "memory://store/a.parquet"
+    system = pytest.importorskip("fsspec").filesystem("memory")
+    system.pipe("/store/a.parquet", (tmp_path / "reports" / "monday.parquet").read_bytes())
+    assert "is seen by this process alone" in refused(ParameterError, lambda: cluster.tally(CHOSEN, alone))
+
+
+PEOPLE = 3000
+
+
+def test_a_cluster_gives_the_same_groups(spark: Any, tmp_path: Path) -> None:
+    mechanism, random = (
+        dc.RandomizedResponse(dc.Domain(["flu", "hiv", "none"], sensitive=["hiv"]), 1.0),
+        dc.SeededRandom(1),
+    )
+    table = to_arrow(mechanism, mechanism.obfuscate_codes(np.arange(PEOPLE) % 3, random=random))
+    drawn = np.random.default_rng(4)
+    table = table.append_column("region", pa.array(drawn.choice(["east", "north", "süd"], PEOPLE).tolist()))
+    table = table.append_column("age", pa.array(drawn.integers(0, 40, PEOPLE).tolist()))
+    pq.write_table(table.slice(0, 1000), tmp_path / "monday.parquet")
+    pq.write_table(table.slice(1000), tmp_path / "tuesday.parquet")
+    cluster, by = engine.SparkEngine(spark), ("age", "region")
+    found, here = cluster.tally_by(mechanism, tmp_path, by), LocalEngine().tally_by(mechanism, tmp_path, by)
+    assert dict(found.items()) == dict(here.items())
+    assert len(found) > 50
+    with pytest.raises(DataError, match="public column 'sex' once"):
+        cluster.tally_by(mechanism, tmp_path, "sex")
+    with pytest.raises(ParameterError, match="write it as Parquet first"):
+        cluster.tally_by(mechanism, spark.range(1), "region")
+
+
+DOMAIN = dc.Domain(range(300), sensitive=range(200))
+COUNTED, SORTED = dc.RandomizedResponse(DOMAIN, 1.0), dc.UnaryEncoding(DOMAIN, 1.0)
+
+
+@pytest.mark.parametrize("mechanism", [COUNTED, SORTED], ids=["counted", "sorted"])
+def test_the_bytes_of_one_machine(spark: Any, mechanism: Any, tmp_path: Path) -> None:
+    reports = mechanism.obfuscate_codes(np.arange(900) % 300, random=dc.SeededRandom(4))
+    source = tmp_path / "in"
+    source.mkdir()
+    for place in range(3):
+        write_reports(source / f"{place}.parquet", mechanism, reports.part(300 * place, 300 * place + 300))
+    cluster: Engine = engine.SparkEngine(spark)
+    LocalEngine().seal(mechanism, source, tmp_path / "wanted.parquet")
+    found = cluster.seal(mechanism, source, tmp_path / "found.parquet", least=900)
+    assert (found.n, found.simulated, found.dropped) == (900, True, ())
+    assert (tmp_path / "found.parquet").read_bytes() == (tmp_path / "wanted.parquet").read_bytes()
+    assert check_sealed(tmp_path / "found.parquet", mechanism).n == 900
+    frame = engine.read_reports(spark, mechanism, source)
+    owned = frame.selectExpr("*", "'alice' AS owner")
+    found = cluster.seal(mechanism, owned, tmp_path / "framed.parquet")
+    assert found.dropped == ("owner",)
+    assert (tmp_path / "framed.parquet").read_bytes() == (tmp_path / "wanted.parquet").read_bytes()
+    refused(DataError, lambda: cluster.seal(mechanism, source, tmp_path / "none.parquet", least=901))
+    refused(ParameterError, lambda: cluster.seal(mechanism, frame, tmp_path / "none.parquet", manifest=True))
+    other = type(mechanism)(DOMAIN, 2.0)
+    refused(MismatchError, lambda: cluster.seal(other, frame, tmp_path / "none.parquet"))
+    assert not (tmp_path / "none.parquet").exists()
